@@ -1,4 +1,4 @@
-"""The lives of what moves through a run, line by line: the same models that the screens show, at the end of the run."""
+"""Report sections on messages, the queue and hands at the end of a run, from the models of the screens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _step(view: RunView, event: Event) -> Fact:
 
 
 def _words(cell: LabelCell) -> str:
-    """A state without its shape."""
+    """The label of a state without its shape."""
     return (cell.more or cell.text).partition(" ")[2]
 
 
@@ -32,7 +32,7 @@ def _words(cell: LabelCell) -> str:
 
 
 def message_sections(view: RunView, messages: MessageRows) -> Iterator[tuple[str, Iterable[Fact]]]:
-    """Every message: heard from people, said by the gateway, or not said, each with its life. In order of time."""
+    """Every message with its history, in order of time: inbound, outbound, and deliberately not sent."""
     heard: dict[str, int] = {}
     for event in view.events:
         if event.intent is None and isinstance(event.body, InboundReceived | InboundDropped):
@@ -71,7 +71,7 @@ def _life(view: RunView, messages: MessageRows, history: MessageHistory) -> Iter
         yield because(body.reason, history.seq)
         tried = count(sum(one.part is AttemptKind.ATTEMPT for one in history.tries), "attempt")
         yield Fact(label="counts", text=f"{tried}, {len(history.accepted)} accepted on the wire")
-        yield Fact(label="session", text=clean(body.mirror_key or "none remembers it"))
+        yield Fact(label="session", text=clean(body.mirror_key or "not mirrored"))
     if head.broken:
         yield Fact(label="broken", text=head.broken, tone=Tone.BAD, seq=head.seq)
     yield from _copies(view, history)
@@ -79,25 +79,25 @@ def _life(view: RunView, messages: MessageRows, history: MessageHistory) -> Iter
 
 
 def _copies(view: RunView, history: MessageHistory) -> Iterator[Fact]:
-    """What the invariants say of its deliveries: copies of one thing, places that are wrong."""
+    """Violations of its deliveries: copies and wrong places."""
     for seq in (event.seq for event in history.accepted):
         copy = view.marks.copies.get(seq)
         if copy is not None:
             group = view.marks.groups[copy.group]
             others = " ".join(f"#{other}" for other in group if other != seq)
-            text = f"#{seq} is number {copy.number} of {len(group)} of the same thing, with {others}"
+            text = f"#{seq} is number {copy.number} of {len(group)} of the same message, with {others}"
             yield Fact(label="copy", text=text, tone=Tone.BAD, seq=seq)
         if seq in view.marks.misplaced:
-            yield Fact(label="place", text=f"#{seq} is where it does not belong", tone=Tone.BAD, seq=seq)
+            yield Fact(label="place", text=f"#{seq} is at the wrong place", tone=Tone.BAD, seq=seq)
 
 
 # ---------------------------------------------------------------- queue and hands
 
 
 def queue_facts(view: RunView, queue: QueueRows) -> Iterator[Fact]:
-    """The sum, who breaks it, and every row with who had it when."""
+    """The balance, the messages that break it, and every row with its owners over time."""
     if queue.empty:
-        yield Fact(label="", text="nothing was put into the queue in this run")
+        yield Fact(label="", text="nothing was queued in this run")
         return
     ledger = queue.ledger(view.last)
     yield Fact(label="balance", text=ledger.text, tone=Tone.GOOD if ledger.holds else Tone.BAD)
@@ -117,6 +117,6 @@ def queue_facts(view: RunView, queue: QueueRows) -> Iterator[Fact]:
 
 
 def hand_sections(view: RunView, hands: HandRuns) -> Iterator[tuple[str, Iterable[Fact]]]:
-    """Every task of a hand: where it came from, until when it may run, how it ended, and how that was told."""
+    """Every task of a hand: origin, deadline, outcome and announcements."""
     for row in hands.rows(view.last):
         yield f"Task {row.id} of hand {row.hand}: {quoted(row.task)}", hand_facts(view, hands, row, view.last)

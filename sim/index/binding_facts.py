@@ -1,4 +1,4 @@
-"""What the checkers know of bindings: an index of what the run has told of them, and of what goes elsewhere."""
+"""The facts of session bindings, and of fallbacks to other places and identities."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Lane = tuple[str, str, str, str]
 
 @dataclass(slots=True)
 class BindingFacts:
-    """One binding, as the run has told of it."""
+    """One binding, as recorded so far."""
 
     id: str
     body: BindingBound
     bound: Event
-    #: when it is over by its deadlines
+    #: its expiry, the earlier of its deadlines
     expires_at: float | None
     last_activity_at: float
     ending: Event | None = None
@@ -42,20 +42,20 @@ class BindingFacts:
 
 
 class RunBindings(Projection):
-    """Bindings by id, by place and by delegation; fallbacks that were told."""
+    """Bindings by id, by place and by delegation; and recorded fallbacks."""
 
     def __init__(self) -> None:
         self.by_id: dict[str, BindingFacts] = {}
         #: the last binding of each place
         self.at: dict[Lane, BindingFacts] = {}
-        #: all bindings that a place has had
+        #: all bindings of each place, in order
         self.had: dict[Lane, list[BindingFacts]] = {}
         self.of_delegation: dict[str, BindingFacts] = {}
-        #: delegations, or intents, whose result was said to go elsewhere than it belongs
+        #: delegations and intents with a recorded fallback
         self.fell_back: set[str] = set()
-        #: intent -> the chunk from which on the bot says it, as was told
+        #: intent -> the first chunk that the bot posts, by a recorded fallback
         self.by_bot: dict[str, int] = {}
-        #: (channel, id of what a proxy posted) -> id of the message that it posted again
+        #: (channel, id of a proxy's copy) -> id of the original message
         self.proxied: dict[tuple[str, str], str] = {}
 
     def routing(self, place: Address, at: float) -> BindingFacts | None:
@@ -68,11 +68,11 @@ class RunBindings(Projection):
         return any(facts.body.session_key == session_key for facts in self.had.get(place.lane, ()))
 
     def has_fallen_back(self, prepared: Event) -> bool:
-        """Whether it was told that a message goes elsewhere than it belongs."""
+        """Whether a fallback was recorded for a message."""
         return prepared.delegation in self.fell_back or prepared.intent in self.fell_back
 
     def holding(self, place: Address, seq: int) -> BindingFacts | None:
-        """The binding that a place had at an event, if it had not ended by then."""
+        """The binding of a place at an event, unless it had already ended."""
         for facts in reversed(self.had.get(place.lane, ())):
             if facts.bound.seq < seq and (facts.ended is None or facts.ended.seq > seq):
                 return facts

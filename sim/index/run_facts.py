@@ -1,4 +1,4 @@
-"""What the checkers share: an index of the run so far, folded from its events."""
+"""The facts of a run so far that checkers share: intents, lanes, messages, sessions, delegations, places."""
 
 from __future__ import annotations
 
@@ -45,63 +45,63 @@ Lane = tuple[str, str, str, str]
 
 @dataclass(slots=True)
 class LaneFacts:
-    """One conversation on its way out: strictly one intent after another."""
+    """One outbound lane: the intents of a conversation, strictly one after another."""
 
     lane: Lane
-    #: intents that have not ended, in the order in which they were prepared
+    #: open intents, in order of preparation
     open: dict[str, None]
-    #: the first of them may be attempted from then on; none: it is being attempted
+    #: when the first of them is due; none while it is being attempted
     due: float | None = None
-    #: it waits for something that only the gateway knows, and that was told
+    #: the event of a wait whose end only the gateway knows
     waiting: Event | None = None
-    #: intent (by the seq of its preparation) and chunk that people saw last, and the accept
+    #: the newest accept: seq of the intent's preparation, chunk, and the event
     newest: tuple[int, int, Event] | None = None
 
 
 @dataclass(slots=True)
 class IntentFacts:
-    """One intent: how it was prepared and what the platforms accepted of it (events, in order)."""
+    """One intent: its preparation, its accepts, and its state so far."""
 
     prepared: Event
     body: IntentPrepared
-    #: the conversation that it is to go to
+    #: the lane of its conversation
     queue: LaneFacts
     accepts: tuple[Event, ...] = ()
-    #: leading chunks of which the gateway has a receipt
+    #: number of leading chunks with a receipt
     acked: int = 0
-    #: attempts of the next chunk, over all processes, and the last one of them
+    #: attempts on the next chunk, over all processes, and the last of them
     tries: int = 0
     started: Event | None = None
-    #: what the gateway said last of an attempt of the next chunk
+    #: the last outcome of an attempt on the next chunk
     ended: Event | None = None
     mirrors: tuple[Event, ...] = ()
     settled: tuple[Event, ...] = ()
-    #: an operator did something to it; said that the platform has a chunk; and left nothing to be done
+    #: an operator acted on it; vouched for a chunk; and closed it
     reopened: Event | None = None
     vouched: bool = False
     closed: bool = False
 
     @property
     def lane(self) -> Lane:
-        """Where it is to go."""
+        """Its conversation."""
         return self.queue.lane
 
     def reopen(self, event: Event) -> None:
-        """An operator has it tried again: attempts count from zero."""
+        """Apply an operator's reopening: attempts count from zero."""
         self.reopened, self.closed = event, False
         self.tries = 0
         self.started = self.ended = None
 
     @property
     def over(self) -> bool:
-        """Whether it has ended, and no operator has had it tried again since."""
+        """Whether it has ended, and no operator has reopened it since."""
         if self.closed:
             return True
         return bool(self.settled) and (self.reopened is None or self.settled[-1].seq > self.reopened.seq)
 
     @property
     def may_be_out(self) -> bool:
-        """Whether the next chunk may have been accepted without a durable receipt, if its process dies now."""
+        """Whether the next chunk may have been accepted without a stored receipt, if the process dies now."""
         if self.started is None or self.over:
             return False
         ended = self.ended.body if self.ended is not None and self.ended.seq > self.started.seq else None
@@ -114,36 +114,36 @@ class IntentFacts:
 
 
 class RunFacts(Projection):
-    """Places by name, intents with their accepts, inbound messages with where they came from."""
+    """Everything that checkers look up about the run so far."""
 
     def __init__(self) -> None:
         self.intents: dict[str, IntentFacts] = {}
-        #: sends of clients, by the seqs of all that leads from one to its intent: its key, and what the client did
+        #: seqs of the events from a client's send to its intent -> the key, and the seq of the client's request
         self.asked: dict[int, tuple[str, int | None]] = {}
-        #: key of a client's send -> the intents that it became, one for each try
+        #: key of a client's send -> its intents, one for each try
         self.sends: dict[str, tuple[str, ...]] = {}
-        #: conversations that something was to be said in
+        #: conversations with any intent
         self.lanes: dict[Lane, LaneFacts] = {}
         #: intents that hooks cancelled before they were prepared
         self.cancelled: dict[str, Event] = {}
-        #: what the operator has configured about delivery, and what each account can do about lost responses
+        #: the configured limits, and the accounts with their support for lost responses
         self.limits: WorldLimits | None = None
         self.accounts: dict[tuple[str, str], WorldAccount] = {}
-        #: inbound id -> the event in which the gateway took it
+        #: inbound id -> its inbound.received event
         self.received: dict[str, Event] = {}
         #: delegation id -> the inbound of the turn that delegated
         self.delegated_by: dict[str, str] = {}
-        #: intent id -> the last decision on it at a start
+        #: intent id -> its last recovery decision
         self.recovered: dict[str, Event] = {}
-        #: inbound id -> the decision that froze where its answers go
+        #: inbound id -> the route decision that froze its return address
         self.routed: dict[str, Event] = {}
-        #: delegation id -> how its result would be told, and in how many steps
+        #: delegation id -> its completion plan, and the number of steps
         self.planned: dict[str, tuple[Event, int]] = {}
-        #: callback work -> the delegation that it tells of
+        #: callback work -> its delegation
         self.callbacks: dict[str, str] = {}
         #: (channel, message id) -> thread opened on the message
         self.opened_on: dict[tuple[str, str], Address] = {}
-        #: inbound id -> the message that it is: where, and the id under which it was first posted
+        #: inbound id -> the place and original id of its message
         self.messages: dict[str, tuple[Lane, str]] = {}
         #: turn id -> the session that it runs in
         self.running: dict[str, str] = {}
@@ -151,37 +151,37 @@ class RunFacts(Projection):
         self.admitted: dict[str, str] = {}
         #: delegation id -> the session of the turn that delegated
         self.delegated_in: dict[str, str] = {}
-        #: platforms tell what they did; a gateway's own trace has only its own word, and nothing to compare
+        #: whether platforms record events too; the trace of a real gateway has only its own
         self.witnessed = False
-        #: how conversations share sessions now: DM scope, group scope
+        #: the current DM scope and group scope
         self.dm_scope = ""
         self.group_scope = ""
         #: canonical name -> ids of one person
         self.links: dict[str, tuple[str, ...]] = {}
-        #: counts up when the scopes may have changed
+        #: incremented when the scopes may have changed
         self.scopes_changed = 0
-        #: places whose session is the main one by the scope of their own binding
+        #: places whose route rule puts them into the main session
         self.in_main: set[Lane] = set()
         self._names: dict[Lane, str] = {}
-        #: (lane, id as delivered) -> id as first posted, where it is another
+        #: (lane, id as delivered) -> original id, if it differs
         self._original: dict[tuple[Lane, str], str] = {}
-        #: inbound id -> the place that its session is of
+        #: inbound id -> the place of its session
         self._homes: dict[str, Address] = {}
-        #: conversations that are bound to sessions
+        #: session bindings
         self.bindings = RunBindings()
 
     def handlers(self) -> Handlers:
-        """Those of the session bindings, too."""
+        """Its own handlers and those of the session bindings."""
         return {**self.bindings.handlers(), **super().handlers()}
 
     # ------------------------------------------------------------ questions
 
     def name(self, address: Address | None) -> str:
-        """What people call a place."""
+        """The name of a place."""
         return named(address, self._names) if address is not None else "nowhere"
 
     def origin(self, inbound: str | None) -> tuple[Address, str] | None:
-        """Place and message id that a piece of work goes back to, through callbacks; none for wake-ups."""
+        """Place and message id at the origin of a piece of work, through callbacks; none for wake-ups."""
         for _ in range(len(self.callbacks) + 1):
             event = self.received.get(inbound or "")
             if event is not None and isinstance(event.body, InboundReceived):
@@ -190,7 +190,7 @@ class RunFacts(Projection):
         return None
 
     def home(self, inbound: str | None) -> Address | None:
-        """The place that a message's session is of: its own, or the thread that is opened on it."""
+        """The place of a message's session: its own place, or the thread that was opened on it."""
         home = self._homes.get(inbound or "")
         if home is not None:
             return home
@@ -198,13 +198,13 @@ class RunFacts(Projection):
         return None if origin is None else origin[0]
 
     def person(self, place: Address) -> str:
-        """Whom a direct conversation is with: the linked name (``*ana``), else the platform's id."""
+        """The person of a direct conversation: the linked name (``*ana``), else the platform's id."""
         rules = rules_for(place.channel)
         name = linked_name(rules, place.conversation, self.links, Profile.TRUNKLINE)
         return f"*{name}" if name else rules.fold(place.kind, place.conversation)
 
     def is_marked(self, text: str) -> bool:
-        """Whether a text says that it may be a repeat, as the operator wants it where nobody can tell."""
+        """Whether a text has the configured mark of an uncertain repeat."""
         mark = None if self.limits is None else self.limits.mark
         return mark is not None and text.startswith(mark)
 
@@ -303,7 +303,7 @@ class RunFacts(Projection):
         if queue is None:
             queue = self.lanes[lane] = LaneFacts(lane, {})
         before = self.intents.get(event.intent or "")
-        # Prepared anew by a process that forgot it: what people have seen of it they have seen.
+        # Prepared again by a process that lost it: earlier accepts stay visible.
         accepts = () if before is None else before.accepts
         self.intents[event.intent or ""] = IntentFacts(event, body, queue, accepts)
         asked = self.asked.get(event.cause or 0) if self.asked else None
@@ -333,7 +333,7 @@ class RunFacts(Projection):
     def _acked(self, event: Event, body: ChunkAcked) -> None:
         facts = self.intents.get(event.intent or "")
         if facts is not None:
-            # An operator's word for it may have come before.
+            # An operator may have vouched for it before.
             facts.acked = max(facts.acked, body.chunk + 1)
             facts.tries = 0
             facts.started = facts.ended = None

@@ -1,4 +1,4 @@
-"""A run of a hand in words: the shapes of its states, where it was said, and its record with its story."""
+"""Words for a hand's run: shapes of its states, places of its announcements, and its facts."""
 
 from __future__ import annotations
 
@@ -42,27 +42,27 @@ HAND_WORDS: dict[HandState, tuple[str, Tone]] = {
     HandState.FINISHED: ("●", Tone.WARN),
     HandState.LOST: ("╳", Tone.BAD),
     HandState.CALLBACK: ("↻", Tone.PLAIN),
-    HandState.TOLD: ("✓", Tone.GOOD),
+    HandState.ANNOUNCED: ("✓", Tone.GOOD),
     HandState.HEARD: ("✓", Tone.GOOD),
     HandState.KEPT: ("–", Tone.DIM),
 }
-#: what the states mean to whoever sees them for the first time
+#: explanations of the states for newcomers
 _MEANING: dict[HandState, str] = {
     HandState.LATER: "it is dispatched later in the run",
     HandState.ACCEPTED: "the task is stored, the hand has not started",
     HandState.RUNNING: "the hand works on it",
-    HandState.ORPHANED: "its process has died, and no other has decided yet what becomes of it",
-    HandState.FINISHED: "it has ended, and whoever asked has not heard of it yet",
-    HandState.LOST: "its process died with it, and whoever asked has not heard of it yet",
+    HandState.ORPHANED: "its process has died, and no other has taken over yet",
+    HandState.FINISHED: "it has ended, and its requester does not have the result yet",
+    HandState.LOST: "it was lost with its process, and its requester does not know yet",
     HandState.CALLBACK: "the agent that asked is reading the result",
-    HandState.TOLD: "whoever asked has heard of it",
-    HandState.HEARD: "the agent that asked has read the result; people have seen nothing of it",
-    HandState.KEPT: "nobody hears of it, as was decided",
+    HandState.ANNOUNCED: "its result was announced",
+    HandState.HEARD: "the agent that asked has read the result; people have not seen it",
+    HandState.KEPT: "deliberately not announced",
 }
 
 
 def spoken(view: RunView, row: HandRow) -> str:
-    """Where it was said: the places, each once, with how often."""
+    """The places of its announcements, with their numbers."""
     places: dict[str, int] = {}
     for one in row.said:
         name = title(view.places, one.address)
@@ -71,7 +71,7 @@ def spoken(view: RunView, row: HandRow) -> str:
 
 
 def hand_facts(view: RunView, hands: HandRuns, row: HandRow, seq: int) -> Iterator[Fact]:
-    """A run after event `seq`, and its story."""
+    """The facts of a run after event `seq`, and its events."""
     yield _state(row)
     for name in row.broken:
         verdict = next((one for one in view.verdicts if one.id == name), None)
@@ -87,23 +87,23 @@ def hand_facts(view: RunView, hands: HandRuns, row: HandRow, seq: int) -> Iterat
     if row.reason is not None:
         yield because(row.reason, row.finished)
     for event in _story(view, row, hands):
-        yield _told(view, event)
+        yield _event_fact(view, event)
 
 
 def _state(row: HandRow) -> Fact:
     _, tone = HAND_WORDS[row.state]
     text = f"{row.word}: {_MEANING[row.state]}"
     if row.over:
-        text = f"{row.word}  ✗ the run is over and nobody was told"
+        text = f"{row.word}  ✗ the run is over and it was never reported"
     elif row.overdue:
-        text = f"✗ L2  {row.word}: it is past its deadline, and whoever asked has heard nothing"
+        text = f"✗ L2  {row.word}: it is past its deadline, and its requester has no result"
     return Fact(label="state", text=text, tone=Tone.BAD if row.over or row.overdue else tone, seq=row.since)
 
 
-def _told(view: RunView, event: Event) -> Fact:
+def _event_fact(view: RunView, event: Event) -> Fact:
     body = event.body
     if isinstance(body, CompletionPlanned):
-        text = "; ".join(step_label(view, step) for step in body.steps) or "tell nobody"
+        text = "; ".join(step_label(view, step) for step in body.steps) or "no announcement"
         return Fact(label="plan", text=f"#{event.seq} {seconds(event.at)} {text}", seq=event.seq)
     label = _LABELS.get(type(body), "")
     return Fact(label=label, text=f"#{event.seq} {seconds(event.at)} {describe(view, event)}", seq=event.seq)
@@ -127,7 +127,7 @@ def _story(view: RunView, row: HandRow, hands: HandRuns) -> list[Event]:
 
 def _origin(view: RunView, row: HandRow) -> str:
     if row.origin is None:
-        return "none: it was asked for nowhere"
+        return "none: it was not requested in a place"
     return f"{view.places.label(row.origin)}, frozen at #{row.since}  ({row.origin})"
 
 

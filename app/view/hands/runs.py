@@ -1,4 +1,4 @@
-"""Runs of hands: who gave which task to whom, what came of it, and whether whoever asked has heard of it.
+"""Runs of hands: their tasks, requesters and results, and how the results were announced.
 
 Everything is recorded: the origin that was frozen, the deadline, the session of the run's own, its callback turn, and
 the messages that tell of it. A run that is past its deadline and has not come back is wrong before any verdict says it.
@@ -36,31 +36,31 @@ _GRACE, _WITHIN = 1.0, 60.0
 
 
 class HandState(StrEnum):
-    """Where a run of a hand stands, as screens name it."""
+    """The state of a hand's run, as screens show it."""
 
     LATER = "later"
     ACCEPTED = "DISPATCHED"
     RUNNING = "RUNNING"
-    #: the process that ran it has died, and no other has decided yet
+    #: its process has died, and no other has taken over yet
     ORPHANED = "ORPHAN"
-    #: it has ended, and nobody who asked has heard of it; screens name how it ended
+    #: ended, and not yet reported to the requester; screens show the outcome
     FINISHED = "DONE"
-    #: as before: it ended because its process died
+    #: the same, lost with its process
     LOST = "LOST"
-    #: whoever asked is reading it
+    #: the requester is reading the result
     CALLBACK = "CALLBACK"
-    #: whoever asked has read it, and people saw what came of that
-    TOLD = "SAID"
-    #: whoever asked has read it, and people have seen nothing of it
+    #: the requester has read the result, and people saw an announcement
+    ANNOUNCED = "SAID"
+    #: the requester has read the result, and people saw nothing of it
     HEARD = "HEARD"
-    #: nobody hears of it, as was decided: a hook took it back, or whoever asked is gone
+    #: deliberately not announced: a hook cancelled it, or the requester is gone
     KEPT = "NOT SAID"
 
 
-#: states in which somebody knows of it, or never will, as was decided
-OVER = frozenset({HandState.TOLD, HandState.HEARD, HandState.KEPT})
-_UNTOLD = frozenset({HandState.FINISHED, HandState.LOST})
-#: how a run ended, in the words of its states
+#: states of a run whose report is finished
+OVER = frozenset({HandState.ANNOUNCED, HandState.HEARD, HandState.KEPT})
+_UNREPORTED = frozenset({HandState.FINISHED, HandState.LOST})
+#: labels of outcomes
 OUTCOMES = {
     HandOutcome.OK: "DONE",
     HandOutcome.ERROR: "ERROR",
@@ -70,7 +70,7 @@ OUTCOMES = {
 
 
 class Announcement(msgspec.Struct, frozen=True):
-    """A message that tells of a run, as people saw it."""
+    """An announcement of a run, as people saw it."""
 
     seq: int
     at: float
@@ -80,7 +80,7 @@ class Announcement(msgspec.Struct, frozen=True):
 
 
 class HandRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of a hand after an event. Numbers are seqs; 0: it has not happened."""
+    """One run of a hand after an event. Numbers are seqs; 0 if it has not happened."""
 
     id: str
     name: str
@@ -88,7 +88,7 @@ class HandRow(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     agent: str
     origin: Address | None
-    #: session of whoever asked, and of the run itself
+    #: session of the requester, and of the run itself
     requester: str
     session: str
     state: HandState
@@ -103,29 +103,31 @@ class HandRow(msgspec.Struct, frozen=True, kw_only=True):
     said: tuple[Announcement, ...] = ()
     #: later results that did not count
     ignored: int = 0
-    #: how long it ran; until now while it runs
+    #: how long it ran, or has run so far
     age: float = 0.0
-    #: how long its result has waited to be told
+    #: how long its result has waited to be announced
     waits: float | None = None
     #: ids of the invariants that it broke
     broken: tuple[str, ...] = ()
-    #: the run of the scenario is over, and this is not told
+    #: the scenario run is over, and this was not reported
     over: bool = False
-    #: until then it may run, or might have; none: the trace does not tell
+    #: its deadline; none in traces without the field
     deadline: float | None = None
-    #: that has passed, and it has not come back
+    #: past its deadline without a result
     overdue: bool = False
 
     @property
     def wrong(self) -> bool:
-        """It broke something, or nobody has heard of it when somebody should have."""
+        """Whether it violated an invariant, or is overdue or unreported."""
         return bool(self.broken) or self.over or self.overdue
 
     @property
     def word(self) -> str:
-        """Its state in a word: of a run that has ended, how."""
+        """Its state, or its outcome if it has ended."""
         return (
-            OUTCOMES.get(self.outcome, str(self.state)) if self.state in _UNTOLD and self.outcome else str(self.state)
+            OUTCOMES.get(self.outcome, str(self.state))
+            if self.state in _UNREPORTED and self.outcome
+            else str(self.state)
         )
 
     @property
@@ -146,24 +148,24 @@ class _Run:
         self.finished: Event | None = None
         self.ignored: list[Event] = []
         self.callbacks: list[Event] = []
-        #: its callback turns have ended; it was decided that nobody is told
+        #: seqs of the ends of its callback turns; and of decisions not to announce it
         self.heard: list[int] = []
         self.kept: list[int] = []
-        #: its requester was in a turn when it ended: nobody knows for how long
+        #: its requester was busy when it ended, for an unknown time
         self.busy = False
         self.said: list[Announcement] = []
         self.broken: list[tuple[int, str]] = []
-        #: its row before it was accepted, and after everything that came of it: from which event on
+        #: cached rows: before it was accepted, and from its last event on
         self.ahead: HandRow | None = None
         self.over: tuple[int, HandRow] | None = None
 
     def forget(self) -> None:
-        """Something was told of it: what was kept of it may be another now."""
+        """Drop the cached rows after a new event."""
         self.ahead = self.over = None
 
     @property
     def last(self) -> int:
-        """The last event that changes its row, as far as the run goes."""
+        """The last event that changes its row so far."""
         finished = [self.finished] if self.finished is not None else []
         events = (self.accepted, *self.started, *self.ignored, *self.callbacks, *finished)
         others = (*self.heard, *(one.seq for one in self.said), *(at for at, _ in self.broken))
@@ -171,7 +173,7 @@ class _Run:
 
 
 class HandRuns(Sequence[str]):
-    """Every run of a hand, in the order in which they were accepted; as a sequence, their ids."""
+    """The runs of hands in order of acceptance; as a sequence, their ids."""
 
     def __init__(self, view: RunView, histories: MessageHistories) -> None:
         self._view = view
@@ -203,15 +205,15 @@ class HandRuns(Sequence[str]):
         return self._ids[index]
 
     def name(self, delegation: str) -> str:
-        """What a run is called on screens: ``h1`` for the first."""
+        """The name of a run on screens: ``h1`` for the first."""
         return f"h{self._ids.index(delegation) + 1}" if delegation in self._runs else delegation
 
     def said(self, delegation: str) -> Sequence[Announcement]:
-        """Every message that ever told of a run."""
+        """Every announcement of a run."""
         return self._runs[delegation].said if delegation in self._runs else ()
 
     def concerned(self, event: Event) -> str | None:
-        """The run that an event is about: by its id, its callback turn, or the message that tells of it."""
+        """The run of an event: by its id, its callback turn, or its announcement."""
         if event.delegation in self._runs:
             return event.delegation
         run = self._turns.get(event.turn or "")
@@ -228,14 +230,14 @@ class HandRuns(Sequence[str]):
         return [self._known(index, run, seq) for index, run in enumerate(self._runs.values(), 1)]
 
     def _known(self, number: int, run: _Run, seq: int) -> HandRow:
-        """Its row; of one that is to come, or was told and is over, the same at any moment: a long run has many."""
+        """Its row after event `seq`; cached for runs that are still to come and for finished ones."""
         if seq < run.accepted.seq:
             run.ahead = run.ahead or self._row(number, run, seq)
             return run.ahead
         if run.over is not None and seq >= run.over[0]:
             return run.over[1]
         row = self._row(number, run, seq)
-        if row.state in (HandState.TOLD, HandState.HEARD) and seq >= (last := run.last):
+        if row.state in (HandState.ANNOUNCED, HandState.HEARD) and seq >= (last := run.last):
             run.over = last, row
         return row
 
@@ -246,7 +248,7 @@ class HandRuns(Sequence[str]):
         state = self._state(run, done, seq)
         started = [event for event in run.started if event.seq <= seq]
         callback = next((event.seq for event in run.callbacks if event.seq <= seq), 0)
-        untold = state in _UNTOLD
+        unreported = state in _UNREPORTED
         deadline = _deadline_of(run, started)
         return HandRow(
             id=run.accepted.delegation or "",
@@ -268,7 +270,7 @@ class HandRuns(Sequence[str]):
             said=tuple(one for one in run.said if one.seq <= seq),
             ignored=sum(event.seq <= seq for event in run.ignored),
             age=max((finished.at if finished is not None else now) - run.accepted.at, 0.0),
-            waits=now - finished.at if untold and finished is not None else None,
+            waits=now - finished.at if unreported and finished is not None else None,
             broken=tuple(dict.fromkeys(name for at, name in run.broken if at <= seq)),
             over=self._view.over <= seq and state not in (*OVER, HandState.LATER),
             deadline=deadline,
@@ -280,7 +282,7 @@ class HandRuns(Sequence[str]):
             return HandState.LATER
         if done is not None:
             if any(one.seq <= seq for one in run.said):
-                return HandState.TOLD
+                return HandState.ANNOUNCED
             if any(at <= seq for at in run.heard):
                 return HandState.HEARD
             if any(event.seq <= seq for event in run.callbacks):
@@ -321,7 +323,7 @@ class HandRuns(Sequence[str]):
                 run.heard.append(event.seq)
             case CompletionPlanned(steps=steps, requester_busy=busy):
                 run.busy = busy
-                if steps and all(_tells_nobody(step) for step in steps):
+                if steps and all(_announces_nothing(step) for step in steps):
                     run.kept.append(event.seq)
             case IntentSettled(state=IntentState.CANCELLED):
                 run.kept.append(event.seq)
@@ -335,7 +337,7 @@ class HandRuns(Sequence[str]):
         return turn.body.agent if turn is not None and isinstance(turn.body, TurnStarted) else ""
 
     def _say(self, event: Event, body: WireAccepted) -> None:
-        """People see a message; it may be one that tells of a run that has ended."""
+        """Record an accepted message that announces a finished run."""
         history = self._lives.of(event.intent)
         run = self._runs.get(history.prepared.delegation or "") if history is not None and history.prepared else None
         if (
@@ -350,7 +352,7 @@ class HandRuns(Sequence[str]):
         run.forget()
 
     def _bind(self, event: Event, body: BindingBound) -> None:
-        """A run with a session of its own was given a thread, which is bound to that session."""
+        """Record the session of a run whose thread was bound to it."""
         run = self._runs.get(event.delegation or "") or self._child(body.session_key)
         if run is not None:
             run.session = run.session or body.session_key
@@ -367,14 +369,14 @@ class HandRuns(Sequence[str]):
                     run.forget()
 
     def _child(self, key: str) -> _Run | None:
-        """The run whose id a key of a delegated session ends with."""
+        """The run whose id is the end of a session key."""
         parts = key.split(":")
         names = (":".join(parts[at:]) for at in range(1, len(parts)))
         return next((run for name in names if (run := self._runs.get(name)) is not None), None)
 
 
 def _deadline_of(run: _Run, started: Sequence[Event]) -> float | None:
-    """Until when it may run: as long from its last start on as was meant when it was dispatched."""
+    """Its deadline: the time allowed at dispatch, counted from its last start."""
     if run.body.deadline is None:
         return None
     began = started[-1].at if started else run.accepted.at
@@ -382,7 +384,7 @@ def _deadline_of(run: _Run, started: Sequence[Event]) -> float | None:
 
 
 def _overdue(run: _Run, state: HandState, finished: Event | None, deadline: float | None, now: float) -> bool:
-    """Past its deadline without a callback. A requester that was busy when it ended may take its time."""
+    """Whether it is past its deadline without a callback. A requester that was busy at its end may take longer."""
     if deadline is None or state in OVER or state in (HandState.LATER, HandState.CALLBACK):
         return False
     if finished is None:
@@ -390,5 +392,5 @@ def _overdue(run: _Run, state: HandState, finished: Event | None, deadline: floa
     return not run.busy and now > max(deadline, finished.at + _WITHIN)
 
 
-def _tells_nobody(step: CompletionStep) -> bool:
+def _announces_nothing(step: CompletionStep) -> bool:
     return step.mode == "kept" or (step.address is None and step.reason is Reason.REQUESTER_REPLACED)

@@ -1,8 +1,7 @@
-"""Session bindings at any moment of a run: a fold of the trace into one record a binding, and the story of its life.
+"""Session bindings after any event of a run: one record for each change of a binding, and the points of its life bar.
 
-A record is kept for every event that changed it, so that any moment is found by bisection. What is told here is what
-the gateway recorded; only `Standing` adds the clock: a binding whose deadline has passed does not route any more, even
-before the gateway has ended it (invariant B1).
+Rows repeat what the gateway recorded. Only `Standing` adds the clock: a binding past its deadline does not route any
+more, even before the gateway has ended it (invariant B1).
 """
 
 from __future__ import annotations
@@ -34,30 +33,30 @@ from trunkline.core.values import Address
 
 
 class Standing(StrEnum):
-    """What a binding is worth at a moment."""
+    """The state of a binding at a moment."""
 
     #: not bound yet
     LATER = "later"
     ACTIVE = "active"
-    #: its deadline has passed and the gateway has not ended it yet: it does not route
+    #: past its deadline and not ended yet: it does not route
     EXPIRED = "expired"
     ENDING = "ending"
     ENDED = "ended"
 
 
 class BarMark(StrEnum):
-    """What a point of a life bar stands for."""
+    """The meaning of a point on a life bar."""
 
     BOUND = "bound"
     TOUCHED = "touched"
-    #: it was used when it did not route any more
+    #: used although it did not route any more
     WRONG = "wrong"
     ENDING = "ending"
     ENDED = "ended"
 
 
 class BarPoint(msgspec.Struct, frozen=True):
-    """A moment in the life of a binding."""
+    """One point on the life bar of a binding."""
 
     at: float
     seq: int
@@ -65,10 +64,10 @@ class BarPoint(msgspec.Struct, frozen=True):
 
 
 class BindingRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One binding as it was after an event. Times are in virtual seconds."""
+    """One binding after an event. Times are in virtual seconds."""
 
     id: str
-    #: seq of the event that made it
+    #: seq of the event that created it
     since: int
     conversation: Address
     session_key: str
@@ -77,11 +76,11 @@ class BindingRow(msgspec.Struct, frozen=True, kw_only=True):
     #: ``spawn``, ``operator``, or a peer
     by: str = ""
     label: str = ""
-    #: who speaks there; none: the bot
+    #: the identity that posts there; none for the bot
     identity: str | None = None
-    #: why it is the bot all the same
+    #: why the bot posts instead
     degraded: Reason | None = None
-    #: chunks that went out as the bot instead
+    #: chunks that the bot posted instead
     as_bot: int = 0
     status: BindingStatus = BindingStatus.ACTIVE
     bound_at: float
@@ -92,20 +91,20 @@ class BindingRow(msgspec.Struct, frozen=True, kw_only=True):
     active_at: float
     #: why it is ending or has ended
     reason: Reason | None = None
-    #: turns and messages that were under way when it began to end
+    #: turns and messages in flight when it began to end
     under_way: int = 0
     ending_at: float | None = None
     ended_at: float | None = None
-    #: who ended it; empty: nobody, it came about
+    #: who ended it; empty if it expired or was cleaned up
     ended_by: str = ""
     detail: str = ""
-    #: the binding that its conversation had before
+    #: the conversation's previous binding
     instead_of: str | None = None
     #: the last event that changed it
     last: int
 
     def standing(self, seq: int, now: float) -> Standing:
-        """What it is worth after event `seq`."""
+        """Its state after event `seq`."""
         if seq < self.since:
             return Standing.LATER
         if self.status is BindingStatus.ACTIVE and self.expires_at is not None and self.expires_at <= now:
@@ -114,7 +113,7 @@ class BindingRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BindingHistory:
-    """Every binding of a run, in the order in which they were made."""
+    """Every binding of a run, in order of creation."""
 
     def __init__(self, events: Sequence[Event]) -> None:
         self._events = events
@@ -124,20 +123,20 @@ class BindingHistory:
         self._by_place: dict[PlaceKey, list[str]] = {}
         self._points: dict[str, list[BarPoint]] = {}
         self._open = OpenBindings()
-        #: events that concern a binding, in order
+        #: events about a binding, in order
         self._stories: dict[str, list[Event]] = {}
         self._first: float | None = None
-        #: ids are long; on screens bindings are numbered
+        #: screens show numbers instead of the long ids
         self._names: dict[str, str] = {}
         for event in events:
             self.learn(event)
 
     def __len__(self) -> int:
-        """How many there ever were."""
+        """The number of bindings in the run."""
         return len(self._states)
 
     def name(self, binding: str | None) -> str:
-        """What a binding is called on screens: ``b1`` for the first of the run. An unknown one goes by its id."""
+        """The name of a binding on screens: ``b1`` for the first of the run; an unknown one has its id."""
         return self._names.get(binding or "", binding or "a binding")
 
     # ------------------------------------------------------------ at a moment
@@ -147,11 +146,11 @@ class BindingHistory:
         return self._events[min(seq, len(self._events)) - 1].at if seq and self._events else 0.0
 
     def rows(self, seq: int) -> list[BindingRow]:
-        """Every binding of the run after event `seq`. One that is made later is as it will begin."""
+        """Every binding of the run after event `seq`. A later one is shown as it will begin."""
         return [self._at(states, seq) for states in self._states.values()]
 
     def nth(self, index: int, seq: int) -> BindingRow:
-        """One of these rows alone, where a screen shows only some."""
+        """The row with this index."""
         return self._at(self._order[index], seq)
 
     def row(self, binding: str | None, seq: int) -> BindingRow | None:
@@ -160,22 +159,22 @@ class BindingHistory:
         return self._at(states, seq) if states else None
 
     def _newest(self, place: PlaceKey, seq: int) -> Iterator[BindingRow]:
-        """The bindings that a conversation has or had after event `seq`, the last one first."""
+        """The bindings of a conversation up to event `seq`, the latest first."""
         for binding in reversed(self._by_place.get(place, ())):
             if self._states[binding][0].since <= seq:
                 yield self._at(self._states[binding], seq)
 
     def standing(self, row: BindingRow, seq: int) -> Standing:
-        """What a binding is worth after event `seq`."""
+        """The state of a binding after event `seq`."""
         return row.standing(seq, self.time(seq))
 
     def bound(self, seq: int) -> dict[PlaceKey, str]:
-        """The conversations that are bound after event `seq`: those whose messages go to a session of theirs."""
+        """The conversations with an active binding after event `seq`, with its id."""
         found = ((place, self._newest_open(place, seq, Standing.ACTIVE)) for place in self._open.at(seq))
         return {place: row.id for place, row in found if row is not None}
 
     def held(self, place: PlaceKey, seq: int) -> BindingRow | None:
-        """The binding that a conversation has after event `seq`, the newest; one that is ending is still its."""
+        """The newest active or ending binding of a conversation after event `seq`."""
         return self._newest_open(place, seq, Standing.ACTIVE, Standing.ENDING)
 
     def _newest_open(self, place: PlaceKey, seq: int, *wanted: Standing) -> BindingRow | None:
@@ -195,15 +194,15 @@ class BindingHistory:
         return first, max(self.time(len(self._events)), first)
 
     def points(self, binding: str) -> Sequence[BarPoint]:
-        """The life of a binding, in order."""
+        """The points of a binding, in order."""
         return self._points.get(binding, ())
 
     def misused(self, binding: str, seq: int) -> list[BarPoint]:
-        """The points up to event `seq` at which it was used, and did not route any more."""
+        """The points up to event `seq` at which it was used although it did not route any more."""
         return [point for point in self.points(binding) if point.mark is BarMark.WRONG and point.seq <= seq]
 
     def story(self, binding: str | None) -> Sequence[Event]:
-        """Every event that concerns a binding, in order."""
+        """Every event about a binding, in order."""
         return self._stories.get(binding or "", ())
 
     def places(self) -> Iterator[Address]:
@@ -216,7 +215,7 @@ class BindingHistory:
         return self._by_place.keys()
 
     def concerned(self, event: Event) -> str | None:
-        """The binding that an event is about: the one it names, the chosen one, or the active one of its place."""
+        """The binding of an event: the named one, the chosen one, or the latest of its place."""
         named = event.binding or _named(event.body)
         if named in self._states:
             return named
@@ -228,7 +227,7 @@ class BindingHistory:
     # ------------------------------------------------------------ folding
 
     def learn(self, event: Event) -> None:
-        """Fold one more event in."""
+        """Take the next event."""
         binding = event.binding or _named(event.body)
         if binding is None:
             return
@@ -243,7 +242,7 @@ class BindingHistory:
                 self._names[row.id] = f"b{len(self._names) + 1}"
                 self._by_place.setdefault(row.conversation.lane, []).append(row.id)
                 self._order.append(self._states.setdefault(row.id, []))
-            self._tell_open(known, row)
+            self._note_open(known, row)
             self._states[row.id].append(row)
             mark = _MARKS.get(type(event.body))
             if mark is not None:
@@ -251,8 +250,8 @@ class BindingHistory:
         if row is not None or known is not None:
             self._stories.setdefault(binding, []).append(event)
 
-    def _tell_open(self, known: BindingRow | None, row: BindingRow) -> None:
-        """Where a binding begins, ends, or is bound anew, those that are open change."""
+    def _note_open(self, known: BindingRow | None, row: BindingRow) -> None:
+        """Record that a binding opened or ended."""
         is_open = row.status is not BindingStatus.ENDED
         if known is None or is_open != (known.status is not BindingStatus.ENDED):
             self._open.change(row.last, row.conversation.lane, row.id, is_open=is_open)
@@ -273,7 +272,7 @@ def _named(body: Body) -> str | None:
 
 
 def _misused(event: Event, known: BindingRow | None) -> bool:
-    """It decided, or was touched, when it did not route any more (invariant B1). What ends may still be touched."""
+    """Whether a binding was used or touched although it did not route any more (B1). Ending ones may be touched."""
     if known is None or not isinstance(event.body, RouteDecided | RouterDecided | BindingTouched):
         return False
     if isinstance(event.body, BindingTouched):
@@ -383,5 +382,5 @@ _FOLDS = cast(
 
 
 def active(rows: Iterable[BindingRow], seq: int, now: float) -> int:
-    """How many of them route after event `seq`."""
+    """The number of bindings that route after event `seq`."""
     return sum(row.standing(seq, now) is Standing.ACTIVE for row in rows)

@@ -1,4 +1,4 @@
-"""Causes: which event made which one happen, followed back to the root and forward to everything it led to."""
+"""Causes of events, followed back to the root and forward to all effects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Causes:
             self.learn(event)
 
     def learn(self, event: Event) -> None:
-        """Hang the next event under its parent."""
+        """Add the next event under its parent."""
         related = self._related(event)
         parent = event.cause or related or 0
         if not 0 < parent < event.seq:
@@ -44,11 +44,11 @@ class Causes:
         return found
 
     def parent(self, seq: int) -> int | None:
-        """The event that made this one happen."""
+        """The event that caused this one."""
         return self._parents[seq] or None
 
     def children(self, seq: int) -> Sequence[int]:
-        """The events that this one made happen, in order."""
+        """The events that this one caused directly, in order."""
         return self._children.get(seq, ())
 
     def path(self, seq: int) -> list[int]:
@@ -61,7 +61,7 @@ class Causes:
         return path[::-1]
 
     def effects(self, seq: int) -> list[int]:
-        """Everything that `seq` led to, without itself, in order."""
+        """All direct and indirect effects of `seq`, in order."""
         found: list[int] = []
         open_ = list(self.children(seq))
         while open_:
@@ -71,5 +71,5 @@ class Causes:
         return sorted(found)
 
     def family(self, seq: int) -> frozenset[int]:
-        """The causal chain of an event: what led to it, itself, and what it led to."""
+        """The causal chain of an event: its causes, itself, and its effects."""
         return frozenset((*self.path(seq), *self.effects(seq)))

@@ -1,4 +1,4 @@
-"""What the violations point at, seq by seq: copies, misplaced deliveries, wrong mirrors. Never a guess."""
+"""The evidence of violations by event: copies, misplaced deliveries, wrong mirrors."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from trunkline.sim.invariants.base import EvidenceKind, Violation
 
 
 class DeliveryCopy(msgspec.Struct, frozen=True):
-    """An accepted delivery that is one of several of the same thing: the `number`-th of a group."""
+    """One of several accepted copies of a delivery: the `number`-th of its group."""
 
     number: int
     group: int
 
 
 class Evidence:
-    """The violations of a run, indexed by the events they name as evidence. They learn as more are found."""
+    """The violations of a run, indexed by their evidence."""
 
     def __init__(self, violations: Iterable[Violation], events: Sequence[Event], causes: Causes) -> None:
-        #: as they were found
+        #: in the order of detection
         self.found: list[Violation] = []
-        #: in order of the events at which they were seen
+        #: in the order of the events at which they were detected
         self.violations: list[Violation] = []
-        #: the events at which violations were seen, in order, each once
+        #: the events at which violations were detected, in order, each once
         self.stops: list[int] = []
         self._events = events
         self._causes = causes
-        #: every set of copies, each in order
+        #: every group of copies, each in order
         self.groups: list[tuple[int, ...]] = []
         self.copies: dict[int, DeliveryCopy] = {}
         self.misplaced: set[int] = set()
@@ -41,20 +41,20 @@ class Evidence:
         self.mirrors: dict[int, str] = {}
         self._by_evidence: dict[int, list[Violation]] = {}
         self._broken_at: dict[str, int] = {}
-        #: seq -> the set of copies that it is in
+        #: seq -> its group of copies
         self._member: dict[int, set[int]] = {}
         self._later_copies: list[int] = []
-        #: every event that came to look different by a violation: named by it, or a copy of what is; as they were found
+        #: every event whose look a violation changed, in the order of detection
         self.touched: list[int] = []
         self.grow(violations)
 
     @property
     def version(self) -> int:
-        """Goes up with each violation."""
+        """Incremented with each violation."""
         return len(self.found)
 
     def grow(self, violations: Iterable[Violation]) -> None:
-        """More were found, in order."""
+        """Add violations, in order."""
         more = False
         for violation in violations:
             self.found.append(violation)
@@ -80,7 +80,7 @@ class Evidence:
         return self._by_evidence.get(seq, ())
 
     def twin(self, seq: int) -> int | None:
-        """The next copy of the same thing, round and round."""
+        """The next copy of the same delivery; the first one follows the last."""
         copy = self.copies.get(seq)
         if copy is None:
             return None
@@ -108,7 +108,7 @@ class Evidence:
         return set()
 
     def _arrival(self, seq: int) -> int | None:
-        """The event by which the message behind an event arrived: posted by a person, or handed over again."""
+        """The event that brought the message behind an event: a post, or a replay."""
         for step in reversed(self._causes.path(seq)):
             body = self._events[step - 1].body
             if isinstance(body, PeerSaid) or (isinstance(body, PlatformPushed) and body.replay):
@@ -119,7 +119,7 @@ class Evidence:
         return self._events[seq - 1].kind if 0 < seq <= len(self._events) else ""
 
     def _join_copies(self, violation: Violation) -> bool:
-        """Put the copies that it names into one set, with those that they were in. Whether it names any."""
+        """Merge the copies that it names, and their groups, into one group. Whether it names any."""
         found = self._copies(violation)
         if len(found) < 2:
             return False

@@ -1,4 +1,4 @@
-"""One message of a run: its attempts, and its state at any moment. `trunkline.app.view.index.messages` writes them."""
+"""The history of one message: its attempts, and its state after any event. `messages` fills it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from trunkline.core.values import IntentState
 
 
 class QueueState(StrEnum):
-    """What the queue holds of a message at a moment."""
+    """The state of a message in the queue."""
 
     #: not prepared yet
     LATER = "later"
     PENDING = "pending"
-    #: handed to an adapter by a process that lives
+    #: handed to an adapter by a live process
     LEASED = "leased"
-    #: handed to an adapter by a process that has died since
+    #: handed to an adapter by a process that has died
     ORPHANED = "orphaned"
     RETRY = "retry"
     DELIVERED = "delivered"
@@ -31,55 +31,55 @@ class QueueState(StrEnum):
     DEAD = "dead"
     EXPIRED = "expired"
     CANCELLED = "cancelled"
-    #: never meant for the queue: suppressed, refused, or a dry run
+    #: never queued: suppressed, refused, or a dry run
     UNSAID = "unsaid"
 
 
-#: still to be done by somebody
+#: states without an ending
 OPEN = frozenset({QueueState.PENDING, QueueState.LEASED, QueueState.ORPHANED, QueueState.RETRY})
 
 
 def state_of(state: IntentState) -> QueueState:
-    """The state of the queue that a recorded one stands for."""
+    """The queue state of a recorded intent state."""
     return QueueState.PENDING if state in (IntentState.PREPARED, IntentState.SENDING) else QueueState(state.value)
 
 
 class StateChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a message from an event on."""
+    """A change of state: the state from this event on."""
 
     seq: int
     at: float
     state: QueueState
     #: attempts so far
     tries: int = 0
-    #: processes that have it in their hands; more than one is wrong (invariant D5)
+    #: processes that work on it; more than one violates D5
     owners: tuple[int, ...] = ()
-    #: looked at again then
+    #: time of the next check
     due: float | None = None
     why: str = ""
-    #: it came into the queue here, by being prepared; or what it was before counts no more, by an operator's word
+    #: it entered the queue here; or an operator reopened it
     entered: bool = False
     reopened: bool = False
-    #: what it had been before a process that knew nothing of that took it again: no ending of its own
+    #: back in an earlier final state, after a process unaware of that sent it again: not another ending
     back: bool = False
 
     @property
     def ends(self) -> bool:
-        """The message ended with this step."""
+        """Whether the message ended with this change."""
         return self.state not in OPEN and not self.back
 
 
 class AttemptKind(StrEnum):
-    """What a row of an opened message stands for."""
+    """The kind of a row below an opened message."""
 
     ATTEMPT = "attempt"
-    #: a process found it left over, and did something else than to send it
+    #: a process recovered it without sending it
     RECOVERY = "recovery"
     OPERATOR = "operator"
 
 
 class AttemptRecord:
-    """One attempt, or what stands for one, with everything that came of it."""
+    """One attempt, recovery or operator action, with all its consequences."""
 
     __slots__ = ("acked", "chunk", "ended", "event", "mirrored", "number", "part", "settled", "wire")
 
@@ -88,7 +88,7 @@ class AttemptRecord:
         self.event = event
         self.chunk = chunk
         self.number = number
-        #: the platform's side: accepted, known, refused, lost, looked up
+        #: the platform's reactions: accepted, deduplicated, refused, lost, looked up
         self.wire: list[Event] = []
         self.ended: Event | None = None
         self.acked: Event | None = None
@@ -97,7 +97,7 @@ class AttemptRecord:
 
 
 class MessageHistory:
-    """One intent."""
+    """The history of one intent, or of a message that was never queued."""
 
     def __init__(self, name: str, first: Event) -> None:
         self.id = name
@@ -110,24 +110,24 @@ class MessageHistory:
         self.accepted: list[Event] = []
         self.settled: list[Event] = []
         self.fallbacks: list[Event] = []
-        #: an operator has said what is to become of it
-        self.told = False
-        #: everything that carries its id
+        #: an operator acted on it, and the resulting event has not come yet
+        self.operator_acted = False
+        #: every event with its id
         self.events: list[Event] = []
 
     @property
     def seq(self) -> int:
-        """Where it begins: it was prepared, or first heard of."""
+        """The event that prepared it, else the first one about it."""
         return self.prepared.seq if self.prepared else self.first.seq
 
     @property
     def body(self) -> IntentPrepared | None:
-        """What was prepared; none for what an earlier run left, and for what was never queued."""
+        """The prepared intent; none for intents of an earlier run and for messages that were never queued."""
         return self.prepared.body if self.prepared and isinstance(self.prepared.body, IntentPrepared) else None
 
     @property
     def queued(self) -> bool:
-        """It was in the queue: prepared, or found there. What a hook cancelled never was."""
+        """Whether it was ever in the queue: prepared in this run, or found in the store."""
         return self.prepared is not None or bool(self.tries)
 
     def step(self, seq: int) -> StateChange:
@@ -138,7 +138,7 @@ class MessageHistory:
         return self.steps[index]
 
     def endings(self, seq: int) -> int:
-        """How often it ended since it came into the queue, or came back; after event `seq`."""
+        """The number of its endings up to event `seq`, since it entered the queue or was reopened."""
         ended = 0
         for step in self.steps:
             if step.seq > seq:
@@ -148,7 +148,7 @@ class MessageHistory:
 
     @property
     def ending(self) -> StateChange | None:
-        """The last step with which it ended, if it has since it came into the queue, or came back."""
+        """Its last ending since it entered the queue or was reopened, if any."""
         for step in reversed(self.steps):
             if step.ends:
                 return step
@@ -157,5 +157,5 @@ class MessageHistory:
         return None
 
     def tried(self, seq: int) -> list[AttemptRecord]:
-        """The attempts that had begun after event `seq`."""
+        """The attempts that had begun by event `seq`."""
         return [one for one in self.tries if one.event.seq <= seq]

@@ -1,7 +1,6 @@
-"""The lives of messages: everything that a trace tells of one intent, in order, and its state at any moment.
+"""The histories of all messages of a run, computed in one pass for the Messages, Queue and Hands screens.
 
-One pass over a run; what the Messages and the Queue screens show are two ways to read it. A thing that was decided not
-to be said has a life too, a short one: an absence is an event, with a reason.
+A message that was deliberately not sent has a history too, a short one with the reason.
 """
 
 from __future__ import annotations
@@ -44,26 +43,26 @@ from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLooked
 
 
 class MessageHistories(Sequence[MessageHistory]):
-    """Every life of a run, in the order in which they begin."""
+    """The histories of a run, in the order of their beginnings."""
 
     def __init__(self, events: Sequence[Event]) -> None:
         self._events = events
         #: the last event that was taken
         self.last = 0
         self._by_id: dict[str, MessageHistory] = {}
-        #: seq of an event -> the attempt that it belongs to
+        #: seq of an event -> its attempt
         self._tries: dict[int, AttemptRecord] = {}
         self._keys: dict[str, MessageHistory] = {}
-        #: process -> what it has in its hands
+        #: process -> the messages that it works on, by id
         self._held: dict[int, dict[str, MessageHistory]] = {}
-        #: process -> the event with which it ended
+        #: process -> the event that ended it
         self.deaths: dict[int, int] = {}
-        #: in the order in which they begin
+        #: in the order of their beginnings
         self._all: list[MessageHistory] = []
         self._index: dict[str, int] = {}
-        #: goes up when one comes to stand elsewhere in it
+        #: incremented when the order of earlier histories changes
         self.reordered = 0
-        #: those that something was told of since somebody asked
+        #: histories that the last `grow` changed
         self.touched: dict[str, MessageHistory] = {}
         self.grow()
 
@@ -84,22 +83,22 @@ class MessageHistories(Sequence[MessageHistory]):
         return iter(self._all)
 
     def of(self, name: str | None) -> MessageHistory | None:
-        """A life by the id of its intent."""
+        """A history by the id of its intent."""
         return self._by_id.get(name or "")
 
     def of_event(self, event: Event) -> MessageHistory | None:
-        """The life that an event is part of."""
+        """The history of an event."""
         own = self._by_id.get(event.intent or "") or self._by_id.get(_unsaid(event))
         if own is None and isinstance(event.body, WireLookedUp):
             return self._keys.get(_stem(event.body.key))
         return own
 
     def try_of(self, event: Event) -> AttemptRecord | None:
-        """The attempt that an event belongs to."""
+        """The attempt of an event."""
         return self._tries.get(event.seq)
 
     def place(self, history: MessageHistory) -> int:
-        """Its number in the order."""
+        """Its index in the order."""
         return self._index[history.id]
 
     def prepared_by(self, seq: int) -> list[MessageHistory]:
@@ -119,7 +118,7 @@ class MessageHistories(Sequence[MessageHistory]):
             history.steps.append(_step(event, QueueState.UNSAID, why=str(body.reason)))
         elif event.intent is not None:
             history = self._by_id.get(event.intent) or self._begin(event.intent, event)
-            self._tell(history, event)
+            self._add(history, event)
         elif isinstance(body, WireLookedUp):
             history = self._keys.get(_stem(body.key))
             if history is not None and history.tries:
@@ -132,7 +131,7 @@ class MessageHistories(Sequence[MessageHistory]):
         self._all.append(history)
         return history
 
-    def _tell(self, history: MessageHistory, event: Event) -> None:
+    def _add(self, history: MessageHistory, event: Event) -> None:
         self.touched[history.id] = history
         history.events.append(event)
         fold = _FOLDS.get(type(event.body))
@@ -150,14 +149,14 @@ class MessageHistories(Sequence[MessageHistory]):
     # ------------------------------------------------------------ for the folds
 
     def begin(self, history: MessageHistory, part: AttemptKind, event: Event, chunk: int, number: int) -> AttemptRecord:
-        """Another row."""
+        """Add an attempt."""
         one = AttemptRecord(part, event, chunk, number)
         history.tries.append(one)
         self._tries[event.seq] = one
         return one
 
     def belongs(self, history: MessageHistory, event: Event) -> AttemptRecord | None:
-        """The attempt that an event came of: by its cause, else by the numbers that it carries, else the last one."""
+        """The attempt of an event: by its cause, else by its chunk and attempt numbers, else the last one."""
         one = (
             self._tries.get(event.cause or 0)
             or _numbered(history, event)
@@ -168,7 +167,7 @@ class MessageHistories(Sequence[MessageHistory]):
         return one
 
     def prepare(self, history: MessageHistory, event: Event) -> None:
-        """It begins here; something was told of it before, maybe, and then others come before it now."""
+        """Begin a history. If it had earlier events, it moves behind the histories that began since."""
         if history.prepared is None:
             place = self.place(history)
             history.prepared = event
@@ -178,30 +177,30 @@ class MessageHistories(Sequence[MessageHistory]):
                 self.reordered += 1
 
     def know(self, history: MessageHistory, key: str) -> None:
-        """Look-ups name the key of a message, and no intent."""
+        """Remember its key: look-ups name no intent."""
         self._keys[_stem(key)] = history
 
     def take(self, history: MessageHistory, event: Event) -> tuple[int, ...]:
-        """A process has it in its hands: who has now."""
+        """A process starts to work on it. Returns all processes that do."""
         before = history.steps[-1] if history.steps else None
         others = before.owners if before and before.state is QueueState.LEASED else ()
         self._held.setdefault(event.generation, {})[history.id] = history
         return tuple(dict.fromkeys((*others, event.generation)))
 
     def leave(self, history: MessageHistory, event: Event) -> tuple[int, ...]:
-        """A process is done with it: who has it still."""
+        """A process is done with it. Returns the processes that still work on it."""
         self._held.get(event.generation, {}).pop(history.id, None)
         now = history.steps[-1] if history.steps else None
         return tuple(one for one in now.owners if one != event.generation) if now else ()
 
 
 def _unsaid(event: Event) -> str:
-    """Stands for the id of what never had one."""
+    """The id of a message that has no intent."""
     return f"#{event.seq}"
 
 
 def _stem(key: str) -> str:
-    """A key without the number of a chunk."""
+    """A key without its chunk number."""
     return key.rpartition("/")[0] or key
 
 
@@ -258,7 +257,7 @@ def _attempt_ended(histories: MessageHistories, history: MessageHistory, event: 
     if left:
         history.steps.append(_step(event, QueueState.LEASED, now, owners=left, why=str(body.reason)))
     elif ending is not None:
-        # A process that did not know of the end sent it again: that changes nothing of what the queue holds.
+        # A process unaware of the end sent it again, which does not change the state in the queue.
         why = f"sent again after its end, by process {event.generation}: {body.reason}"
         history.steps.append(msgspec.structs.replace(_step(event, ending.state, now, why=why), back=True))
     elif body.retry_at is not None:
@@ -314,18 +313,18 @@ def _settled(histories: MessageHistories, history: MessageHistory, event: Event,
     histories.leave(history, event)
     history.settled.append(event)
     step = _step(event, state_of(body.state), _now(history), why=str(body.reason))
-    history.steps.append(msgspec.structs.replace(step, reopened=history.told))
-    history.told = False
+    history.steps.append(msgspec.structs.replace(step, reopened=history.operator_acted))
+    history.operator_acted = False
 
 
 def _reopened(_lives: MessageHistories, history: MessageHistory, event: Event, body: IntentReopened) -> None:
     step = _step(event, QueueState.PENDING, tries=0, why=str(body.reason))
     history.steps.append(msgspec.structs.replace(step, reopened=True))
-    history.told = False
+    history.operator_acted = False
 
 
 def _operator(histories: MessageHistories, history: MessageHistory, event: Event, _body: OperatorActed) -> None:
-    history.told = True
+    history.operator_acted = True
     histories.begin(history, AttemptKind.OPERATOR, event, 0, 0)
 
 

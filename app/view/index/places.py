@@ -1,4 +1,4 @@
-"""The places of a run under the names that people gave them, threads and topics directly after their parent."""
+"""The places of a run by their names, with threads and topics directly after their parent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trunkline.sim.index.projection import EventFeed, Projection, on
 #: channel, account, conversation, thread
 PlaceKey = tuple[str, str, str, str]
 
-#: what joins the name of a parent and the name of a thread in it
+#: joins the names of a parent and its thread
 UNDER = "/"
 
 
@@ -37,14 +37,14 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Places(Projection):
-    """All places that a trace tells of. An address nobody announced goes by its own id."""
+    """All places of a trace. An address without an announced name is shown by its id."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         self._by_key: dict[PlaceKey, Place] = {}
         self._people: dict[tuple[str, str], str] = {}
         #: accounts of each platform
         self._accounts: dict[str, set[str]] = {}
-        #: goes up with every place that is new, or has a name now
+        #: incremented with every new place and every new name
         self.version = 0
         self._ordered: tuple[int, list[Place]] = (0, [])
         feed = EventFeed(self)
@@ -108,18 +108,18 @@ class Places(Projection):
         return self._by_key[key]
 
     def person(self, channel: str, peer_id: str, name: str = "") -> str:
-        """What a person is called."""
+        """The name of a person, else the id."""
         return name or self._people.get((channel, peer_id), peer_id)
 
     def label(self, address: Address | None) -> str:
-        """A place in words, as the invariants write it: ``discord/ops/deploy``."""
+        """The label of a place, as in invariants: ``discord/ops/deploy``."""
         if address is None:
             return "nowhere"
         place = self.of(address)
         return f"{place.channel}/{self.short(place)}"
 
     def full(self, address: Address) -> str:
-        """The same with its account, where the platform has several: ``telegram:work/@bo``."""
+        """The label with its account, if the platform has several: ``telegram:work/@bo``."""
         place = self.of(address)
         account = f":{address.account}" if self.several(place.channel) else ""
         return f"{place.channel}{account}/{self.short(place)}"
@@ -129,12 +129,12 @@ class Places(Projection):
         return len(self._accounts.get(channel, ())) > 1
 
     def target(self, text: str) -> str:
-        """A target in words: the name of a known place that it spells out, else the text itself."""
+        """The label of a target: that of the known place that it spells out, else the text itself."""
         known = next((place.address for place in self._by_key.values() if str(place.address) == text), None)
         return self.label(known) if known else f"“{text}”"
 
     def short(self, place: Place) -> str:
-        """A place in words, without its platform."""
+        """The label of a place without its platform."""
         parent = self._by_key.get(place.parent) if place.parent else None
         return f"{parent.name}{UNDER}{place.name}" if parent else place.name
 

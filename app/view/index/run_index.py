@@ -50,14 +50,14 @@ class RunView(Projection):
         self.header = run.trace.header
         self.unmet = run.unmet
         self.verdicts: tuple[Verdict, ...] = ()
-        #: all of them; the list grows, and what is in it stays
+        #: all events; the list only grows
         self.events: list[Event] = []
         self.last = 0
-        #: more may come
+        #: whether more events may come
         self.growing = False
-        #: of a trace that lost its end: where and why it ends early
+        #: for a truncated trace: where and why it ends early
         self.cut = run.trace.cut
-        #: seq of ``run.ended``; none while the run goes on, or where it was cut
+        #: seq of ``run.ended``; none while the run continues and in a truncated trace
         self.ended: int | None = None
         self.places = Places(())
         self.session_moves = SessionMoves()
@@ -77,7 +77,7 @@ class RunView(Projection):
         self._feed = EventFeed(self.places, self.session_moves, self._transcripts, self._visible, self)
         #: the views that grow with the run, each after those that it reads
         self._views: list[Growing] = []
-        #: invariant -> how many of its violations are known
+        #: invariant -> number of violations that were indexed
         self._known: dict[str, int] = {}
         self.grow(run.trace.events, run.verdicts)
         self._run = run
@@ -110,20 +110,20 @@ class RunView(Projection):
 
     @property
     def run(self) -> Run:
-        """The run as far as it goes; for those who keep it or write it. It is copied when asked for after it grew."""
+        """The run so far. After growth it is copied when asked for."""
         if self._run is None:
             trace = Trace(header=self.header, events=tuple(self.events), cut=self.cut)
             self._run = Run(trace=trace, verdicts=self.verdicts, unmet=self.unmet)
         return self._run
 
     def lost(self, cut: str) -> None:
-        """The trace ends early: where and why; empty: it does not."""
+        """Mark the trace as truncated: where and why; empty if it is not."""
         if cut != self.cut:
             self.cut, self._run = cut, None
 
     @property
     def so_far(self) -> str:
-        """Behind words that say that something holds: of a run whose end is not known, that is no promise."""
+        """A qualifier for verdicts on a run whose end is unknown."""
         return so_far(self.cut, growing=self.growing)
 
     @property
@@ -133,7 +133,7 @@ class RunView(Projection):
 
     @property
     def over(self) -> int:
-        """The event with which the run ended; one beyond the last while it goes on."""
+        """The event that ended the run; one beyond the last while it continues."""
         return self.last + 1 if self.ended is None else self.ended
 
     def event(self, seq: int) -> Event:
@@ -153,7 +153,7 @@ class RunView(Projection):
         return bisect_right(self.events, at, key=lambda event: event.at)
 
     def seq_before(self, at: float) -> int:
-        """The last event earlier than a time; a microsecond, the clock's grain, is the same time."""
+        """The last event earlier than a time, at the clock's resolution of a microsecond."""
         return bisect_left(self.events, at - 5e-7, key=lambda event: event.at)
 
     def of_intent(self, intent: str | None, *kinds: type[Body]) -> list[Event]:
@@ -169,14 +169,14 @@ class RunView(Projection):
         return _of(self._by_inbound, inbound, kinds)
 
     def nearest(self, seq: int, *kinds: type[Body]) -> Event | None:
-        """The closest event of these kinds on the way back to the root, itself included."""
+        """The closest event of these kinds on the path to the root, including itself."""
         for step in reversed(self.causes.path(seq)):
             if isinstance(self.event(step).body, kinds):
                 return self.event(step)
         return None
 
     def transcript(self, session_key: str) -> Sequence[TranscriptEntry]:
-        """Everything that a session's transcript ever held, in order; asked for by the last key that it had."""
+        """Every entry of a session's transcript, in order, by the session's last key."""
         return self._transcripts.of(session_key)
 
     def seen(self, place: PlaceKey) -> Sequence[VisibleMessage]:
@@ -193,7 +193,7 @@ class RunView(Projection):
         return event.body if event and isinstance(event.body, PeerSaid) else None
 
     def posted(self, seq: int) -> Event | None:
-        """The message of a person that an event goes back to, through a replay of the platform too."""
+        """The post of a person that caused an event, also through a replay of the platform."""
         said = self.nearest(seq, PeerSaid)
         pushed = None if said else self.nearest(seq, PlatformPushed)
         if pushed is not None and isinstance(pushed.body, PlatformPushed):
@@ -208,13 +208,13 @@ class RunView(Projection):
                 yield where, events[index - 1]
 
     def next_violation(self, seq: int) -> int | None:
-        """The next event after `seq` at which a violation was seen."""
+        """The next event after `seq` at which a violation was detected."""
         stops = self.marks.stops
         index = bisect_right(stops, seq)
         return stops[index] if index < len(stops) else None
 
     def previous_violation(self, seq: int) -> int | None:
-        """The last event before `seq` at which a violation was seen."""
+        """The last event before `seq` at which a violation was detected."""
         stops = self.marks.stops
         index = bisect_left(stops, seq)
         return stops[index - 1] if index else None

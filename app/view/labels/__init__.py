@@ -1,1 +1,1 @@
-"""A label for each event."""
+"""Labels of messages and scenario faults, and the legend."""

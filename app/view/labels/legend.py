@@ -1,4 +1,4 @@
-"""What the signs of the screens mean, for the help: each that a newcomer meets, with its sentence."""
+"""The legend of the signs on screens, for the help."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class LegendEntry(msgspec.Struct, frozen=True):
-    """A sign, or several that go together, and what it tells."""
+    """A sign, or a group of signs, and its meaning."""
 
     text: str
     meaning: str
@@ -15,16 +15,16 @@ class LegendEntry(msgspec.Struct, frozen=True):
 LEGEND = (
     LegendEntry("✓  –  ✗", "an invariant holds, had nothing to judge in this run, is violated"),
     LegendEntry("1×  2×  3×", "copies of one thing that should be there once; the bracket ┏ ┗ joins them, t jumps"),
-    LegendEntry("!!", "at a place where it should not be"),
+    LegendEntry("!!", "at the wrong place"),
     LegendEntry("FB", "sent elsewhere, as a fallback that was decided and recorded: allowed"),
-    LegendEntry("??", "nobody can tell whether it arrived"),
+    LegendEntry("??", "unknown whether it arrived"),
     LegendEntry("RT2", "attempt 2 failed, there will be another"),
     LegendEntry("RP", "the platform delivers an old message again"),
-    LegendEntry("sup", "not said or not sent, on purpose, with a reason"),
+    LegendEntry("sup", "deliberately not sent, with a reason"),
     LegendEntry("✗!", "will not be delivered any more"),
     LegendEntry("½", "a part of the message arrived, the rest will not"),
-    LegendEntry("m", "remembered: the transcript of its session has what was sent"),
-    LegendEntry("m!  m?", "remembered in a wrong session; missing in the transcript"),
+    LegendEntry("m", "mirrored: the transcript of its session has the sent text"),
+    LegendEntry("m!  m?", "mirrored into the wrong session; missing in the transcript"),
     LegendEntry("≠", "the transcript and what people saw differ here"),
     LegendEntry("┨  ┃  ┠", "the gateway's own line: messages to its left, hands to its right"),
     LegendEntry("└▸  ◆", "a thread of the lane to its left; a place that is bound to a session"),

@@ -1,4 +1,4 @@
-"""Words and tones for the lives of messages, the same on the Messages, Queue and Hands screens."""
+"""Labels and tones of messages, shared by the Messages, Queue and Hands screens."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ WORDS: dict[QueueState, tuple[str, str, Tone]] = {
     QueueState.CANCELLED: ("–", "CANCELLED", Tone.DIM),
     QueueState.UNSAID: ("–", "NOT SAID", Tone.DIM),
 }
-#: the run has ended and this has not: the word for it
+#: label of a message without an ending in a run that is over
 NO_END = ("✗", "NO END", Tone.BAD)
 
-#: what nothing is shown as
+#: stands for an empty cell
 NOTHING = "·"
-#: between a conversation and a thread of it
+#: between a conversation and its thread
 UNDER = "▸"
 
 
 class LabelCell(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of a row: the text, a longer one where there is room, and the event that it tells of."""
+    """A cell: its text, a longer text for wide screens, and its event."""
 
     text: str = NOTHING
     more: str = ""
@@ -55,21 +55,21 @@ class LabelCell(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def empty(self) -> bool:
-        """Nothing has happened yet."""
+        """Whether there is nothing to show."""
         return self.text == NOTHING
 
 
 EMPTY = LabelCell(tone=Tone.DIM)
-#: the state of what has not begun
+#: the state of a message that has not begun
 LATER = LabelCell(text="· later", tone=Tone.DIM)
 
 
-#: when an invariant was broken, which, and the event of the message that shows it
+#: event of a violation, its invariant, and the event of the message that proves it
 Broken = tuple[int, str, int]
 
 
 class ViolationsByMessage(dict[str, list[Broken]]):
-    """Message -> the violations that have something of it as evidence, in order."""
+    """Message -> the violations that have one of its events as evidence, in order."""
 
     def __init__(self, view: RunView, histories: MessageHistories) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class ViolationsByMessage(dict[str, list[Broken]]):
         self.grow()
 
     def grow(self) -> None:
-        """Look at the violations that were found since."""
+        """Take the new violations."""
         view, marks = self._view, self._view.marks
         for violation in marks.found[self._done :]:
             for seq in violation.evidence:
@@ -90,12 +90,12 @@ class ViolationsByMessage(dict[str, list[Broken]]):
 
 
 def broken_words(found: Iterable[Broken], seq: int) -> str:
-    """The invariants that were broken by then, each once."""
+    """The invariants that were violated by then, each once."""
     return " ".join(dict.fromkeys(name for at, name, _ in found if at <= seq))
 
 
 def evidence_of(view: RunView, found: Iterable[Broken], seq: int) -> int:
-    """The event that shows best what a message had broken by then: what people saw, else the last; 0: nothing."""
+    """The best evidence against a message by then: a delivery, else the last event; 0 for none."""
     shown = [evidence for at, _, evidence in found if at <= seq]
     seen = [one for one in shown if isinstance(view.event(one).body, WireAccepted)]
     return max(seen or shown, default=0)
@@ -109,7 +109,7 @@ def state_words(step: StateChange) -> tuple[str, Tone]:
 
 
 def says(history: MessageHistory) -> str:
-    """What is to be said, or why there is no text."""
+    """The text of a message, or why there is none."""
     body = history.body
     if body is not None:
         return quoted(body.text) if body.text or not body.media else clean(f"files {', '.join(body.media)}")
@@ -121,25 +121,25 @@ def says(history: MessageHistory) -> str:
         case SendRefused(detail=detail):
             return f"refused: {clean(detail)}"
         case HookSending():
-            return "taken back by a hook, its text is not kept"
+            return "cancelled by a hook, its text is not kept"
         case _:
             return "prepared by an earlier run"
 
 
 def where(view: RunView, history: MessageHistory) -> str:
-    """The place that it is meant for."""
+    """The destination of a message."""
     body = history.body
     address = body.address if body else getattr(history.first.body, "address", None)
     return title(view.places, address) if address is not None else NOTHING
 
 
 def place_cell(place: str) -> LabelCell:
-    """The name of a place: without spaces where there is no room for them."""
+    """The name of a place, without spaces on narrow screens."""
     return LabelCell(text=place.replace(f" {UNDER} ", UNDER), more=place)
 
 
 def wire_word(view: RunView, event: Event) -> tuple[str, str, Tone]:
-    """What the platform did: shape, words, tone."""
+    """The platform's reaction: shape, label, tone."""
     body = event.body
     match body:
         case WireAccepted(address=address):
@@ -157,7 +157,7 @@ def wire_word(view: RunView, event: Event) -> tuple[str, str, Tone]:
 
 
 def shape_of(view: RunView, one: AttemptRecord, seq: int) -> tuple[str, Tone]:
-    """What became of an attempt, in one sign, after event `seq`: what the gateway learnt goes before what happened."""
+    """The outcome of an attempt after event `seq`, as one sign and its tone."""
     wire = [event for event in one.wire if event.seq <= seq]
     if wire:
         shape, _, tone = wire_word(view, wire[-1])

@@ -1,4 +1,4 @@
-"""What goes wrong in a scenario, in words: the faults and upsets of its script, one line each, by their times."""
+"""The faults of a scenario in words: one line for each step that disturbs the run, by time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trunkline.app.view.text.cells import clean
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.model.steps import Fault, ScriptStep
 
-#: what a fault does, by what it strikes and how
+#: descriptions of faults, by their `on` and `do`
 _FAULTS = {
     ("send", "lose-response"): "a send arrives, and its answer is lost",
     ("send", "drop"): "a send never arrives, and nobody answers",
@@ -18,29 +18,29 @@ _FAULTS = {
     ("send", "refuse-connection"): "a send cannot leave",
     ("send", "no-receipt"): "a send arrives, and its answer names no message",
     ("send", "refuse"): "a send is refused for good",
-    ("send", "rate-limit"): "a send is told to wait",
+    ("send", "rate-limit"): "a send is rate limited",
     ("send", "error"): "a send is not taken, this time",
     ("send", "slow"): "a send is slow",
     ("store", "error"): "the disk is full",
     ("store", "write-error"): "the disk fails",
-    ("queue", "damage"): "what is stored to be sent becomes unreadable",
-    ("mirror", "refuse"): "what was sent cannot be remembered",
+    ("queue", "damage"): "a stored message becomes unreadable",
+    ("mirror", "refuse"): "a delivered message cannot be mirrored",
     ("ready", "error"): "an account is not ready",
     ("connect", "error"): "an account has no connection",
     ("boot", "missing"): "an adapter is missing at the start",
 }
-#: what the words of `on` stand for where the pair above is not listed
+#: descriptions of `on` for other pairs
 _STRUCK = {"lookup": "asking the platform about a send", "thread": "opening a thread"}
 
 
 def fault_labels(file: ScenarioFile) -> tuple[str, ...]:
-    """What goes wrong, in order of time; nothing where people only talk."""
+    """The lines, in order of time; empty if nothing disturbs the run."""
     found: list[str] = []
     for step, at in zip(file.scenario.script, file.times, strict=True):
-        for name, told in _TOLD.items():
+        for name, described in _DESCRIBED.items():
             value = getattr(step, name)
             if value is not None:
-                found.append(clean(f"{at:g}s  {told(step, value)}"))
+                found.append(clean(f"{at:g}s  {described(step, value)}"))
     return tuple(found)
 
 
@@ -69,21 +69,21 @@ def _crash(_step: ScriptStep, value: Any) -> str:
 
 
 def _freeze(_step: ScriptStep, value: Any) -> str:
-    return f"{_process(value)} stands still{_when(value)}, for {value.for_:g}s"
+    return f"{_process(value)} is frozen{_when(value)}, for {value.for_:g}s"
 
 
 def _place(what: str) -> Callable[[ScriptStep, Any], str]:
     return lambda step, _value: f"{step.place} {what}"
 
 
-_TOLD: dict[str, Callable[[ScriptStep, Any], str]] = {
+_DESCRIBED: dict[str, Callable[[ScriptStep, Any], str]] = {
     "fault": _fault,
     "crash": _crash,
     "restart": lambda _step, value: f"{_process(value)} is restarted, down for {value.down:g}s",
     "second": lambda _step, _value: "a second gateway process starts on the same store",
     "freeze": _freeze,
     "reload": lambda _step, _value: "the configuration is changed",
-    "reset": lambda step, _value: f"the session of {step.place} starts anew",
+    "reset": lambda step, _value: f"the session of {step.place} is reset",
     "replay": lambda _step, _value: "the platform delivers old messages again",
     "archive": _place("is archived"),
     "delete": _place("is deleted"),

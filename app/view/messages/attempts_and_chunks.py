@@ -1,6 +1,6 @@
-"""Who had a message in their hands, and when; and its chunks as a strip: what overlaps or repeats is to be seen.
+"""The attempts of a message over time, by process, and its chunks as a strip, so that overlaps and repeats show.
 
-A claim is one attempt of one process, from its start until the process learnt what came of it, or died.
+A span is one attempt of one process, from its start until the process knew the outcome, or died.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.events.delivery import ChunkAcked
 from trunkline.sim.events.wire import WireAccepted
 
-#: cells of the bars, and how many are told
+#: cells of the bars, and how many bars are shown
 BAR, MOST = 24, 6
-#: an altered trace may tell of a thousand million chunks, and each has a sign
+#: an altered trace may claim any number of chunks, and each has a sign
 MOST_CHUNKS = 10_000
-#: a chunk with a receipt, one that people saw without one, one that nobody saw
+#: a chunk with a receipt, one that people saw without a receipt, one that was not seen
 ACKED, SEEN, UNSENT = "■", "?", "□"
 
 
 class AttemptSpan(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt of one process. `until` is none while it goes on; `died`: it ended with its process."""
+    """One attempt of one process. `until` is none while it runs; `died`: it ended with its process."""
 
     owner: int
     seq: int
     since: float
     until: float | None
     died: bool = False
-    #: while another process had it too
+    #: overlaps the attempt of another process
     overlaps: bool = False
     one: AttemptRecord
 
 
 def attempt_spans(view: RunView, histories: MessageHistories, history: MessageHistory, seq: int) -> list[AttemptSpan]:
-    """Every claim that had begun after event `seq`, in order."""
+    """Every span that had begun by event `seq`, in order."""
     found = [_claim(view, histories, one, seq) for one in history.tried(seq) if one.part is AttemptKind.ATTEMPT]
     now = view.time(seq)
     return [
@@ -85,7 +85,7 @@ def span_facts(
     )
     for index, claim in enumerate(found[:MOST]):
         bar = f"{_bar(view, claim, span, seq)} " if drawn else ""
-        yield _claim_fact(view, claim, seq, bar, "claims" if not index else "")
+        yield _span_fact(view, claim, seq, bar, "claims" if not index else "")
     if len(found) > MOST:
         yield Fact(label="", text=f"and {len(found) - MOST} more", tone=Tone.DIM)
 
@@ -97,7 +97,7 @@ def _bar(view: RunView, claim: AttemptSpan, span: tuple[float, float], seq: int)
     return "·" * start + "├" + "─" * (end - start - 1) + (last if end > start else "") + "·" * (BAR - end - 1)
 
 
-def _claim_fact(view: RunView, claim: AttemptSpan, seq: int, bar: str, label: str) -> Fact:
+def _span_fact(view: RunView, claim: AttemptSpan, seq: int, bar: str, label: str) -> Fact:
     shape, tone = ("╳" if bar else "", Tone.BAD) if claim.died else shape_of(view, claim.one, seq)
     chunk = f"part {claim.one.chunk + 1} " if claim.one.chunk else ""
     when = f"{seconds(claim.since)} – {'now' if claim.until is None else seconds(claim.until)}"
@@ -125,7 +125,7 @@ class ChunkStrip(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tone(self) -> Tone:
-        """A repeat or a hole is wrong; a receipt that is missing is to be looked at."""
+        """A repeat or a hole is an error; a missing receipt is a warning."""
         if self.repeated or self.holes:
             return Tone.BAD
         return Tone.WARN if self.seen else Tone.PLAIN
@@ -136,18 +136,18 @@ class ChunkStrip(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """The same in words."""
-        told = [f"{self.acked} of {self.total} delivered with a receipt"]
-        told += [f"{self.seen} seen by people, without a receipt"] if self.seen else []
+        """The strip in words."""
+        words = [f"{self.acked} of {self.total} delivered with a receipt"]
+        words += [f"{self.seen} seen by people, without a receipt"] if self.seen else []
         unsent = self.signs.count(UNSENT)
-        told += [f"{unsent} not seen by anybody"] if unsent else []
-        told += [f"✗ part {number} seen more than once" for number in self.repeated]
-        told += [f"✗ part {number} is left out" for number in self.holes]
-        return ", ".join(told)
+        words += [f"{unsent} not seen"] if unsent else []
+        words += [f"✗ part {number} seen more than once" for number in self.repeated]
+        words += [f"✗ part {number} is left out" for number in self.holes]
+        return ", ".join(words)
 
 
 def chunks(history: MessageHistory, seq: int) -> ChunkStrip | None:
-    """The chunks after event `seq`; none where there is but one, or a number that no message has."""
+    """The chunks after event `seq`; none for a single chunk and for impossible numbers."""
     if history.body is None or not 2 <= history.body.chunks <= MOST_CHUNKS:
         return None
     total = history.body.chunks

@@ -1,7 +1,6 @@
-"""The life of each message: one row an intent, its stages as columns; opened, one row an attempt.
+"""One row for each message, with its stages as columns; below an opened message, one row for each attempt.
 
-Whatever was seen twice has an extra row: a second attempt that the platform accepted, or the same words said by another
-intent.
+A repeat has an extra row: a second accepted attempt, or the same text of another intent.
 """
 
 from __future__ import annotations
@@ -45,16 +44,16 @@ from trunkline.core.events.gateway import DelegationFinished, InboundAdmitted
 from trunkline.sim.events.wire import WireAccepted, WireResponseLost
 
 STAGES: tuple[str, ...] = ("admitted", "routed", "prepared", "tried", "wire", "acked", "mirrored", "terminal")
-#: stages that each attempt has for itself
+#: stages of an attempt
 _OF_TRY = frozenset({"tried", "wire", "acked", "mirrored", "terminal"})
 _BLANK = LabelCell(text="")
-#: where a message can come from
+#: bodies that a message can originate from
 _SOURCES = (SendRequested, InboundAdmitted, DelegationFinished)
 _SOURCE_WORDS: dict[type[Body], str] = {SendRequested: "client", DelegationFinished: "hand"}
 
 
 class MessageLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One drawn row. `sub`: it belongs to the message above it."""
+    """One row. `sub`: it belongs to the message above it."""
 
     id: str
     #: the event that Enter leads to
@@ -75,19 +74,19 @@ class MessageRows:
     def __init__(self, view: RunView, histories: MessageHistories) -> None:
         self._view = view
         self.histories = histories
-        #: life -> its violations
+        #: message -> its violations
         self._broken = ViolationsByMessage(view, histories)
         self._admitted: dict[tuple[str, int], LabelCell] = {}
 
     def grow(self) -> None:
-        """The run and its lives have grown."""
+        """Take the new violations."""
         self._broken.grow()
 
     def __len__(self) -> int:
         return len(self.histories)
 
     def begun(self, seq: int) -> int:
-        """How many there were after event `seq`."""
+        """The number of messages that had begun by event `seq`."""
         low, high = 0, len(self.histories)
         while low < high:
             middle = (low + high) // 2
@@ -106,7 +105,7 @@ class MessageRows:
     # ------------------------------------------------------------ a message
 
     def head(self, history: MessageHistory, seq: int) -> MessageLine:
-        """One message after event `seq`. What came later is there too, and marked."""
+        """One message after event `seq`. Later stages are shown too, marked as later."""
         later = history.seq > seq
         cells = self._cells(history, self._view.last if later else seq)
         if later:
@@ -137,7 +136,7 @@ class MessageRows:
         }
 
     def _source(self, history: MessageHistory) -> LabelCell:
-        """What made it: a message, a callback, a client, a hand. It comes before the message in any case."""
+        """The origin of a message: an inbound message, a callback, a client, or a hand."""
         known = self._admitted.get((history.id, history.seq))
         if known is None:
             source = self._view.nearest(history.seq, *_SOURCES)
@@ -202,7 +201,7 @@ class MessageRows:
         return LabelCell(text=text, more=f"{text}  {step.why}" if step.why else "", tone=tone, seq=step.seq)
 
     def _seen(self, evidence: int, seq: int) -> bool:
-        """A violation with this evidence was seen by then."""
+        """Whether a violation with this evidence was detected by then."""
         return any(violation.at <= seq for violation in self._view.marks.of(evidence))
 
     def _tag(self, history: MessageHistory, seq: int) -> str:
@@ -214,7 +213,7 @@ class MessageRows:
         return "✗" if self.broken(history, seq) else ""
 
     def _copy(self, event: Event, seq: int) -> int:
-        """Its number among its copies, as far as there were any after event `seq`; 0: it has none."""
+        """Its number among its copies after event `seq`; 0 if it has none."""
         copy = self._view.marks.copies.get(event.seq)
         if copy is None or event.seq > seq or self._view.marks.groups[copy.group][1] > seq:
             return 0
@@ -223,7 +222,7 @@ class MessageRows:
     # ------------------------------------------------------------ opened
 
     def parts(self, history: MessageHistory) -> list[AttemptRecord | Event]:
-        """What is listed below an opened message: its attempts, and what else said the same thing."""
+        """The rows below an opened message: its attempts, and copies of other intents."""
         own = {event.seq for event in history.accepted}
         copies = self._view.marks.copies
         groups = dict.fromkeys(copies[seq].group for seq in own if seq in copies)
@@ -294,7 +293,7 @@ class MessageRows:
 
 
 def _ahead(cell: LabelCell, end: LabelCell) -> LabelCell:
-    """What has not happened yet is shown as it will be, and is marked."""
+    """A cell that is still empty shows its later content, marked as later."""
     return msgspec.structs.replace(end, later=True) if cell.empty and not end.empty else cell
 
 
@@ -330,7 +329,7 @@ def _acked(history: MessageHistory, seq: int) -> LabelCell:
 
 
 def _decided(one: AttemptRecord, seq: int) -> LabelCell:
-    """What came next: the end, another attempt, or a look-up."""
+    """What followed an attempt: the end, another attempt, or a look-up."""
     if one.settled is not None and one.settled.seq <= seq and isinstance(one.settled.body, IntentSettled):
         state = state_of(one.settled.body.state)
         word = "DELIVERED" if state is QueueState.DELIVERED else state.upper()
@@ -346,7 +345,7 @@ def _decided(one: AttemptRecord, seq: int) -> LabelCell:
 
 
 def _target(one: AttemptRecord) -> int:
-    """Where the eye wants to go: to what people saw, else to the attempt."""
+    """The target of Enter: the accepted message, else the attempt."""
     accepted = next((event.seq for event in one.wire if isinstance(event.body, WireAccepted)), None)
     return accepted or one.event.seq
 

@@ -1,4 +1,4 @@
-"""The newcomer's first screen, as rows of cards: what is broken, and in a line each what the other screens show.
+"""The cards of the Overview: what is violated, and the essence of each other screen.
 
 A row is a set of named cells; which of them are drawn is decided by the room that there is.
 """
@@ -43,7 +43,7 @@ _STANDINGS = {
     Standing.ENDING: ("◐", Tone.WARN),
     Standing.ENDED: ("○", Tone.DIM),
 }
-#: line and head of what is no plain arrow
+#: arrows of looks that differ from the plain one
 _ARROWS = {
     Look.COPY: "━▶",
     Look.FALLBACK: "═▶",
@@ -69,7 +69,7 @@ class CardRow(msgspec.Struct, frozen=True, kw_only=True):
     cells: Mapping[str, CardCell]
     thing: str | PlaceKey = ""
     seq: int = 0
-    #: it comes to be after the cursor
+    #: it begins after the cursor
     later: bool = False
 
 
@@ -106,7 +106,7 @@ def _family_row(family: FamilyRow) -> CardRow:
 
 
 def latest_title(view: RunView, verdicts: Verdicts, seq: int) -> str:
-    """What the card of the latest violation is called."""
+    """The title of the card of the latest violation."""
     found = verdicts.latest(seq)
     if not found:
         return "No violation so far" if view.violations() else "No violation"
@@ -154,7 +154,7 @@ def _copies(view: RunView, violation: Violation, *, brief: bool) -> Iterator[Fac
 
 
 def _copied(view: RunView, seq: int, *, brief: bool) -> str:
-    """Where a copy went, and by which rule; one that came in: who posted it."""
+    """The destination of a copy and its reason; the author of an inbound one."""
     event = view.event(seq)
     match event.body:
         case WireAccepted(address=address):
@@ -169,12 +169,12 @@ def _copied(view: RunView, seq: int, *, brief: bool) -> str:
 
 
 def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[Fact]:
-    """Nothing is broken by now: what is told, and what is still to come."""
+    """The facts of a run without a violation so far."""
     ahead = [row.id for row in verdicts.rows(seq) if row.judged is InvariantStatus.LATER]
     if ahead:
         yield Fact(label="ahead", text=f"{' '.join(ahead)} will break: n goes there", tone=Tone.WARN)
     elif not view.exercised:
-        yield Fact(label="verdict", text="nothing happened that an invariant speaks of", tone=Tone.DIM)
+        yield Fact(label="verdict", text="nothing happened that an invariant judges", tone=Tone.DIM)
     else:
         total = len(view.verdicts)
         text = f"✓ all hold{view.so_far or ' in the whole run'}, {view.exercised} of {total} exercised"
@@ -193,20 +193,20 @@ def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[F
 # ---------------------------------------------------------------- queue
 
 
-#: cells of the line of the queue in a narrow card
+#: cells of the balance in a narrow card
 _BRIEF_LINE = 33
 
 
 def queue_line(ledger: QueueBalance, *, brief: bool = False) -> str:
-    """What became of everything that was to be said, as the queue counts it: ``✓ prepared 5 = delivered 4 + open 1``.
+    """The balance of the queue in a line: ``✓ prepared 5 = delivered 4 + open 1``.
 
     Terms of nothing are left out here; the queue itself shows them. The sign comes first: the end may be cut.
     """
     if not ledger.total:
-        return "nothing was to be said yet"
-    told = " + ".join(f"{name} {number}" for name, number in ledger.terms if number) or "0"
+        return "no message was prepared yet"
+    terms = " + ".join(f"{name} {number}" for name, number in ledger.terms if number) or "0"
     sign, equal = ("✓", "=") if ledger.holds else ("✗", "≠")
-    text = f"{sign} prepared {ledger.total} {equal} {told}"
+    text = f"{sign} prepared {ledger.total} {equal} {terms}"
     return text.replace("prepared ", "", 1) if brief and len(text) > _BRIEF_LINE else text
 
 
@@ -222,7 +222,7 @@ def queue_row(view: RunView, history: MessageHistory, seq: int) -> CardRow:
                 text, address, state, tries = body.text, body.address, IntentState.PREPARED, 0
                 accepted.clear()
             case AttemptStarted(attempt=attempt):
-                # A process that missed its end may send it again: the store keeps the end.
+                # A process unaware of the end may send it again; the store keeps the end.
                 state = IntentState.SENDING if state is IntentState.PREPARED else state
                 tries = max(tries, attempt)
             case WireAccepted():
@@ -278,13 +278,13 @@ def session_row(row: SessionListRow, seq: int) -> CardRow:
             "last": CardCell(seconds(row.last)) if row.last else CardCell(NONE, Tone.DIM),
         },
         thing=row.owner,
-        # A place may see a copy before it has a session: that is not to be overlooked.
+        # A place may have a copy before it has a session, which must stay visible.
         later=row.since > seq and not (row.copies or row.differences),
     )
 
 
 def binding_row(view: RunView, row: BindingRow, seq: int) -> CardRow:
-    """One binding: what it is worth, which conversation it gives to which session, and when it ends."""
+    """One binding: its state, conversation and session, and when it ends."""
     standing = view.bindings.standing(row, seq)
     sign, tone = _STANDINGS[standing]
     later = standing is Standing.LATER
@@ -308,7 +308,7 @@ def binding_row(view: RunView, row: BindingRow, seq: int) -> CardRow:
 
 
 def recent_row(timeline: Timeline, lanes: TimelineLanes, index: int) -> CardRow:
-    """One row of the timeline in words."""
+    """One row of the timeline."""
     row = timeline.rows[index]
     return CardRow(
         cells={

@@ -1,4 +1,4 @@
-"""The sum of the queue: what was prepared must be what has ended and what is still open, at any moment."""
+"""The balance of the queue: at any moment, prepared messages equal ended plus open ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from trunkline.app.view.index.message import MessageHistory, QueueState
 
-#: a word in the sum for each state; those that are always told come first
+#: the term of each state; the terms that are always shown come first
 TERMS = {
     QueueState.DELIVERED: "delivered",
     QueueState.PENDING: "open",
@@ -26,30 +26,30 @@ TERMS = {
     QueueState.CANCELLED: "cancelled",
 }
 ALWAYS = ("delivered", "open", "retry", "dead")
-#: changes between two counts that are kept
+#: changes between two stored counts
 _EVERY = 64
 
 
 class QueueBalance(msgspec.Struct, frozen=True, kw_only=True):
-    """What came in and what became of it, after an event."""
+    """The balance after an event."""
 
     prepared: int
     #: found in the store, prepared by an earlier run
     found: int
     terms: tuple[tuple[str, int], ...]
-    #: without an ending, though the run is over
+    #: without an ending although the run is over
     missing: tuple[str, ...] = ()
     #: ended more than once
     twice: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:
-        """What has to be somewhere."""
+        """The number of messages that must be accounted for."""
         return self.prepared + self.found
 
     @property
     def holds(self) -> bool:
-        """Nothing is missing and nothing ended twice."""
+        """Whether nothing is missing and nothing ended twice."""
         return not self.missing and not self.twice and self.total == sum(number for _, number in self.terms)
 
     @property
@@ -61,7 +61,7 @@ class QueueBalance(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def names(self) -> str:
-        """Who breaks the sum."""
+        """The messages that break the balance."""
         words: list[str] = []
         if self.missing:
             words.append(f"{len(self.missing)} without an ending: {' '.join(self.missing)}")
@@ -75,17 +75,17 @@ def _at(change: tuple[int, str, int]) -> int:
 
 
 class BalanceCounter:
-    """How many messages were in each state, at any moment: changes in order, with a count kept every so often."""
+    """Counts of messages by state after any event: all changes, with stored counts at intervals."""
 
     def __init__(self, histories: Iterable[MessageHistory]) -> None:
         self._prepared: list[int] = []
-        #: found in the store: message -> where it begins; and these in order
+        #: messages found in the store -> their first event; and these events in order
         self._unprepared: dict[str, int] = {}
         self._found: list[int] = []
-        #: seq at which a message ended again, and was not opened in between
+        #: seqs of repeated endings without a reopening, with the message
         self._twice: list[tuple[int, str]] = []
         self._double: list[tuple[int, str]] = []
-        #: message -> steps that are counted, what it is counted as, and whether it has ended
+        #: message -> counted changes, its current term, and whether it has ended
         self._counted: dict[str, tuple[int, str, bool]] = {}
         self._changes: list[tuple[int, str, int]] = []
         self._seqs: list[int] = []
@@ -94,14 +94,14 @@ class BalanceCounter:
         self.grow(histories)
 
     def grow(self, histories: Iterable[MessageHistory]) -> None:
-        """Count what these have become since."""
+        """Count the new changes of these histories."""
         changes: list[tuple[int, str, int]] = []
         for history in histories:
             self._find(history)
             self._count(history, changes)
         changes.sort(key=_at)
         if changes and self._seqs and changes[0][0] < self._seqs[-1]:
-            # Something was queued all along, and nobody could tell: count everything again.
+            # A message turned out to have been queued earlier: count everything again.
             changes = sorted([*self._changes, *changes], key=_at)
             self._changes, self._seqs, self._now, self._frames = [], [], Counter(), [Counter()]
         for change in changes:
@@ -110,7 +110,7 @@ class BalanceCounter:
             self._now[change[1]] += change[2]
             if not len(self._changes) % _EVERY:
                 self._frames.append(self._now.copy())
-        # Nearly in order: what is new comes last.
+        # Nearly in order, since new changes come last.
         self._prepared.sort()
         self._twice.sort()
         self._double.sort()
@@ -123,7 +123,7 @@ class BalanceCounter:
             self._found.remove(self._unprepared.pop(history.id))
 
     def _count(self, history: MessageHistory, changes: list[tuple[int, str, int]]) -> None:
-        """What has ended leaves its count only by an operator's word: whatever else comes after is too much."""
+        """An ended message leaves its count only if an operator reopens it; other changes are repeats."""
         done, name, over = self._counted.get(history.id, (0, "", False))
         for step in history.steps[done:]:
             ends = step.ends
@@ -151,9 +151,9 @@ class BalanceCounter:
         return counts, bisect_right(self._prepared, seq), bisect_right(self._found, seq)
 
     def twice(self, seq: int) -> list[str]:
-        """What had ended more than once."""
+        """The messages with more than one ending."""
         return list(dict.fromkeys(name for at, name in self._twice if at <= seq))
 
     def claimed_twice(self, seq: int) -> list[str]:
-        """What two processes had in their hands at some moment until then."""
+        """The messages that two processes worked on at the same time."""
         return list(dict.fromkeys(name for at, name in self._double if at <= seq))

@@ -1,4 +1,4 @@
-"""The queue after any event: its rows with state, claim and age, the marks of crashes between them, and the sum.
+"""The queue after any event: its messages with state, owner and age, marks of crashes between them, and the balance.
 
 The sum is taken over events, not over rows: what was prepared must be what has ended and what is still open. A message
 that ended twice, or that the run left without an ending, breaks it and is named.
@@ -43,7 +43,7 @@ from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.events.leases import LeaseGone, LeaseTaken, StorePruned
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 
-#: events that stand between the rows: what becomes of the process that works the queue
+#: marks between the rows: starts, ends and leases of processes
 _MARKERS = (
     ProcessCrashed,
     ProcessStopped,
@@ -57,11 +57,11 @@ _MARKERS = (
 )
 _ALARMS = (ProcessCrashed, ProcessFrozen, LeaseGone, BacklogWaiting)
 
-#: what stands for an attempt and is none: a recovery that looked or waited first, an operator's word
+#: names of rows that are no attempts: a recovery that looked up or waited, an operator action
 _NAMES = {AttemptKind.RECOVERY: "look", AttemptKind.OPERATOR: "op"}
-#: cells of a narrow column of attempts; parts that are shown one by one where there is room
+#: cells of a narrow attempts column; chunks shown one by one in a wide one
 _TRIES, _PARTS = 8, 16
-#: marks in a row that are all shown
+#: consecutive marks that are not folded
 _MARKS = 6
 
 
@@ -70,14 +70,14 @@ class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
 
     seq: int
     cells: dict[str, LabelCell] = {}
-    #: only for a mark
+    #: the text of a mark
     mark: str = ""
     tone: Tone = Tone.PLAIN
     later: bool = False
 
 
 class FoldedMarks(msgspec.Struct, frozen=True):
-    """Marks that are not shown one by one."""
+    """Consecutive marks that are folded into one row."""
 
     first: Event
     number: int
@@ -85,7 +85,7 @@ class FoldedMarks(msgspec.Struct, frozen=True):
 
     @property
     def seq(self) -> int:
-        """Where they begin."""
+        """The first of them."""
         return self.first.seq
 
 
@@ -96,7 +96,7 @@ class QueueRows:
         self._view = view
         self.histories = histories
         self.rows: list[MessageHistory | Event | FoldedMarks] = []
-        #: the same, without marks folded; and where each message stands in it by its number
+        #: the rows without folding; and the index of each message in them
         self._whole: list[MessageHistory | Event] = []
         self._listed: dict[str, int] = {}
         #: message -> the number of its row
@@ -108,11 +108,11 @@ class QueueRows:
         self._take(histories)
 
     def grow(self) -> None:
-        """Take in what happened since; the lives know of it already."""
+        """Take the new events. The histories have grown already."""
         self._take(self.histories.touched.values())
 
-    def _take(self, told: Iterable[MessageHistory]) -> None:
-        queued = [history for history in told if history.queued]
+    def _take(self, changed: Iterable[MessageHistory]) -> None:
+        queued = [history for history in changed if history.queued]
         since, self._done = self._done, self._view.last
         marks = (event for event in self._view.events[since:] if isinstance(event.body, _MARKERS))
         self._list(queued, [event for event in marks if _worth(event)])
@@ -120,7 +120,7 @@ class QueueRows:
         self._broken.grow()
 
     def _list(self, queued: Iterable[MessageHistory], marks: Iterable[Event]) -> None:
-        """Put these in; what stood at the end is folded anew, what comes before stays."""
+        """Insert rows and fold the end again; earlier rows stay."""
         anew = len(self._whole)
         new: list[MessageHistory | Event] = list(marks)
         for history in queued:
@@ -128,7 +128,7 @@ class QueueRows:
             if known == history.seq:
                 continue
             if known is not None:
-                # It was found in the store, and is told of only now.
+                # It was found in the store and had no event until now.
                 at = bisect_left(self._whole, known, key=_seq)
                 anew = min(anew, at)
                 del self._whole[at]
@@ -143,7 +143,7 @@ class QueueRows:
         self._fold(anew)
 
     def _fold(self, start: int) -> None:
-        """Fold marks from the last message before a place on."""
+        """Fold marks, starting at the last message before an index."""
         while start and not isinstance(self._whole[start - 1], MessageHistory):
             start -= 1
         last = self._whole[start - 1] if start else None
@@ -162,13 +162,13 @@ class QueueRows:
         return self._places.get(history.id) if history is not None else None
 
     def wrong(self, seq: int) -> list[int]:
-        """Numbers of the rows that stand out: two owners, ended twice, or no ending."""
+        """Numbers of the wrong rows: two owners, two endings, or none."""
         names = {*self._tally.twice(seq), *self._missing(seq), *self._tally.claimed_twice(seq)}
         names |= {name for name, found in self._broken.items() if any(at <= seq for at, *_ in found)}
         return sorted(self._places[name] for name in names if name in self._places)
 
     def ledger(self, seq: int) -> QueueBalance:
-        """The sum after event `seq`."""
+        """The balance after event `seq`."""
         counts, prepared, found = self._tally.at(seq)
         missing = self._missing(seq)
         for name in missing:
@@ -192,7 +192,7 @@ class QueueRows:
     # ------------------------------------------------------------ rows
 
     def facts(self, row: MessageHistory | Event | FoldedMarks, seq: int, *, drawn: bool = True) -> Iterator[Fact]:
-        """What the queue has to tell of a message beside its explanation: who had it when, and its parts.
+        """Facts about a message in the queue: its owners over time, and its chunks.
 
         `drawn`: with bars and strips, not in words alone.
         """
@@ -252,7 +252,7 @@ class QueueRows:
 
     def _target(self, row: MessageHistory, step: StateChange, seq: int, *, later: bool) -> int:
         if step.state is QueueState.ORPHANED:
-            # Not the end of the process, which is a mark of its own: what it was about to do.
+            # The end of the process has its own mark; this is what the process was doing.
             return row.tried(step.seq)[-1].event.seq
         if later:
             return row.seq
@@ -269,7 +269,7 @@ class QueueRows:
         return LabelCell(text=text, tone=tone, seq=step.seq)
 
     def _tries(self, history: MessageHistory, seq: int) -> LabelCell:
-        """Every attempt with what became of it: ``1╳ 2✓``; of a text in parts, the parts: ``■■□■■``."""
+        """Every attempt with its outcome: ``1╳ 2✓``; for a message in several chunks, the chunks: ``■■□■■``."""
         parts = chunks(history, seq)
         if parts is not None:
             return LabelCell(text=parts.strip(_TRIES), more=parts.strip(_PARTS), tone=parts.tone)
@@ -300,13 +300,13 @@ class QueueRows:
         return LabelCell(text=f"{names}{dead}", more=f"{names}{dead} {held} s", tone=tone, seq=step.seq)
 
     def _owners(self, history: MessageHistory, seq: int) -> LabelCell:
-        """Nobody has it now; that several had it at once does not pass."""
+        """The owners of a message that has none now: two at once remain an error."""
         both = next((one.owners for one in history.steps if one.seq <= seq and len(one.owners) > 1), ())
         names = "+".join(process(one) for one in both)
         return LabelCell(text=f"✗{names}", more=f"✗ {names} once", tone=Tone.BAD) if both else EMPTY
 
     def _age(self, history: MessageHistory, step: StateChange, seq: int) -> LabelCell:
-        """How long it has been in the queue; of what has ended, how long it was."""
+        """How long it has been in the queue, or was until it ended."""
         began = history.prepared or history.first
         ended = history.ending if step.back else step
         until = self._view.time(seq) if step.state in OPEN else (ended or step).at
@@ -327,7 +327,7 @@ def _seq(row: MessageHistory | Event) -> int:
 
 
 def _last(words: Sequence[str]) -> str:
-    """As many of the last attempts as fit into a narrow column."""
+    """The last attempts that fit into a narrow column."""
     text = words[-1]
     for left, word in zip(range(len(words) - 2, -1, -1), reversed(words[:-1]), strict=True):
         if cell_len(f"{word} {text}") > _TRIES - bool(left):
@@ -337,7 +337,7 @@ def _last(words: Sequence[str]) -> str:
 
 
 def _folded(rows: Sequence[MessageHistory | Event]) -> Iterator[MessageHistory | Event | FoldedMarks]:
-    """Rows as they are; of many marks without a message between them only the first and the last ones."""
+    """The rows, with all but the first and last of many consecutive marks folded."""
     for marks, group in groupby(rows, key=lambda row: isinstance(row, Event)):
         several = list(group)
         if not marks or len(several) <= _MARKS:

@@ -1,4 +1,4 @@
-"""Breakpoints: where playing stops. On a kind of event, a lane, an invariant, or whatever a filter keeps."""
+"""Breakpoints stop playback at a kind of event, a lane, an invariant, or the matches of a filter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trunkline.core.errors import UsageError
 
 
 class BreakpointKind(StrEnum):
-    """What a breakpoint looks at."""
+    """What a breakpoint matches."""
 
     KIND = "kind"
     LANE = "lane"
@@ -25,7 +25,7 @@ class BreakpointKind(StrEnum):
 
 
 class Breakpoint(msgspec.Struct, frozen=True):
-    """One of them. `value` is a kind, the name of a lane, the id of an invariant, or the text of a filter."""
+    """One breakpoint. `value` is a kind, the name of a lane, the id of an invariant, or the text of a filter."""
 
     on: BreakpointKind
     value: str
@@ -35,10 +35,10 @@ class Breakpoint(msgspec.Struct, frozen=True):
 
 
 class BreakpointTargets:
-    """A run as breakpoints see it: its events, and its rows."""
+    """The events and rows of a run that breakpoints can match."""
 
     def __init__(self, view: RunView, lanes: TimelineLanes, rows: Iterable[TimelineRow], *, since: int = 0) -> None:
-        """`since`: only what came after this event counts; the rows are those that came after it."""
+        """Match only events after `since`; `rows` are the rows after it."""
         self.view = view
         self.since = since
         self.rows = tuple(rows)
@@ -46,7 +46,7 @@ class BreakpointTargets:
         self.names = tuple(_name(view, lanes, index) for index in range(len(lanes.all)))
 
     def hits(self, one: Breakpoint) -> frozenset[int]:
-        """The events at which it stops; none where this run has nothing of the kind."""
+        """The events at which a breakpoint stops."""
         match one.on:
             case BreakpointKind.KIND:
                 events = self.view.events[self.since :]
@@ -68,7 +68,7 @@ class BreakpointTargets:
         return frozenset(row.seq for row in self.matcher.rows(filter_, self.rows)) if filter_ else frozenset()
 
     def offers(self, seq: int, row: TimelineRow | None, text: str) -> Iterator[Breakpoint]:
-        """What can be made of the event under the cursor, of its row, and of what is typed, the likeliest first."""
+        """Suggested breakpoints for the cursor's event, its row and the typed text, the likeliest first."""
         if text.strip():
             yield Breakpoint(BreakpointKind.FILTER, " ".join(text.split()))
         if not 0 < seq <= self.view.last:
@@ -86,15 +86,15 @@ def _name(view: RunView, lanes: TimelineLanes, index: int) -> str:
 
 
 class Breakpoints:
-    """Those that are set. They stay when another run is opened."""
+    """The breakpoints that are set. They survive the opening of another run."""
 
     def __init__(self) -> None:
-        #: playing stops where an invariant breaks, whichever it is
+        #: playback stops at any violation
         self.on_broken = True
         self.set: tuple[Breakpoint, ...] = ()
 
     def toggle(self, one: Breakpoint) -> bool:
-        """Set it, or remove it when it is set. Whether it is set now. Raises `UsageError` for a filter that is none."""
+        """Toggle a breakpoint. Whether it is set now. Raises `UsageError` for an invalid filter."""
         if one in self.set:
             self.set = tuple(other for other in self.set if other != one)
             return False
@@ -104,5 +104,5 @@ class Breakpoints:
         return True
 
     def stops(self, field: BreakpointTargets) -> frozenset[int]:
-        """Every event of a run at which playing stops, but for broken invariants in general."""
+        """Every event of a run at which playback stops, except violations in general."""
         return frozenset(seq for one in self.set for seq in field.hits(one))

@@ -1,4 +1,4 @@
-"""What joins the copies of one thing in the gutter: ``┏ ┃ ┣ ┗``. Where two sets overlap, the ends win over the bar."""
+"""Brackets in the gutter that join copies: ``┏ ┃ ┣ ┗``. Where groups overlap, ends take precedence over bars."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from trunkline.app.view.index.evidence import Evidence
 
 
 class CopyBrackets:
-    """The brackets of a run, asked for row by row. `shown`: the events that have a row."""
+    """The brackets of a run, by row. `shown` contains the events that have a row."""
 
     def __init__(self, marks: Evidence, shown: Container[int]) -> None:
-        #: member of a set -> its sign
+        #: member of a group -> its sign
         self._ends: dict[int, str] = {}
         spans: list[tuple[int, int]] = []
         for group in marks.groups:
@@ -20,7 +20,7 @@ class CopyBrackets:
             if len(members) > 1:
                 self._ends |= dict.fromkeys(members, "┣") | {members[0]: "┏", members[-1]: "┗"}
                 spans.append((members[0], members[-1]))
-        #: where there is a bar, without overlaps
+        #: ranges with a bar, without overlaps
         self._starts: list[int] = []
         self._stops: list[int] = []
         for first, last in sorted(spans):

@@ -1,4 +1,4 @@
-"""The filter of the rows: what people type after ``/``, and which rows of a run it keeps.
+"""The row filter that people type after ``/``, and the rows of a run that match it.
 
 Words stand for themselves: a row must say all of them. ``k:`` names a kind of event, ``lane:`` a place or a hand,
 ``v:`` a verdict, ``sess:`` a session key, ``id:`` an intent, turn, delegation, inbound or binding. A ``!`` before the
@@ -22,7 +22,7 @@ from trunkline.core.events.gateway import RouteDecided
 from trunkline.sim.events.world import PeerSaid
 
 INVERSE = "!"
-#: what can stand before a colon, and what it looks at
+#: the fields before a colon, and what they match
 FIELDS = {
     "k": "kind of event, or the beginning of one: k:wire",
     "lane": "place or hand: lane:#ops",
@@ -31,7 +31,7 @@ FIELDS = {
     "id": "intent, turn, delegation, inbound or binding: id:m1.reply-1",
 }
 _SPELLED = {"kind": "k", "verdict": "v", "session": "sess"}
-#: verdicts by their words
+#: verdicts by word
 VERDICTS = {
     "bad": "an invariant names it as evidence",
     "dup": "one of several copies",
@@ -74,7 +74,7 @@ class TimelineFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_filter(text: str) -> TimelineFilter | None:
-    """What was typed, or none where it is blank. Raises `UsageError` that tells what can be typed."""
+    """Parse a filter; none if it is blank. Raises `UsageError` with the valid forms."""
     plain = " ".join(text.split())
     inverse = plain.startswith(INVERSE)
     terms = tuple(_term(word) for word in plain.removeprefix(INVERSE).split())
@@ -97,22 +97,22 @@ def _term(word: str) -> FilterTerm:
 
 
 class FilterMatcher:
-    """Which rows of a run a filter keeps."""
+    """Matches the rows of a run against a filter."""
 
     def __init__(self, view: RunView, lanes: TimelineLanes) -> None:
         self._view = view
         self._lanes = [_lane_words(view, lanes, index) for index in range(len(lanes.all))]
 
     def rows(self, filter_: TimelineFilter, rows: Iterable[TimelineRow]) -> tuple[TimelineRow, ...]:
-        """The rows that it keeps, in order."""
+        """The matching rows, in order."""
         return tuple(row for row in rows if self.keeps(filter_, row))
 
     def keeps(self, filter_: TimelineFilter, row: TimelineRow) -> bool:
-        """Whether it keeps a row."""
+        """Whether a row matches."""
         return all(self._holds(term, row) for term in filter_.terms) is not filter_.inverse
 
     def intents(self, filter_: TimelineFilter, rows: Iterable[TimelineRow]) -> frozenset[str]:
-        """The messages for which every condition holds at some row or event of theirs; `inverse` is for the asker."""
+        """The messages for which each condition holds at some row or event; the caller applies `inverse`."""
         rows = tuple(row for row in rows if self._view.event(row.seq).intent is not None)
         first, *more = (self._having(term, rows) for term in filter_.terms)
         for found in more:
@@ -121,7 +121,7 @@ class FilterMatcher:
 
     def _having(self, term: FilterTerm, rows: Iterable[TimelineRow]) -> frozenset[str]:
         if term.field == "k":
-            # What happens inside the gateway has no row while it is folded.
+            # Events inside the gateway have no row while folded.
             events = (event for event in self._view.events if _is_kind(event.kind, term.value))
         else:
             events = (self._view.event(row.seq) for row in rows if self._holds(term, row))
@@ -133,7 +133,7 @@ class FilterMatcher:
             case "k":
                 return _is_kind(event.kind, term.value)
             case "lane":
-                # The whole path of a thread names its parent too, which is another lane.
+                # The full path of a thread includes its parent, which is another lane.
                 whole = "/" in term.value
                 return any(term.value in self._lanes[lane][whole] for lane in (row.start, row.end))
             case "v":
@@ -159,7 +159,7 @@ def _is_kind(kind: str, wanted: str) -> bool:
 
 
 def _lane_words(view: RunView, lanes: TimelineLanes, index: int) -> tuple[str, str]:
-    """What a lane is called by itself, and with its path."""
+    """The name of a lane, alone and with its path."""
     lane = lanes.all[index]
     place = view.places.label(view.places.at(lane.place).address) if lane.place else lane.group
     ids = " ".join(lane.place) if lane.place else ""

@@ -1,4 +1,4 @@
-"""The hints of the first minutes: what a key would do now. Each stops when its key was used."""
+"""Hints for newcomers: what a key would do now. Each disappears once its key was used."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _COMPARE = ("show('diff')", "9 compares with the run before")
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """What the hints depend on."""
+    """The state that hints depend on."""
 
     #: an invariant breaks at the cursor
     broken: bool = False
-    #: what is under the cursor has another copy
+    #: the delivery under the cursor has another copy
     twin: bool = False
     #: a defect is on
     defect: bool = False
-    #: there is a run to compare with
+    #: a run to compare with is open
     other: bool = False
     #: the cursor stands before the furthest event reached
     rewound: bool = False
@@ -27,31 +27,31 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def timeline_hints(now: Situation, used: Collection[str]) -> str:
-    """What to do at this moment, in a line; blank when there is nothing to say that is not known by now."""
+    """A one-line hint for this moment; blank if every key of it was used."""
     if now.start:
-        return _told("t=0, nothing has happened yet", (("step", "] steps"), ("play", "Space plays")), used)
+        return _hint("t=0, nothing has happened yet", (("step", "] steps"), ("play", "Space plays")), used)
     if now.broken:
         keys = [("why", "e explains")]
         keys += [("twin", "t twin")] if now.twin else []
         keys += [("chain", "c chain")]
         keys += [("bug", "d without the defect")] if now.defect else []
         keys += [_COMPARE] if now.other else []
-        return _told("broken here", keys, used)
+        return _hint("broken here", keys, used)
     if now.other:
-        return _told("run again", (_COMPARE,), used)
+        return _hint("run again", (_COMPARE,), used)
     if now.rewound:
-        return _told("rewound, later rows are dim", (("run_to_end", "$ goes to the end"),), used)
+        return _hint("rewound, later rows are dim", (("run_to_end", "$ goes to the end"),), used)
     return ""
 
 
 def card_hints(hint: str, title: str, used: Collection[str]) -> str:
-    """What Enter does on a card of the Overview; once that is known, what the run is about."""
+    """A hint about Enter on the Overview; once it was used, the title of the run."""
     keys = [] if "overview:enter" in used else [f"Enter: {hint}"]
     keys += [] if "next_pane" in used else ["Tab: the next card"]
     return "   ".join(keys) or title
 
 
-def _told(what: str, keys: Collection[tuple[str, str]], used: Collection[str]) -> str:
-    """Blank when every key is known."""
+def _hint(what: str, keys: Collection[tuple[str, str]], used: Collection[str]) -> str:
+    """The hint, or blank if every key was used."""
     left = [text for action, text in keys if action not in used]
     return f"{what}: {'  '.join(left)}" if left else ""

@@ -1,4 +1,4 @@
-"""How wide the words of the arrows are, on each side of the gateway: the widest so far."""
+"""The widest labels of arrows so far, on each side of the gateway."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from trunkline.app.view.timeline.lanes import (
 )
 from trunkline.app.view.timeline.row import TimelineRow
 
-#: what is wider is given no more room
+#: wider labels get no more room
 MOST_PLACES = GAP_MAX - LABEL_EDGES
 MOST_HANDS = HAND_GAP_MIN + HAND_GAP_MAX - LABEL_EDGES + 1
 
 
 class LabelWidths:
-    """Learns row by row, and is done when nothing can be wider."""
+    """The widest labels, measured row by row until both reach the maximum."""
 
     def __init__(self, lanes: TimelineLanes) -> None:
         self._lanes = lanes
@@ -28,11 +28,11 @@ class LabelWidths:
 
     @property
     def full(self) -> bool:
-        """Nothing can change it any more."""
+        """Whether both maxima are reached."""
         return self.wish.places >= MOST_PLACES and self.wish.hands >= MOST_HANDS
 
     def add(self, row: TimelineRow) -> None:
-        """Look at one row."""
+        """Measure one row."""
         if row.is_note:
             return
         width = cell_len(row.text) + (cell_len(row.who) + 1 if row.who else 0)

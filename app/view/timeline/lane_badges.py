@@ -1,4 +1,4 @@
-"""What stands over a lane besides its name: who reads there, and which token its account speaks with."""
+"""Badges over a lane: its audience, and the token of its account."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trunkline.core.values import ChatKind
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import CredentialRotated
 
-#: who reads in a conversation, from one person to everybody
+#: audiences, from one person to everybody
 AUDIENCE = {ChatKind.DIRECT: "dm", ChatKind.GROUP: "group", ChatKind.CHANNEL: "public"}
 
 #: channel and account
@@ -17,18 +17,18 @@ Account = tuple[str, str]
 
 
 class TokenUse:
-    """The tokens of accounts, where a trace tells that one was changed."""
+    """The tokens of accounts, for runs in which one was rotated."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        #: number of a token, and when the gateway was given it
+        #: number of a token, and when the gateway got it
         self._given: dict[Account, list[tuple[float, int]]] = {}
-        #: event and time of a request, and the token that it had
+        #: event and time of a request, and the number of its token
         self._used: dict[Account, list[tuple[int, float, int]]] = {}
         for event in events:
             self.learn(event)
 
     def learn(self, event: Event) -> None:
-        """Take what an event tells of tokens."""
+        """Take an event about tokens."""
         match event.body:
             case CredentialRotated(channel=channel, account=account, number=number, tell=tell):
                 self._given.setdefault((channel, account), []).append((event.at + tell, number))
@@ -40,7 +40,7 @@ class TokenUse:
                 pass
 
     def badge(self, account: Account, seq: int, now: float) -> str:
-        """``tok#2``, or ``tok#1!`` when the last request had an older one than the gateway was given.
+        """``tok#2``, or ``tok#1!`` if the last request used an older one than the gateway had.
 
         Nothing where no token was ever changed.
         """
@@ -53,5 +53,5 @@ class TokenUse:
         return f"tok#{given}"
 
 
-#: what tells of tokens
+#: bodies about tokens
 TOKENS: frozenset[type[Body]] = frozenset({CredentialRotated, WireAccepted, WireRefused})

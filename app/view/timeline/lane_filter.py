@@ -1,4 +1,4 @@
-"""The lanes of a run to choose from: what each is called, and how much happens in it."""
+"""The lanes of a run that can be hidden, with their names and their numbers of rows."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class LaneChoice(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     #: the same in every run of a scenario
     name: str
-    #: rows of the timeline that touch it
+    #: number of its timeline rows
     rows: int
     hidden: bool
 
 
 def lane_name(view: RunView, lanes: TimelineLanes, index: int) -> str:
-    """A lane in full: ``discord/ops/deploy``, ``hand codex``."""
+    """The full name of a lane: ``discord/ops/deploy``, ``hand codex``."""
     lane = lanes.all[index]
     if lane.place:
         return view.places.label(view.places.at(lane.place).address)
@@ -47,7 +47,7 @@ def choosable(
 
 
 def hidden_lanes(view: RunView, lanes: TimelineLanes, hidden: Collection[str]) -> frozenset[int]:
-    """The lanes of a run that go by one of these names."""
+    """The lanes of a run with one of these names."""
     if not hidden:
         return frozenset()
     return frozenset(

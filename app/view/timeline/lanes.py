@@ -25,10 +25,10 @@ from trunkline.sim.events.world import PeerSaid, ThreadClosed, ThreadOpened
 
 #: cells of a lane: at least, and at most when there is room
 LANE_MIN, LANE_MAX = 7, 14
-#: cells beside the gateway in which messages are written: at least, and at most
+#: cells of the label gap beside the gateway: at least, and at most
 GAP_MIN, GAP_MAX = 24, 64
 HAND_GAP_MIN, HAND_GAP_MAX = 9, 40
-#: cells of a gap that a message leaves to the line and its head
+#: cells of a gap taken by the arrow line and its head
 LABEL_EDGES = 7
 #: cells to the right of the last line
 TAIL = 5
@@ -39,7 +39,7 @@ CHILD_BOUND, BOUND = "└◆", "◆"
 
 
 class LaneKind(Enum):
-    """What a lane stands for."""
+    """The kind of a lane."""
 
     PLACE = "place"
     GATEWAY = "gateway"
@@ -54,22 +54,22 @@ class TimelineLane(msgspec.Struct, frozen=True, kw_only=True):
     #: platform of a place; ``hands`` for hands
     group: str = ""
     place: PlaceKey | None = None
-    #: who reads there: dm, group or public
+    #: audience: dm, group or public
     audience: str = ""
     child: bool = False
-    #: it is bound to a session at some time of the run
+    #: bound to a session at some time in the run
     bound: bool = False
-    #: nothing ever happens in it
+    #: without any event
     idle: bool = False
 
 
 class TimelineLanes:
-    """All lanes of a run, left to right. They are laid anew when the run has grown by one."""
+    """All lanes of a run, left to right."""
 
     def __init__(self, view: RunView) -> None:
         self._view = view
         self._done = 0
-        #: places in which something happened
+        #: places with any event
         self._used: set[PlaceKey] = set()
         self._hands: dict[str, int] = {}
         self.tokens = TokenUse()
@@ -77,9 +77,9 @@ class TimelineLanes:
         self._shape: tuple[int, ...] = ()
         self.gateway = 0
         self.all: tuple[TimelineLane, ...] = ()
-        #: not everybody who reads in one of the places reads in all of them
+        #: whether the places have different audiences
         self.several_audiences = False
-        #: goes up when the lanes are laid out again
+        #: incremented when the lanes change
         self.version = 0
         self.grow()
 
@@ -117,7 +117,7 @@ class TimelineLanes:
 
     def _lay(self) -> None:
         known = self._view.places
-        # A parent stays beside its thread: a message that lands on it instead must be seen to do so.
+        # A parent stays beside its thread, so that a message that lands there instead is visible.
         busy = self._used | {parent for key in self._used if key in known and (parent := known.at(key).parent)}
         places = known.in_order()
         lanes = [_place_lane(self._view, place, busy) for place in places]
@@ -132,7 +132,7 @@ class TimelineLanes:
         self._hands = {hand: self.gateway + 1 + index for index, hand in enumerate(self._hands)}
 
     def of(self, address: Address | None) -> int:
-        """Index of the lane of an address; the gateway's where there is none."""
+        """Index of the lane of an address; the gateway's if there is none."""
         return self._places.get(address.lane, self.gateway) if address else self.gateway
 
     def hand(self, name: str) -> int:
@@ -140,7 +140,7 @@ class TimelineLanes:
         return self._hands.get(name, self.gateway)
 
 
-#: what tells that a place, or a hand, is in use
+#: bodies that mark a place or a hand as used
 _USES: frozenset[type[Body]] = frozenset(
     {
         *(PeerSaid, WireAccepted, WireRefused, ThreadClosed, ThreadOpened),
@@ -150,7 +150,7 @@ _USES: frozenset[type[Body]] = frozenset(
 
 
 def _place_lane(view: RunView, place: Place, busy: Collection[PlaceKey]) -> TimelineLane:
-    """Of a platform with more than one account, the account is told too."""
+    """The lane of a place, with its account if the platform has several."""
     return TimelineLane(
         kind=LaneKind.PLACE,
         label=place.name,
@@ -164,7 +164,7 @@ def _place_lane(view: RunView, place: Place, busy: Collection[PlaceKey]) -> Time
 
 
 class LaneColumn(msgspec.Struct, frozen=True, kw_only=True):
-    """A lane with the cell of its line and the cells that its label may take."""
+    """A lane with the cell of its line and the cells of its label."""
 
     index: int
     lane: TimelineLane
@@ -182,16 +182,16 @@ class LaneLayout(msgspec.Struct, frozen=True, kw_only=True):
     before: int = 0
     after: int = 0
     idle: int = 0
-    #: lanes that somebody hid
+    #: number of hidden lanes
     hidden: int = 0
 
     def x(self, index: int) -> int | None:
-        """Cell of a lane's line, when it is visible."""
+        """Cell of a lane's line, if it is visible."""
         return next((column.x for column in self.columns if column.index == index), None)
 
 
 class WantedWidths(msgspec.Struct, frozen=True):
-    """Cells that the messages of a run would like to have, on each side of the gateway."""
+    """Cells that the widest labels of a run need, on each side of the gateway."""
 
     places: int
     hands: int
@@ -294,7 +294,7 @@ def _middle(width: int) -> int:
 
 
 def _name_width(lanes: TimelineLanes, index: int, places: list[int]) -> int:
-    """What a lane needs for its own name, and alone in its group for the name of the group."""
+    """Cells for the name of a lane, and for the name of its group if it is alone in it."""
     lane = lanes.all[index]
     name = cell_len(lane.label) + (len(CHILD) if lane.child else len(BOUND) if lane.bound else 0)
     if sum(lanes.all[other].group == lane.group for other in places) == 1:

@@ -1,4 +1,4 @@
-"""One line of the timeline: where it is drawn, how it looks, and what it says."""
+"""One row of the timeline: position, look and text."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import msgspec
 
 
 class Look(StrEnum):
-    """How a row is drawn: shape, word and colour go together."""
+    """The look of a row: shape, word and colour."""
 
-    #: somebody speaks to the gateway
+    #: an inbound message
     INBOUND = "inbound"
     #: accepted, as decided
     DELIVERED = "delivered"
@@ -18,13 +18,13 @@ class Look(StrEnum):
     FIRST = "first"
     #: a later copy
     COPY = "copy"
-    #: elsewhere than asked, by configuration
+    #: elsewhere than requested, by configuration
     FALLBACK = "fallback"
-    #: at a place where it should not be
+    #: at the wrong place
     MISPLACED = "misplaced"
-    #: nobody can tell whether it was accepted
+    #: unknown whether it was accepted
     UNKNOWN = "unknown"
-    #: not said, on purpose
+    #: deliberately not sent
     SUPPRESSED = "suppressed"
     #: will be tried again
     RETRY = "retry"
@@ -32,9 +32,9 @@ class Look(StrEnum):
     DEAD = "dead"
     #: work given to a hand, and its result
     HAND = "hand"
-    #: something about the world or the process
+    #: an event of the world or of a process
     NOTE = "note"
-    #: the process died, a fault struck, a defect is on
+    #: a crash, a fault, a defect that is on
     ALARM = "alarm"
     #: inside the gateway; shown only unfolded
     INTERNAL = "internal"
@@ -49,13 +49,13 @@ class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
     start: int
     end: int
     text: str
-    #: who speaks, where that is not plain from the lane
+    #: the author, if the lane does not show it
     who: str = ""
     tags: tuple[str, ...] = ()
-    #: ``m``, ``m!`` or ``m?``, and the event that it stands for
+    #: ``m``, ``m!`` or ``m?``, and its event
     mirror: str = ""
     mirror_seq: int = 0
-    #: joins the copies of one thing: ``┏ ┃ ┣ ┗``
+    #: joins copies: ``┏ ┃ ┣ ┗``
     bracket: str = ""
 
     @property

@@ -1,4 +1,4 @@
-"""A moment of a run as people type it: ``t 1.27`` and ``1.27`` are times, ``#14`` is an event."""
+"""Positions in a run as people type them: ``t 1.27`` and ``1.27`` are times, ``#14`` is an event."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SPEED = re.compile(r"(?:speed|[x×])\s*(\d+(?:\.\d*)?|\.\d+)", re.IGNORECASE)
 
 
 def read_moment(view: RunView, text: str) -> int:
-    """The event that somebody means: the last one up to a time, or the one of a number. Raises `UsageError`."""
+    """The event at a typed position: the last one up to a time, or the one with a number. Raises `UsageError`."""
     text = text.strip()
     if found := _EVENT.fullmatch(text):
         seq = int(found[1])
@@ -31,6 +31,6 @@ def read_moment(view: RunView, text: str) -> int:
 
 
 def read_speed(text: str) -> float | None:
-    """``speed 8``, ``x8``: how fast; none where it is something else."""
+    """``speed 8``, ``x8``: the speed; none for other texts."""
     found = _SPEED.fullmatch(text.strip())
     return float(found[1]) if found and float(found[1]) > 0 else None

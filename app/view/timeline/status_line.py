@@ -1,4 +1,4 @@
-"""Where am I: the facts of the status line."""
+"""The facts of the status line."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from trunkline.app.view.text.fact import Tone
 
 
 class PlaybackMode(StrEnum):
-    """What the clock of the screen does."""
+    """The state of playback."""
 
     PLAYING = "PLAYING"
     PAUSED = "PAUSED"
-    #: stopped by itself, because an invariant broke
+    #: stopped at a violation
     AUTO_PAUSED = "AUTO-PAUSED"
-    #: stands at the end, and goes along when the run grows
+    #: at the end, following the run as it grows
     FOLLOWING = "FOLLOWING"
-    #: the same, of a run that goes on
+    #: the same, for a live run
     LIVE = "LIVE"
-    #: stopped by itself, at a breakpoint
+    #: stopped at a breakpoint
     BREAKPOINT = "BREAKPOINT"
     #: the cursor stands before the furthest event reached
     REWOUND = "REWOUND"
     ENDED = "ENDED"
-    #: a run that is watched has told nothing yet; and one of which nothing more can be read
+    #: a watched run without events yet; and one that cannot be read any further
     WAITING = "WAITING"
     CUT = "CUT OFF"
 
 
 class StatusChip(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict in a few words."""
+    """The verdict, in a few words."""
 
     text: str
     tone: Tone
@@ -43,7 +43,7 @@ class StatusChip(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StatusLine(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that the status line shows."""
+    """The content of the status line."""
 
     scenario: str
     seed: int
@@ -56,9 +56,9 @@ class StatusLine(msgspec.Struct, frozen=True, kw_only=True):
     behind: int
     bugs: tuple[str, ...]
     chip: StatusChip
-    #: the run goes on
+    #: more events may come
     live: bool = False
-    #: which of two runs it is, A or B; nothing while there is only one
+    #: A or B, if two runs are open
     letter: str = ""
 
 
@@ -84,7 +84,7 @@ def status_line(
 
 
 def verdict_chip(view: RunView, seq: int) -> StatusChip:
-    """What the invariants say: broken by now, broken later, or all well, and how much of it was exercised."""
+    """The verdict at a moment: violated so far, violated later, or all hold, and how much was exercised."""
     if view.marks.stops and view.marks.stops[0] <= seq:
         text, short = _broken_words(view, seq)
         return StatusChip(text=text, tone=Tone.BAD, hint=f"first #{view.marks.stops[0]}", short=short)

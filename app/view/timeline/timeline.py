@@ -1,7 +1,7 @@
-"""The rows of the timeline, and which of them a cursor, a chain or a set of copies touches.
+"""The rows of the timeline.
 
-What has a row is known of every event; a row itself is made when somebody looks at it. Lanes, marks and mirrors may
-change while a run goes on: then rows are made again.
+Which events have a row is computed for all of them; a row itself is drawn when it is shown. While a run grows, lanes,
+evidence and mirrors may change, and the affected rows are drawn again.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from trunkline.core.events.delivery import Fallback, IntentSettled, MirrorAppend
 from trunkline.core.values import IntentState
 from trunkline.sim.events.wire import WireAccepted
 
-#: rows that are kept once made
+#: drawn rows that are cached
 KEPT = 50_000
 
 
 class LazyRows(Sequence[TimelineRow]):
-    """Rows by their place in a list of seqs, each made when it is asked for."""
+    """Rows by index, drawn on access."""
 
     def __init__(self, seqs: Sequence[int], make: Callable[[int], TimelineRow]) -> None:
         self._seqs = seqs
@@ -64,13 +64,13 @@ class VisibleRows:
         #: the events that have a row, in order
         self.seqs: list[int] = []
         self.rows = LazyRows(self.seqs, make)
-        #: goes up when rows that were there before look different, or are gone
+        #: incremented when earlier rows change or disappear
         self.version: int = 0
         self._widest = LabelWidths(lanes)
-        #: what is known of the broken rows: the version, violations that were looked at, and the rows in order
+        #: cache of the broken rows: the version, the number of indexed violations, and the rows in order
         self._broken: tuple[int, int, list[int]] = (0, 0, [])
-        self._told: tuple[int, ...] = ()
-        #: goes up when rows are gone, or came between others
+        self._broken_rows: tuple[int, ...] = ()
+        #: incremented when rows disappear or are inserted
         self.removed: int = 0
 
     def __contains__(self, seq: object) -> bool:
@@ -82,7 +82,7 @@ class VisibleRows:
 
     @property
     def broken(self) -> tuple[int, ...]:
-        """Indexes of the rows at which violations were seen; the same tuple as long as they are the same."""
+        """Indexes of the rows with a violation; the same tuple until they change."""
         found = self.view.marks.found
         removed, done, rows = self._broken
         if removed != self.removed:
@@ -94,12 +94,12 @@ class VisibleRows:
                 if index >= 0 and rows[at : at + 1] != [index]:
                     rows.insert(at, index)
             self._broken = self.removed, len(found), rows
-            self._told = tuple(rows)
-        return self._told
+            self._broken_rows = tuple(rows)
+        return self._broken_rows
 
     @property
     def wish(self) -> WantedWidths:
-        """Cells that the messages would like to have beside the gateway."""
+        """Cells that the widest labels need beside the gateway."""
         return self._widest.wish
 
     def row_at(self, seq: int) -> int:
@@ -107,7 +107,7 @@ class VisibleRows:
         return bisect_right(self.seqs, seq) - 1
 
     def neighbour(self, seq: int, step: int) -> int:
-        """The seq `step` rows further down or up, stopping at both ends."""
+        """The seq `step` rows further down or up, clamped to both ends."""
         if not self.seqs:
             return seq
         return self.seqs[max(0, min(self.row_at(seq) + step, len(self.seqs) - 1))]
@@ -129,13 +129,13 @@ class FilteredRows(VisibleRows):
         super().__init__(whole.view, whole.lanes, whole.row)
 
     def add(self, rows: Iterable[TimelineRow]) -> None:
-        """More of its rows, in order."""
+        """Add more rows, in order."""
         for row in rows:
             self.seqs.append(row.seq)
             self._widest.add(row)
 
     def put(self, row: TimelineRow, *, kept: bool) -> None:
-        """A row that was looked at before is one of them from now on, or is not."""
+        """Add or remove an earlier row."""
         at = bisect_left(self.seqs, row.seq)
         if (self.seqs[at : at + 1] == [row.seq]) is kept:
             return
@@ -184,7 +184,7 @@ class Timeline(VisibleRows):
             self._marked, self._laid = marks.version, lanes.version
 
     def _look_back(self, event: Event) -> None:
-        """Some things change how what was accepted before looks; an accept takes the row of its mirror away."""
+        """Redraw accepted rows that an event changes; an accept hides the row of its earlier mirror."""
         body = event.body
         if isinstance(body, WireAccepted):
             for mirror in self.view.of_intent(event.intent, MirrorAppended):
@@ -220,7 +220,7 @@ class Timeline(VisibleRows):
         return row_or_label(self._builder, event)
 
     def _finished(self, row: TimelineRow) -> TimelineRow:
-        """With its mirror, and with what joins it to its copies."""
+        """The row with its mirror mark and its bracket."""
         mirror, seq = ("", 0) if self.unfolded else self._mirror(row.seq)
         bracket = self._brackets.of(row.seq)
         if mirror or bracket:
@@ -228,7 +228,7 @@ class Timeline(VisibleRows):
         return row
 
     def _mirror(self, seq: int) -> tuple[str, int]:
-        """The mark of the mirror of a delivery, and its event; of several the last one, but a wrong one before all."""
+        """The mirror mark of a delivery and its event: a wrong mirror first, else the last one."""
         marks = self.view.marks.mirrors
         if marks.get(seq) == "?":
             return "m?", seq
@@ -247,5 +247,5 @@ class Timeline(VisibleRows):
 
 
 def is_delivery(row: TimelineRow) -> bool:
-    """A message crosses between people and the gateway."""
+    """Whether a row is a message between people and the gateway."""
     return row.look in {Look.INBOUND, Look.DELIVERED, Look.FIRST, Look.COPY, Look.FALLBACK, Look.MISPLACED}

@@ -195,7 +195,7 @@ def test_long_lists_of_one_violation_are_cut_and_the_first_wrong_step_is_kept():
 def test_a_duplicate_is_described_in_words():
     lines = told(ran("tour/told-twice", own=True))
     assert "verdict: violated: D2 R1, " in "\n".join(lines)
-    assert any(line.startswith("copy: #78 is number 2 of 2 of the same thing, with #77") for line in lines)
+    assert any(line.startswith("copy: #78 is number 2 of 2 of the same message, with #77") for line in lines)
     assert "repro: trunkline run scenarios/tour/told-twice.yaml --seed 1 --bug hand-announces-too" in "\n".join(
         line.replace(f"{ROOT}/", "") for line in lines
     )
@@ -226,4 +226,4 @@ def test_a_run_in_which_nothing_happened():
     text = "\n".join(told(run))
     for words in ("no messages", "no sessions", "no bindings", "no delegations"):
         assert f"{words} in this run" in text
-    assert "nothing was put into the queue in this run" in text and "no events" in text
+    assert "nothing was queued in this run" in text and "no events" in text

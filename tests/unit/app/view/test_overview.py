@@ -98,7 +98,7 @@ def test_a_sound_run_says_how_much_of_it_was_judged():
     assert told(run, view.last)[0] == ("verdict", "✓ all hold in the whole run, 7 of 10 exercised", "")
     assert latest_title(view, Verdicts(view), view.last) == "No violation"
     idle = Run(trace=run.trace, verdicts=verdicts(idle=tuple(one.id for one in run.verdicts)))
-    assert told(idle, 0)[0] == ("verdict", "nothing happened that an invariant speaks of", "")
+    assert told(idle, 0)[0] == ("verdict", "nothing happened that an invariant judges", "")
 
 
 def test_missed_expectations_are_shown_when_no_invariant_is_violated():
@@ -112,7 +112,7 @@ def test_the_queue_counts_what_became_of_everything():
     queue = QueueRows(view, MessageHistories(view.events))
     lines = [queue_line(queue.ledger(seq)) for seq in (0, view.marks.stops[0], view.last)]
     assert lines == [
-        "nothing was to be said yet",
+        "no message was prepared yet",
         "✓ prepared 4 = delivered 3 + open 1",
         "✓ prepared 5 = delivered 5",
     ]

@@ -49,7 +49,7 @@ PLAIN = ScenarioEntry(path=Path("b.yaml"), id="b", title="B")
         ("crash: {restart_after: 4s}", "the gateway is killed, and is back after 4s"),
         ("crash: {when: {event: wire.accepted}}", "the gateway is killed, at wire.accepted, and is back after 1s"),
         ("restart: {down: 2s}", "the gateway is restarted, down for 2s"),
-        ("freeze: {for: 9s}", "the gateway stands still, for 9s"),
+        ("freeze: {for: 9s}", "the gateway is frozen, for 9s"),
         ("second: true", "a second gateway process starts on the same store"),
         ("rotate: {platform: discord}", "discord gets a new token"),
         ("replay: {}", "the platform delivers old messages again"),

@@ -36,8 +36,8 @@ def test_states_of_hands_in_the_end(hands):
     last = hands._view.last
     rows = {row.hand: row for row in hands.rows(last)}
     assert {name: row.state for name, row in rows.items()} == {
-        "mail": HandState.TOLD,
-        "scout": HandState.TOLD,
+        "mail": HandState.ANNOUNCED,
+        "scout": HandState.ANNOUNCED,
         "codex": HandState.LOST,
         "cook": HandState.ORPHANED,
     }
@@ -53,7 +53,7 @@ def test_a_hand_at_every_moment(hands):
     last = hands._view.last
     states = [hands.rows(seq)[0].state for seq in range(last + 1)]
     seen = [state for at, state in enumerate(states) if not at or states[at - 1] is not state]
-    ends = [HandState.FINISHED, HandState.CALLBACK, HandState.HEARD, HandState.TOLD]
+    ends = [HandState.FINISHED, HandState.CALLBACK, HandState.HEARD, HandState.ANNOUNCED]
     assert seen == [HandState.LATER, HandState.ACCEPTED, HandState.RUNNING, *ends]
 
 
@@ -67,7 +67,7 @@ def test_facts_of_a_hand(hands):
     assert "callback" in lines
     lost = [fact for fact in hand_facts(view, hands, rows["codex"], view.last) if fact.tone is Tone.BAD]
     assert [fact.label for fact in lost] == ["state", "broken"]
-    assert "nobody was told" in lost[0].text
+    assert "never reported" in lost[0].text
 
 
 def test_events_that_are_about_a_hand(hands):

@@ -121,7 +121,7 @@ def test_what_a_hook_took_back_was_never_queued():
 
     run = small(cancelled)
     assert run.cells("gone")["terminal"] == "– CANCELLED"
-    assert says(run.history("gone")) == "taken back by a hook, its text is not kept"
+    assert says(run.history("gone")) == "cancelled by a hook, its text is not kept"
     assert run.queue.empty
     assert run.queue.ledger(run.last).holds
 
