@@ -11,7 +11,7 @@ import msgspec
 from textual.message import Message
 
 from trunkline.app.runs.model import RunSource, ScenarioEntry
-from trunkline.app.view.picker.scenario_results import Result, result_of
+from trunkline.app.view.picker.scenario_results import ScenarioResult, result_of
 from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
@@ -31,7 +31,7 @@ class BatchJob(msgspec.Struct, frozen=True, kw_only=True):
 class RunFinished(Message):
     """Posted when a run of a batch has ended."""
 
-    def __init__(self, batch: int, job: BatchJob, result: Result) -> None:
+    def __init__(self, batch: int, job: BatchJob, result: ScenarioResult) -> None:
         super().__init__()
         self.batch = batch
         self.job = job
@@ -47,12 +47,12 @@ def jobs_of(entries: Sequence[ScenarioEntry]) -> list[BatchJob]:
     ]
 
 
-def result_for(source: RunSource, job: BatchJob) -> Result:
+def result_for(source: RunSource, job: BatchJob) -> ScenarioResult:
     """Run one job. A scenario that cannot be run gives a failed result."""
     try:
         return result_of(source.run(job.entry, seed=job.seed, bugs=job.bugs))
     except UsageError as error:
-        return Result(seed=job.seed, failed=error_text(error))
+        return ScenarioResult(seed=job.seed, failed=error_text(error))
 
 
 class BatchRun:

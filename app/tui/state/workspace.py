@@ -21,7 +21,7 @@ from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import Verdicts
 from trunkline.app.view.messages.rows import MessageRows
-from trunkline.app.view.picker.scenario_results import Results, result_of
+from trunkline.app.view.picker.scenario_results import ScenarioResults, result_of
 from trunkline.app.view.queue.rows import QueueRows
 from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.app.view.timeline.lanes import TimelineLanes
@@ -139,7 +139,7 @@ class Workspace:
         self.search = Search()
         self.view_options = ViewOptions()
         #: the latest result of each scenario
-        self.results = Results()
+        self.results = ScenarioResults()
         self.show_internal = False
         #: the event whose causal chain is lit; none: all rows are lit
         self.chain_of: int | None = None

@@ -13,7 +13,7 @@ from trunkline.app.view.text.fact import Tone
 from trunkline.sim.invariants import Status
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one run."""
 
     seed: int
@@ -40,9 +40,9 @@ NOT_RUN = RunSummary("·", "not run yet", Tone.DIM)
 NO_DEFECT = RunSummary("", "this scenario shows no defect", Tone.DIM)
 
 
-def result_of(run: Run) -> Result:
+def result_of(run: Run) -> ScenarioResult:
     """The result of a run."""
-    return Result(
+    return ScenarioResult(
         seed=run.trace.header.seed,
         events=len(run.trace.events),
         broken=tuple(verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED),
@@ -50,11 +50,11 @@ def result_of(run: Run) -> Result:
     )
 
 
-class Results:
+class ScenarioResults:
     """The last result of each scenario, with its defect and without."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[Path, bool], Result] = {}
+        self._found: dict[tuple[Path, bool], ScenarioResult] = {}
 
     @property
     def many(self) -> bool:
@@ -67,7 +67,7 @@ class Results:
             (known for known in (self.defect(entry), self.sound(entry)) if known not in (NOT_RUN, NO_DEFECT)), None
         )
 
-    def note(self, entry: ScenarioEntry, result: Result, *, defect: bool) -> None:
+    def note(self, entry: ScenarioEntry, result: ScenarioResult, *, defect: bool) -> None:
         """Store a result, in place of an older one."""
         self._found[entry.path, defect] = result
 
@@ -114,11 +114,11 @@ class Results:
         return ", ".join(parts)
 
 
-def _failed(result: Result | None) -> RunSummary:
+def _failed(result: ScenarioResult | None) -> RunSummary:
     if result is None:
         return NOT_RUN
     return RunSummary("! failed", f"! could not run: {clean(result.failed)}", Tone.BAD)
 
 
-def _size(result: Result) -> str:
+def _size(result: ScenarioResult) -> str:
     return f"{count(result.events, 'event')}, seed {result.seed}"

@@ -10,7 +10,7 @@ from rich.style import Style
 from trunkline.app.runs.model import ScenarioEntry
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
-from trunkline.app.view.picker.scenario_results import Results, RunSummary
+from trunkline.app.view.picker.scenario_results import RunSummary, ScenarioResults
 from trunkline.app.view.text.cells import clean, cut, wrap
 
 #: titles of the results, without the defect and with it, and the cells that one takes at most
@@ -23,7 +23,7 @@ _FOLDER = 8
 class ScenarioList(RowList):
     """Scenarios by title, with their folder, tags and last results; words that are typed filter it."""
 
-    def __init__(self, entries: Sequence[ScenarioEntry], results: Results, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, entries: Sequence[ScenarioEntry], results: ScenarioResults, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.results = results
         self._widths = tuple(len(title) + 2 for title in _RESULTS)
@@ -145,7 +145,7 @@ def _haystack(entry: ScenarioEntry) -> str:
 class ScenarioStory(RowList):
     """The story of a scenario, its source, its faults and its results."""
 
-    def __init__(self, results: Results, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, results: ScenarioResults, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.border_title = "Story"
         self.results = results

@@ -15,7 +15,7 @@ from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.bars import Banner, KeyBar
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.tui.widgets.too_small import TooSmall
-from trunkline.app.view.picker.scenario_results import Result
+from trunkline.app.view.picker.scenario_results import ScenarioResult
 from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
@@ -150,7 +150,9 @@ class PickerScreen(AppActions, Dialog[bool], screen="picker"):
             self.workspace.open(entry, seed=self.workspace.seed_for(entry), bugs=self._bugs(entry))
         except UsageError as error:
             self.workspace.results.note(
-                entry, Result(seed=self.workspace.seed_for(entry), failed=error_text(error)), defect=bool(entry.bugs)
+                entry,
+                ScenarioResult(seed=self.workspace.seed_for(entry), failed=error_text(error)),
+                defect=bool(entry.bugs),
             )
             self.show_results()
             self.story.fail(error_text(error))

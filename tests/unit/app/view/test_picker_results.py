@@ -12,7 +12,7 @@ from trunkline.app.runs.scenario_source import SimSource, entry_of, load
 from trunkline.app.tui.state.workspace import OpenRun
 from trunkline.app.view.labels.legend import LEGEND
 from trunkline.app.view.labels.scenario_faults import fault_labels
-from trunkline.app.view.picker.scenario_results import NO_DEFECT, NOT_RUN, Result, Results, result_of
+from trunkline.app.view.picker.scenario_results import NO_DEFECT, NOT_RUN, ScenarioResult, ScenarioResults, result_of
 from trunkline.app.view.sessions.two_conversations import beside, pair_of
 from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.timeline.hints import Situation, card_hints, timeline_hints
@@ -78,7 +78,7 @@ def test_every_shipped_scenario_describes_its_faults():
 
 
 def test_scenarios_that_did_not_run_are_marked():
-    results = Results()
+    results = ScenarioResults()
     assert results.sound(ENTRY) is NOT_RUN
     assert results.defect(ENTRY) is NOT_RUN
     assert results.defect(PLAIN) is NO_DEFECT
@@ -90,14 +90,14 @@ def test_scenarios_that_did_not_run_are_marked():
 @pytest.mark.parametrize(
     ("result", "cell", "tone"),
     [
-        (Result(seed=1, events=9), "✓", Tone.GOOD),
-        (Result(seed=1, broken=("D2",)), "✗ D2", Tone.BAD),
-        (Result(seed=1, unmet=2), "✗ 2 unmet", Tone.BAD),
-        (Result(seed=1, failed="no person"), "! failed", Tone.BAD),
+        (ScenarioResult(seed=1, events=9), "✓", Tone.GOOD),
+        (ScenarioResult(seed=1, broken=("D2",)), "✗ D2", Tone.BAD),
+        (ScenarioResult(seed=1, unmet=2), "✗ 2 unmet", Tone.BAD),
+        (ScenarioResult(seed=1, failed="no person"), "! failed", Tone.BAD),
     ],
 )
 def test_a_result_without_the_defect(result, cell, tone):
-    results = Results()
+    results = ScenarioResults()
     results.note(PLAIN, result, defect=False)
     told = results.sound(PLAIN)
     assert (told.cell, told.tone) == (cell, tone)
@@ -113,18 +113,18 @@ def test_a_result_without_the_defect(result, cell, tone):
     ],
 )
 def test_a_defect_must_be_caught_by_what_it_breaks(broken, words, tone):
-    results = Results()
-    results.note(ENTRY, Result(seed=1, broken=broken), defect=True)
+    results = ScenarioResults()
+    results.note(ENTRY, ScenarioResult(seed=1, broken=broken), defect=True)
     told = results.defect(ENTRY)
     assert words in told.words
     assert told.tone is tone
 
 
 def test_the_sum_of_all_results():
-    results = Results()
-    results.note(ENTRY, Result(seed=1), defect=False)
-    results.note(ENTRY, Result(seed=1, broken=("D2",)), defect=True)
-    results.note(PLAIN, Result(seed=1, broken=("L1",)), defect=False)
+    results = ScenarioResults()
+    results.note(ENTRY, ScenarioResult(seed=1), defect=False)
+    results.note(ENTRY, ScenarioResult(seed=1, broken=("D2",)), defect=True)
+    results.note(PLAIN, ScenarioResult(seed=1, broken=("L1",)), defect=False)
     assert results.summary([ENTRY, PLAIN]) == "1 of 2 hold, 0 of 1 defect caught"
 
 
