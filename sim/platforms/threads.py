@@ -130,6 +130,6 @@ class Threads:
     def posted(self, room: Room, cause: int | None) -> None:
         """Reopen an archived thread because a person posts. Raises `UnknownName` if it is deleted or locked."""
         if room.closed == "deleted" or room.locked:
-            raise UnknownName(f"nobody can post in {room.name}: it is {room.closed}{' and locked' * room.locked}")
+            raise UnknownName(f"{room.name} takes no messages: it is {room.closed}{' and locked' * room.locked}")
         if room.closed is not None:
             self.reopen(room, cause)

@@ -138,7 +138,7 @@ class NoBinding:
 
     async def inspect(self, place: Address) -> PlaceState:
         """Refuse."""
-        raise Refused("nothing is told of conversations here")
+        raise Refused("conversations cannot be inspected here")
 
     async def reopen(self, place: Address) -> None:
         """Refuse."""

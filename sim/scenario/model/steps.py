@@ -237,7 +237,7 @@ class Fault(Model):
     ]
     """For `send`: `lose-response`: accepted, but the response is lost. `drop`: the request is lost, without a response.
     `reset`: accepted, but the connection is reset before the response. `reset-before`: the connection is reset before
-    the request arrives; the sender cannot tell the two apart. `refuse-connection`: no connection, and the sender knows.
+    the request arrives; the sender cannot distinguish the two. `refuse-connection`: no connection; the sender knows it.
     `no-receipt`: accepted, but the response names no message. `refuse`: refused permanently. `rate-limit`: refused for
     `for`. `error`: refused, but a retry may succeed. `slow`: takes `for` longer. For `lookup`: `error`, `drop` or
     `slow`. For `thread`, which strikes in the thread's room: `error`, `refuse`, `drop`, `slow`, and `lose-response`:
