@@ -97,24 +97,24 @@ def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path: Path) -> None:
         "print(FileLock(Path(sys.argv[1])).take(), flush=True); sys.stdin.read()"
     )
     store = tmp_path / "store.db"
-    presence = FileLock(store)
+    lock_file = FileLock(store)
     with subprocess.Popen(
         [sys.executable, "-c", code, str(store)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
         assert child.stdout is not None
         lock = child.stdout.readline().strip()
         assert lock
-        assert presence.take() == ""
+        assert lock_file.take() == ""
         child.kill()
         child.wait()
-        assert presence.take() == lock
-    presence.drop()
+        assert lock_file.take() == lock
+    lock_file.drop()
 
 
 def test_where_nothing_can_be_locked_nothing_is_proven(tmp_path: Path) -> None:
-    presence = FileLock(tmp_path / "nowhere" / "store.db")
-    assert presence.take() == NoLock().take() == ""
-    presence.drop()
+    lock_file = FileLock(tmp_path / "nowhere" / "store.db")
+    assert lock_file.take() == NoLock().take() == ""
+    lock_file.drop()
 
 
 # ---------------------------------------------------------------- the tenure
