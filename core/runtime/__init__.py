@@ -1,1 +1,1 @@
-"""The effectful shell: it asks for decisions, applies them, and tells what it did. Nothing is decided here."""
+"""The effectful half of the core: applies pure decisions to ports, and records events. It decides nothing itself."""

@@ -100,9 +100,9 @@ class Maintenance:
                 for one in nudges
             ]
 
-        while told := await self._ctx.store.write(TakeNudges(), story):
+        while recorded := await self._ctx.store.write(TakeNudges(), story):
             # If an intent was changed several times, the last change counts.
-            last = {nudge.intent: (nudge, seq) for nudge, seq in told if nudge.intent is not None}
+            last = {nudge.intent: (nudge, seq) for nudge, seq in recorded if nudge.intent is not None}
             # Intents that were purged since, or cannot be read, are skipped.
             for row in (await self._ctx.store.read(LoadIntents(ids=tuple(last)))).rows:
                 await self._take_up(row, *last[row.id], queue=queue)

@@ -1,1 +1,1 @@
-"""Session bindings at work: requests, the live index, expiry."""
+"""Session bindings of a running gateway: the service, the live state, expiry."""

@@ -1,1 +1,1 @@
-"""Sends that a client of the gateway asks for: target resolution, planning, dispatch."""
+"""Client sends: target resolution, planning, storing, waiting for the end."""

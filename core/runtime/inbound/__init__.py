@@ -1,1 +1,1 @@
-"""From an envelope to a turn: admission, chat commands, turns and their drafts."""
+"""The inbound path: intake, chat commands, turns and their drafts."""

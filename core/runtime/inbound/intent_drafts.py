@@ -73,7 +73,7 @@ class IntentDrafts:
         return work.message_id if quotes and same_place and work.kind is WorkKind.MESSAGE else None
 
     def _instead(self, work: Work, to: Address) -> Address | None:
-        """Where to post a notice if an answer cannot be delivered to another place than its question came from."""
+        """The place for a notice, if the answer to a message goes elsewhere and cannot be delivered there."""
         place = work.place
         if place is None or to != work.reply_to or place.lane == to.lane:
             return None

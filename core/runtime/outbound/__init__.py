@@ -1,1 +1,1 @@
-"""The delivery loop: preparation, attempts, settlement, recovery."""
+"""The outbound path: preparation, the delivery loop, attempts, settlement, recovery."""

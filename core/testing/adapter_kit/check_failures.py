@@ -16,7 +16,7 @@ _WAIT = 7.0
 
 
 async def look_up(trial: CheckRun) -> None:
-    """A look-up gives the receipt of a send that was accepted, and nothing for one that never was."""
+    """A look-up returns the receipt of an accepted send, and None for one that was never accepted."""
     _looks_up(trial)
     request = trial.request()
     first = await trial.sent(request)
@@ -32,7 +32,7 @@ async def look_up(trial: CheckRun) -> None:
 
 
 async def look_up_fails(trial: CheckRun) -> None:
-    """A look-up that fails raises an error; it never says that there is nothing."""
+    """A failed look-up raises an error; it never returns None."""
     _looks_up(trial)
     request = trial.request()
     await trial.sent(request)
@@ -49,7 +49,7 @@ def _looks_up(trial: CheckRun) -> None:
 
 
 async def lost_response(trial: CheckRun) -> None:
-    """A send whose response is lost raises `Ambiguous`, or waits; it gives neither a receipt nor a proof."""
+    """A send whose response is lost raises `Ambiguous`, or waits; it returns no receipt and raises no `NotSent`."""
     await trial.bench.lose_response()
     request = trial.request()
     _open(await trial.send(request), "its response was lost")
@@ -70,7 +70,7 @@ async def found_after_loss(trial: CheckRun) -> None:
 
 
 async def resent_after_loss(trial: CheckRun) -> None:
-    """A send whose response was lost can be sent again with its key, and stays one message."""
+    """A send whose response was lost can be resent with its key, and stays one message."""
     if trial.adapter.capabilities.idempotency is not Idempotency.KEY:
         raise NotTried("it has no idempotency keys")
     await trial.bench.lose_response()
@@ -80,7 +80,7 @@ async def resent_after_loss(trial: CheckRun) -> None:
 
 
 async def reset(trial: CheckRun) -> None:
-    """A connection that breaks under way raises `Ambiguous`, or waits: it may have been accepted."""
+    """A connection that breaks during a send raises `Ambiguous`, or waits: it may have been accepted."""
     await trial.bench.reset_connection()
     request = trial.request()
     _open(await trial.send(request), "the connection broke under way")
@@ -95,13 +95,13 @@ def _open(outcome: object, what: str) -> None:
 
 
 async def not_sent(trial: CheckRun) -> None:
-    """A platform that cannot be reached raises `NotSent`, and nothing comes of it later."""
+    """A platform that cannot be reached raises `NotSent`, and the message never appears later."""
     await trial.bench.refuse_connection()
     await trial.refused(trial.request(), NotSent, "the platform could not be reached")
 
 
 async def no_fallback(trial: CheckRun) -> None:
-    """A hybrid adapter does not change the transport by itself: that is the gateway's decision, and recorded."""
+    """A hybrid adapter never changes the transport by itself: the gateway decides and records that."""
     if trial.adapter.capabilities.mode is not DeliveryMode.HYBRID:
         raise NotTried("it has one transport")
     await trial.bench.refuse_connection()
@@ -126,7 +126,7 @@ async def refusal(trial: CheckRun) -> None:
 
 
 async def nowhere(trial: CheckRun) -> None:
-    """What is sent to a place that is not there is nowhere, and the error says that it was not accepted."""
+    """A send to a missing place is not visible anywhere, and the error says that it was not accepted."""
     if not trial.bench.nowhere:
         raise NotTried("the bench has no `nowhere`")
     for place in trial.bench.nowhere:
@@ -138,7 +138,7 @@ async def nowhere(trial: CheckRun) -> None:
 
 
 async def goes_on(trial: CheckRun) -> None:
-    """After a failure, the next send is an ordinary one."""
+    """After a failure, the next send works normally."""
     tried = 0
     for provoke in _provocations(trial.bench):
         failing, after = trial.request(), trial.request()
@@ -154,7 +154,7 @@ async def goes_on(trial: CheckRun) -> None:
 
 
 async def no_retry(trial: CheckRun) -> None:
-    """One call is one request, whatever comes of it: the adapter never tries again by itself."""
+    """One call is one request, whatever the outcome: the adapter never retries by itself."""
     tried = 0
     before = await trial.bench.requests()
     for provoke in _provocations(trial.bench):
@@ -181,7 +181,7 @@ def _provocations(bench: Bench) -> tuple[Callable[[], Awaitable[None]], ...]:
 
 
 async def cancelled(trial: CheckRun) -> None:
-    """A send that is cancelled under way leaves nothing behind: the next one gets its own answer."""
+    """A cancelled send leaves nothing behind: the next one gets its own response."""
     await trial.bench.delay_response(trial.late * 2)
     first, second = trial.request(), trial.request()
     outcomes: list[object] = []
@@ -203,7 +203,7 @@ async def cancelled(trial: CheckRun) -> None:
 
 
 async def side_by_side(trial: CheckRun) -> None:
-    """Sends to two conversations at once do not mix: each is in its place and has its own receipt."""
+    """Concurrent sends to two conversations do not mix: each is in its place and has its own receipt."""
     requests = [trial.request(place) for place in tuple(trial.bench.places[:2]) * 3]
     outcomes: dict[str, object] = {}
 

@@ -11,14 +11,14 @@ from trunkline.core.values import Address, Envelope
 
 
 async def inbound(trial: CheckRun) -> None:
-    """A message comes with its words, and with an address that a send can be addressed to."""
+    """A message arrives with its text, and with an address that can be sent to."""
     text = trial.request(text="zwölf 👩\u200d🔧 .").text
     place = trial.bench.places[0]
     async with trial.connected() as inbox:
         await trial.bench.say(place, text)
         envelope = await trial.brought(inbox, text)
     if not envelope.message_id or not envelope.peer.id:
-        raise CheckFailed(f"it names no message or nobody: {envelope}")
+        raise CheckFailed(f"it names no message or no peer: {envelope}")
     answer = trial.request(_where(envelope))
     message = await trial.of_its_own(answer, await trial.sent(answer))
     if message.address.lane != place.lane:
@@ -26,13 +26,13 @@ async def inbound(trial: CheckRun) -> None:
 
 
 def _where(envelope: Envelope) -> Address:
-    """Where an answer goes. A chain of replies is no thread, see `Envelope.threaded`."""
+    """The address for an answer. A reply chain is not a thread, see `Envelope.threaded`."""
     address = envelope.address
     return address if envelope.threaded else msgspec.structs.replace(address, thread=None)
 
 
 async def unacked(trial: CheckRun) -> None:
-    """A message that is not acknowledged comes again with the next connection."""
+    """An unacknowledged message is redelivered on the next connection."""
     if not trial.bench.comes_again:
         raise NotTried("the platform delivers nothing again")
     text = trial.request().text
@@ -48,7 +48,7 @@ async def unacked(trial: CheckRun) -> None:
 
 
 async def acked(trial: CheckRun) -> None:
-    """A message that is acknowledged does not come again, and the others do."""
+    """An acknowledged message is not redelivered, and the others are."""
     kept, text = (trial.request().text for _ in range(2))
     async with trial.connected() as inbox:
         for words in (kept, text):
@@ -66,7 +66,7 @@ async def acked(trial: CheckRun) -> None:
 
 
 async def own_messages(trial: CheckRun) -> None:
-    """What the gateway says itself does not come back as if somebody had said it."""
+    """The gateway's own messages are not delivered as inbound messages."""
     request = trial.request()
     async with trial.connected() as inbox:
         await trial.sent(request)
@@ -76,7 +76,7 @@ async def own_messages(trial: CheckRun) -> None:
 
 
 async def broken_stream(trial: CheckRun) -> None:
-    """A connection that breaks ends with an error; without one, the gateway would stop listening for good."""
+    """A broken connection ends with an error; without one, the gateway would stop listening for good."""
     text = trial.request().text
     async with trial.connected() as inbox:
         await trial.bench.break_stream()
@@ -90,14 +90,14 @@ async def broken_stream(trial: CheckRun) -> None:
 
 
 async def ready(trial: CheckRun) -> None:
-    """An account that can send says that it is ready."""
+    """An account that can send reports that it is ready."""
     says = await _asked(trial)
     if not says.ok:
         raise CheckFailed(f"it says that it is not ready: {says.reason!r}")
 
 
 async def not_ready(trial: CheckRun) -> None:
-    """An account that cannot send says so, and why."""
+    """An account that cannot send reports that it is not ready, and why."""
     await _asked(trial)
     await trial.bench.unready()
     says = await _asked(trial)

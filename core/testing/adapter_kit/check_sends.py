@@ -43,7 +43,7 @@ async def identity(trial: CheckRun) -> None:
 
 
 async def capabilities(trial: CheckRun) -> None:
-    """What it says of itself fits together, stays the same, and it has the methods for it."""
+    """Its capabilities are consistent and constant, and it has the methods for them."""
     says, again = trial.adapter.capabilities, trial.adapter.capabilities
     wrong = list(check_capabilities(says))
     if says != again:
@@ -56,14 +56,14 @@ async def capabilities(trial: CheckRun) -> None:
 
 
 async def send(trial: CheckRun) -> None:
-    """A send is accepted once, byte for byte, where it was asked to be, and the receipt says so."""
+    """A send is accepted once, byte for byte, in the requested place, and the receipt says so."""
     request = trial.request(text=_DELICATE)
     receipt = await trial.sent(request)
     await trial.of_its_own(request, receipt)
 
 
 async def two_sends(trial: CheckRun) -> None:
-    """Two sends of the same words with two keys are two messages, with two receipts."""
+    """Two sends of the same text with two keys are two messages, with two receipts."""
     one = trial.request()
     two = msgspec.structs.replace(one, key=f"{one.intent}/1", chunk=1)
     receipts = [await trial.sent(request) for request in (one, two)]
@@ -76,7 +76,7 @@ async def two_sends(trial: CheckRun) -> None:
 
 
 async def same_key(trial: CheckRun) -> None:
-    """A send that comes again with its key is one message, and gets the first receipt."""
+    """A send that is repeated with its key is one message, and returns the first receipt."""
     _only(trial, Idempotency.KEY)
     request = trial.request()
     first = await trial.sent(request)
@@ -84,7 +84,7 @@ async def same_key(trial: CheckRun) -> None:
 
 
 async def same_key_later(trial: CheckRun) -> None:
-    """A key is known to the platform, not to the process: another process that sends with it makes no new message."""
+    """The platform, not the process, remembers keys: a resend by another process creates no new message."""
     _only(trial, Idempotency.KEY)
     request = trial.request()
     first = await trial.sent(request)
@@ -106,14 +106,14 @@ def _only(trial: CheckRun, kind: Idempotency) -> None:
 
 
 async def longest(trial: CheckRun) -> None:
-    """A text as long as it says that it takes is accepted whole."""
+    """A text of the declared maximum length is accepted whole."""
     request = trial.request()
     request = _sized(request, trial.adapter.capabilities.text_limit)
     await trial.of_its_own(request, await trial.sent(request))
 
 
 async def too_long(trial: CheckRun) -> None:
-    """A longer text is refused; it is neither cut nor divided."""
+    """A longer text is refused; it is neither truncated nor split."""
     request = _sized(trial.request(), trial.adapter.capabilities.text_limit + 1)
     await trial.refused(request, Refused, "a text over the limit")
 
@@ -126,7 +126,7 @@ def _sized(request: SendRequest, size: int) -> SendRequest:
 
 
 async def media(trial: CheckRun) -> None:
-    """Files go with the text that they are sent with, all of them and in their order."""
+    """All files are sent with their text, in order."""
     _has(trial, Capability.MEDIA, "media")
     request = trial.request(media=trial.bench.media)
     message = await trial.of_its_own(request, await trial.sent(request))
@@ -135,7 +135,7 @@ async def media(trial: CheckRun) -> None:
 
 
 async def poll(trial: CheckRun) -> None:
-    """A poll is asked with its question and its options, in their order."""
+    """A poll is posted with its question and its options, in order."""
     _has(trial, Capability.POLL, "poll")
     request = trial.request(poll=_POLL)
     message = await trial.of_its_own(request, await trial.sent(request))
@@ -144,7 +144,7 @@ async def poll(trial: CheckRun) -> None:
 
 
 async def payload(trial: CheckRun) -> None:
-    """What only this platform knows goes through as it is."""
+    """A platform-specific payload is passed through unchanged."""
     _has(trial, Capability.PAYLOAD, "payload")
     if trial.bench.payload is None:
         raise NotTried("the bench has no `payload`")
@@ -155,7 +155,7 @@ async def payload(trial: CheckRun) -> None:
 
 
 async def unsupported(trial: CheckRun) -> None:
-    """What it says that it cannot send is refused, and not left out."""
+    """Content that it cannot send is refused, not omitted."""
     extras: dict[Capability, dict[str, Any]] = {
         Capability.MEDIA: {"media": trial.bench.media},
         Capability.POLL: {"poll": _POLL},
@@ -180,14 +180,14 @@ def _shows(trial: CheckRun, shown: str) -> None:
 
 
 async def _named(trial: CheckRun, request: SendRequest) -> Receipt:
-    """Send what must be accepted and get a name."""
+    """Send a request that must be accepted with a message id."""
     if not trial.can(Capability.MESSAGE_IDS):
         raise NotTried("its receipts name no message")
     return await trial.sent(request)
 
 
 async def markup(trial: CheckRun) -> None:
-    """The form that it wants beside the text, HTML or styles, is what the platform is given."""
+    """The declared form of markup, HTML or styles, reaches the platform."""
     kind = trial.adapter.capabilities.markup
     if kind is Markup.AS_IS:
         raise NotTried("it takes texts as they are")
@@ -202,7 +202,7 @@ async def markup(trial: CheckRun) -> None:
 
 
 async def thread(trial: CheckRun) -> None:
-    """A send to a thread is in the thread, and not in the room above it."""
+    """A send to a thread is in the thread, not in its room."""
     place = trial.bench.thread
     if place is None:
         raise NotTried("the bench has no `thread`")
@@ -213,7 +213,7 @@ async def thread(trial: CheckRun) -> None:
 
 
 async def open_thread(trial: CheckRun) -> None:
-    """The thread on a message is opened once, however often it is asked for, and takes messages."""
+    """The thread on a message is opened once, however often it is requested, and accepts messages."""
     if not trial.adapter.capabilities.opens_threads:
         raise NotTried("it opens no threads")
     room = trial.bench.places[0]
@@ -228,7 +228,7 @@ async def open_thread(trial: CheckRun) -> None:
 
 
 async def transport(trial: CheckRun) -> None:
-    """A send goes by the transport that it names; a hybrid adapter has both."""
+    """A send uses the requested transport; a hybrid adapter has both."""
     mode = trial.adapter.capabilities.mode
     for kind in tuple(Transport) if mode is DeliveryMode.HYBRID else (mode.first,):
         request = trial.request(transport=kind)
@@ -238,13 +238,13 @@ async def transport(trial: CheckRun) -> None:
 
 
 async def edit(trial: CheckRun) -> None:
-    """A message that is edited has the new text, and is no other message."""
+    """An edited message has the new text, and stays the same message."""
     _has(trial, Capability.EDIT)
     request, adapter = trial.request(), trial.adapter
     receipt = await _named(trial, request)
     if not isinstance(adapter, Edits):
         raise CheckFailed("it has no `edit`")
-    changed = msgspec.structs.replace(request, text=f"{request.text} anew")
+    changed = msgspec.structs.replace(request, text=f"{request.text} again")
     outcome = await trial.outcome(adapter.edit(receipt.address, receipt.provider_id, changed.text))
     if outcome is not None:
         raise CheckFailed(f"an edit failed: {describe(outcome)}")
@@ -252,7 +252,7 @@ async def edit(trial: CheckRun) -> None:
 
 
 async def react(trial: CheckRun) -> None:
-    """A reaction is on its message, and is no message."""
+    """A reaction is attached to its message, and is not a message."""
     _has(trial, Capability.REACTIONS, "reactions")
     request, adapter = trial.request(), trial.adapter
     receipt = await _named(trial, request)
