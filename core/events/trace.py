@@ -1,7 +1,7 @@
 """The file format of a run: JSON lines, a header first, then one event a line.
 
 Header: ``{"trunkline_trace": 1, "scenario": ..., "title": ..., "seed": ..., "bugs": [...], ...}``. A whole trace ends
-with ``run.ended``; a file without it was cut. Same scenario and seed give the same bytes (DESIGN section 3).
+with ``run.ended``; a file without it was cut. Same scenario and seed give the same bytes.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def parse_trace(lines: Iterable[bytes], *, name: str = "trace", whole: bool = Tr
     """Read a trace from lines. Raises `TraceError` naming the line.
 
     With `whole`, a trace that does not end in ``run.ended`` is an error (it was cut). Without it, a trace is read up to
-    the first line that cannot be, and `Trace.cut` tells where that is; only its header must be there.
+    the first line that cannot be, and `Trace.cut` tells where that is; only the header is required.
     """
     header: TraceHeader | None = None
     events: list[Event] = []

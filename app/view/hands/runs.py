@@ -1,7 +1,7 @@
 """Runs of hands: their tasks, requesters and results, and how the results were announced.
 
-Everything is recorded: the origin that was frozen, the deadline, the session of the run's own, its callback turn, and
-the messages that tell of it. A run that is past its deadline and has not come back is wrong before any verdict says it.
+A run has its frozen origin, its deadline, its own session, its callback turn and its announcements. One that is past
+its deadline without a result is shown as wrong before any verdict is.
 """
 
 from __future__ import annotations

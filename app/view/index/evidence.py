@@ -37,7 +37,7 @@ class Evidence:
         self.groups: list[tuple[int, ...]] = []
         self.copies: dict[int, DeliveryCopy] = {}
         self.misplaced: set[int] = set()
-        #: seq of a mirror, or of a delivery without one -> what is wrong: ``!`` or ``?``
+        #: seq of a mirror, or of a delivery without one -> its mark: ``!`` or ``?``
         self.mirrors: dict[int, str] = {}
         self._by_evidence: dict[int, list[Violation]] = {}
         self._broken_at: dict[str, int] = {}

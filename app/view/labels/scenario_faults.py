@@ -11,12 +11,12 @@ from trunkline.sim.scenario.model.steps import Fault, ScriptStep
 
 #: descriptions of faults, by their `on` and `do`
 _FAULTS = {
-    ("send", "lose-response"): "a send arrives, and its answer is lost",
-    ("send", "drop"): "a send never arrives, and nobody answers",
+    ("send", "lose-response"): "a send arrives, and its response is lost",
+    ("send", "drop"): "a send never arrives, without a response",
     ("send", "reset"): "a send arrives, and the connection breaks",
     ("send", "reset-before"): "the connection breaks before a send arrives",
     ("send", "refuse-connection"): "a send cannot leave",
-    ("send", "no-receipt"): "a send arrives, and its answer names no message",
+    ("send", "no-receipt"): "a send arrives, and its response names no message",
     ("send", "refuse"): "a send is refused for good",
     ("send", "rate-limit"): "a send is rate limited",
     ("send", "error"): "a send is not taken, this time",

@@ -109,7 +109,7 @@ def _span_fact(view: RunView, claim: AttemptSpan, seq: int, bar: str, label: str
 
 
 class ChunkStrip(msgspec.Struct, frozen=True, kw_only=True):
-    """The chunks of a message: a sign for each, and what is wrong with them."""
+    """The chunks of a message: a sign for each, and the numbers of wrong ones."""
 
     signs: str
     acked: int

@@ -284,7 +284,9 @@ class MessageRows:
         return MessageLine(
             id=history.id if history else "",
             seq=event.seq,
-            what=LabelCell(text="└ copy", more=f"└ copy by {history.id if history else 'somebody'}", tone=Tone.DIM),
+            what=LabelCell(
+                text="└ copy", more=f"└ copy by {history.id if history else 'an unknown intent'}", tone=Tone.DIM
+            ),
             cells=cells,
             tag=f"{number}×" if number else "",
             sub=True,

@@ -117,7 +117,7 @@ def latest_title(view: RunView, verdicts: Verdicts, seq: int) -> str:
 def latest_facts(view: RunView, verdicts: Verdicts, seq: int, story: str = "", *, brief: bool = False) -> list[Fact]:
     """The latest violation up to the cursor: the copies beside each other, expected against actual; else the story.
 
-    `brief` leaves out what the timeline tells as well, where there is little room.
+    `brief` leaves out what the timeline also shows.
     """
     found = verdicts.latest(seq)
     return list(_violated(view, found, brief=brief) if found else _calm(view, verdicts, seq, story))

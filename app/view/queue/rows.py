@@ -1,7 +1,7 @@
 """The queue after any event: its messages with state, owner and age, marks of crashes between them, and the balance.
 
-The sum is taken over events, not over rows: what was prepared must be what has ended and what is still open. A message
-that ended twice, or that the run left without an ending, breaks it and is named.
+The balance counts events, not rows: prepared messages must equal ended plus open ones. A message that ended twice, or
+has no ending when the run is over, breaks the balance and is named.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class QueueRows:
 
     def _list(self, queued: Iterable[MessageHistory], marks: Iterable[Event]) -> None:
         """Insert rows and fold the end again; earlier rows stay."""
-        anew = len(self._whole)
+        start = len(self._whole)
         new: list[MessageHistory | Event] = list(marks)
         for history in queued:
             known = self._listed.get(history.id)
@@ -130,7 +130,7 @@ class QueueRows:
             if known is not None:
                 # It was found in the store and had no event until now.
                 at = bisect_left(self._whole, known, key=_seq)
-                anew = min(anew, at)
+                start = min(start, at)
                 del self._whole[at]
             self._listed[history.id] = history.seq
             new.append(history)
@@ -138,9 +138,9 @@ class QueueRows:
             return
         new.sort(key=_seq)
         at = bisect_left(self._whole, new[0].seq, key=_seq)
-        anew = min(anew, at)
+        start = min(start, at)
         self._whole[at:] = merge(self._whole[at:], new, key=_seq)
-        self._fold(anew)
+        self._fold(start)
 
     def _fold(self, start: int) -> None:
         """Fold marks, starting at the last message before an index."""

@@ -38,7 +38,7 @@ VERDICTS = {
     "leak": "at a place where it should not be",
     "fb": "a recorded fallback",
     "mirror": "a wrong or missing mirror",
-    "unknown": "nobody can tell whether it arrived",
+    "unknown": "unknown whether it arrived",
     "retry": "will be tried again",
     "dead": "will not be delivered",
     "sup": "not said, on purpose",

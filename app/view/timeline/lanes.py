@@ -252,7 +252,7 @@ def _window(places: list[int], room: int, first: int, focus: Collection[int]) ->
 def _columns(
     lanes: TimelineLanes, places: list[int], hands: list[int], width: int, wish: WantedWidths
 ) -> list[LaneColumn]:
-    """Spread what is left over: to the names of the lanes, to the messages, then to the gaps as far as is sensible."""
+    """Share out the spare width: to lane names, to message labels, then to the gaps up to their maximum."""
     widths = dict.fromkeys(places, LANE_MIN)
     gap = GAP_MIN - LANE_MIN // 2
     hand_gap = HAND_GAP_MIN if hands else 0

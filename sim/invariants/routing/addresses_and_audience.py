@@ -125,7 +125,7 @@ class AudienceConfinement(Checker):
         self.violate(
             at=event.seq,
             summary=f"“{secret}”, said at {self.run.name(getattr(said.body, 'address', None))}, was seen elsewhere",
-            expected=[f"nobody at {self.run.name(body.address)} reads it"],
+            expected=[f"not visible at {self.run.name(body.address)}"],
             actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
             evidence=[said.seq, event.seq],
             first_wrong=event.seq if routed is None else routed.seq,

@@ -68,15 +68,15 @@ class ExactReturnAddress(Checker):
         )
 
     def _of_bound_work(self, event: Event, facts: IntentFacts, bound: BindingFacts, origin: Address) -> None:
-        """Work with a bound conversation is told there and nowhere else; a notice, or a told fallback, where asked."""
+        """Bound work is announced in its conversation only; a notice or a recorded fallback at its origin."""
         body = event.body
         assert isinstance(body, WireAccepted)
         right = bound.body.conversation
-        told = facts.body.intent_kind is IntentKind.NOTICE or self.run.bindings.has_fallen_back(facts.prepared)
-        if body.address.lane == right.lane or (told and body.address.lane == origin.lane):
+        allowed = facts.body.intent_kind is IntentKind.NOTICE or self.run.bindings.has_fallen_back(facts.prepared)
+        if body.address.lane == right.lane or (allowed and body.address.lane == origin.lane):
             return
         if body.requested.lane == right.lane:
-            return  # put elsewhere by the platform: R2 and L3 judge what is said of it
+            return  # misplaced by the platform: R2 and L3 judge the record of it
         self.violate(
             at=event.seq,
             summary=f"the completion of {facts.prepared.delegation} went to {self.run.name(body.address)}",
@@ -103,7 +103,7 @@ def _astray(address: Address | None, right: set[Lane]) -> bool:
 
 
 class NoHiddenRedirect(IdentityFidelity):
-    """R2: what is accepted is where the intent wanted it, or a fallback was recorded before."""
+    """R2: a message is accepted at its destination, or a fallback was recorded before."""
 
     id = "R2"
     title = "No hidden redirect"

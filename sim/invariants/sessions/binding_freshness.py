@@ -136,8 +136,8 @@ class IdentityFidelity(Checker):
             return
         self.exercised += 1
         since = self.run.bindings.by_bot.get(event.intent or "")
-        told = since is not None and since <= body.chunk
-        if body.identity == facts.body.identity or (body.identity is None and told):
+        recorded = since is not None and since <= body.chunk
+        if body.identity == facts.body.identity or (body.identity is None and recorded):
             return
         self.violate(
             at=event.seq,

@@ -34,7 +34,7 @@ class MirrorIsTruth(Checker):
         if facts is not None and facts.vouched:
             return  # an operator vouches for what people saw
         if facts is None or not facts.accepts:
-            self._wrong(event, facts, f"{event.intent} was mirrored, and nobody has accepted it", "no entry")
+            self._wrong(event, facts, f"{event.intent} was mirrored, but never accepted", "no entry")
             return
         if len(facts.mirrors) > 1 and facts.mirrors[-2].seq > facts.accepts[-1].seq:
             self._wrong(event, facts, f"{event.intent} was mirrored again, and nothing was accepted since", "no entry")
@@ -134,7 +134,9 @@ class DryRunHasNoEffect(Checker):
         cancelled = self._cancelled.get(event.intent or "")
         self._outcomes.add(event.intent or "")
         if cancelled is not None and body.state is not IntentState.CANCELLED:
-            self._wrong(event, cancelled, f"{event.intent} was cancelled, and hooks were told that it is {body.state}")
+            self._wrong(
+                event, cancelled, f"{event.intent} was cancelled, and hooks were notified that it is {body.state}"
+            )
 
     @on(ClientRequested)
     def _client_asked(self, event: Event, body: ClientRequested) -> None:
@@ -146,7 +148,9 @@ class DryRunHasNoEffect(Checker):
         """Report cancelled messages whose caller got no answer."""
         for intent, cancelled in self._cancelled.items():
             if intent in self.run.cancelled and intent not in self._outcomes:
-                self._wrong(last, cancelled, f"{intent} was cancelled, and the hooks were never told its outcome")
+                self._wrong(
+                    last, cancelled, f"{intent} was cancelled, and the hooks were never notified of its outcome"
+                )
 
     def _wrong(self, event: Event, since: Event, summary: str) -> None:
         self.violate(

@@ -42,7 +42,7 @@ PLAIN = ScenarioEntry(path=Path("b.yaml"), id="b", title="B")
 @pytest.mark.parametrize(
     ("step", "told"),
     [
-        ("fault: {on: send, do: drop, in: ops, times: 2}", "a send never arrives, and nobody answers, ops, 2 times"),
+        ("fault: {on: send, do: drop, in: ops, times: 2}", "a send never arrives, without a response, ops, 2 times"),
         ('fault: {on: send, do: slow, for: 3s, text: "a*"}', "a send is slow, only “a*”, for 3s"),
         ("fault: {on: thread, do: refuse, in: ops}", "opening a thread: refuse, ops"),
         ("fault: {on: store, do: error, nth: 2}", "the disk is full, from the 2. on"),

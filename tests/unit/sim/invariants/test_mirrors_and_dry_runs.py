@@ -76,7 +76,7 @@ def test_what_nobody_accepted_is_not_remembered(prepared):
     if prepared:
         story.prepared()
     story.mirrored()
-    assert story.wrong == ["i1 was mirrored, and nobody has accepted it"]
+    assert story.wrong == ["i1 was mirrored, but never accepted"]
 
 
 @pytest.mark.parametrize("invariant", ["L3", "M2", "R4"])
