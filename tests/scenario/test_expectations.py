@@ -45,7 +45,7 @@ MISSED = {
     "transcript": (
         '  accepted: [{in: "@ana", text: "re: hi"}]\n  transcripts: [{in: "@ana", lines: ["user: hi"]}]',
         1,
-        "the transcript of @ana is another",
+        "the transcript of @ana differs",
     ),
     "event": ('  accepted: [{in: "@ana", text: "re: hi"}]\n  events: [{kind: process.crashed}]', 1, "happened 0×"),
     "event reason": (
@@ -59,7 +59,7 @@ MISSED = {
         1,
         "happened 0×",
     ),
-    "exercised": ('  accepted: [{in: "@ana", text: "re: hi"}]\n  exercised: [D2]', 1, "D2 was not put to the test"),
+    "exercised": ('  accepted: [{in: "@ana", text: "re: hi"}]\n  exercised: [D2]', 1, "D2 was not exercised"),
 }
 
 
