@@ -126,7 +126,7 @@ def test_a_gateway_that_runs_is_asked_itself(trunkline, store):
 @pytest.mark.parametrize(
     ("name", "code", "words"), [("b1", 1, "b1 has ended already"), ("b9", 2, "no binding 'b9'"), ("b2", 1, "cannot be")]
 )
-def test_what_cannot_be_ended_is_told(trunkline, store, name, code, words):
+def test_what_cannot_be_ended_is_reported(trunkline, store, name, code, words):
     with writing(store) as raw:
         raw.execute("UPDATE bindings SET body = '?' WHERE id = 'b2'")
     before = state(store)

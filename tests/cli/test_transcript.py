@@ -192,7 +192,7 @@ def test_a_time_that_is_no_date_is_a_number_all_the_same(trunkline, store, at):
 # ---------------------------------------------------------------- what is wrong
 
 
-def test_an_unknown_session_is_told_with_names_near_it(trunkline, store):
+def test_an_unknown_session_is_reported_with_names_near_it(trunkline, store):
     assert f"did you mean: {ANA}" in refused(trunkline, "main:discord:default:direct:10", "--store", store)
     assert f"did you mean: {TOPIC}" in refused(trunkline, "topic:10", "--store", store)
     wrong = refused(trunkline, "main:discord:defualt:direct:200", "--store", store)
@@ -249,7 +249,7 @@ def test_a_store_must_be_named(trunkline):
     assert "--store" in refused(trunkline, ANA)
 
 
-def test_a_store_that_breaks_while_it_is_read_is_told(store):
+def test_a_store_that_breaks_while_it_is_read_is_reported(store):
     def read() -> None:
         with reading(store) as connection:
             header = find_session(connection, ANA)
@@ -334,7 +334,7 @@ def test_a_slow_reader_holds_up_no_checkpoint_and_misses_no_line(talkative):
     assert refs == [f"m{number}" for number in range(MANY)]
 
 
-def test_whoever_has_seen_enough_may_go(talkative):
+def test_a_reader_may_close_the_pipe(talkative):
     command = [sys.executable, "-m", "trunkline", "transcript", TOPIC, "--store", str(talkative)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stderr is not None

@@ -155,7 +155,7 @@ def test_what_is_not_to_be_seen_is_unbound_silently(state: object) -> None:
 
 
 @pytest.mark.parametrize("state", ["open", "error", 500])
-def test_what_is_open_or_not_told_is_kept(state: object) -> None:
+def test_what_is_open_or_unreported_is_kept(state: object) -> None:
     told = steps(discord(), bind(), {"op": "thread_state", "thread_id": "th1", "state": state}, SWEEP, listing())
     assert told[3:] == [NOTHING_SWEPT, {"binding_ids": ["default:th1"]}]
 
@@ -170,7 +170,7 @@ def test_direct_conversations_are_not_probed_and_have_no_webhook(name: str) -> N
     assert told[3:] == [NOTHING_SWEPT, {"webhook_id": None, "webhooks_created": 0}]
 
 
-def test_a_blank_token_is_not_taken_and_a_stopped_manager_starts_anew() -> None:
+def test_a_blank_token_is_not_taken_and_a_stopped_manager_starts_over() -> None:
     stop = {"op": "unregister", "channel": "discord", "account_id": "default"}
     told = steps(
         discord(idle_timeout_ms=5), discord(token="  "), bind(), {"op": "rest_token"}, stop, bind(),

@@ -156,7 +156,7 @@ def test_a_row_that_is_not_due_waits_and_is_as_it_was() -> None:
         assert found.row is not None and found.row.last_attempt_at == NOW - 1
 
 
-def test_a_row_that_nobody_can_tell_of_is_looked_at_again_after_the_first_wait() -> None:
+def test_a_row_in_doubt_is_looked_at_again_after_the_first_wait() -> None:
     first = step(state=STARTED).row
     assert first is not None
     assert eligibility(first, NOW, WAITS) == Eligibility(eligible=False, remaining=5)

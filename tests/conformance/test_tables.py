@@ -62,7 +62,7 @@ def test_no_case_is_left_out() -> None:
         ({"error": "one"}, {"error": "other"}, 'expected error="one" got error="other"'),
     ],
 )
-def test_a_difference_is_told(expect: dict[str, Any], actual: dict[str, Any], says: str) -> None:
+def test_a_difference_is_reported(expect: dict[str, Any], actual: dict[str, Any], says: str) -> None:
     assert says in (difference(expect, actual) or "")
 
 
@@ -104,7 +104,7 @@ def test_an_area_that_raises_or_is_missing_fails_its_case() -> None:
         ({"chunks": ["~~~", "ab"]}, "len(chunks)=2"),
     ],
 )
-def test_a_wrong_chunk_is_told(expect: dict[str, Any], says: str) -> None:
+def test_a_wrong_chunk_is_reported(expect: dict[str, Any], says: str) -> None:
     case = {"id": "x", "given": {"text": "~~~\nab cd", "limit": 4, "chunker": "text"}, "expect": expect}
     check = Check(id="x", area="chunking", case=case, expect=expect, profile=Profile.OPENCLAW)
     assert says in (failure(check) or "")

@@ -182,7 +182,7 @@ def test_a_report_can_be_read() -> None:
     assert lines[3].strip() == "it opens no threads"
 
 
-def test_a_check_that_is_not_there_is_told() -> None:
+def test_a_check_that_is_not_there_is_reported() -> None:
     with pytest.raises(UnknownName, match="no check is called 'sned'"):
         kit("discord", only=["sned"])
 

@@ -46,7 +46,7 @@ def test_people_see_the_same_wherever_the_gateway_ends(count: int, every: int, s
 
 @pytest.mark.slow(every=2)
 @pytest.mark.parametrize(("count", "every"), COUNTS)
-def test_a_hand_that_was_lost_is_told_in_its_thread_too(count: int, every: int) -> None:
+def test_a_hand_that_was_lost_is_reported_in_its_thread_too(count: int, every: int) -> None:
     """Without a second run the words are others; the places are not."""
     file = many(count)
     lost = 0

@@ -136,7 +136,7 @@ def test_second_crashes_come_inside_of_the_recovery():
     assert decided > 0
 
 
-def test_a_crash_that_did_not_happen_is_told():
+def test_a_crash_that_did_not_happen_is_reported():
     explorer = Explorer(named(SURE[0]))
     late = explorer.run((CrashAt(what="step", n=1_000_000),))
     assert late.fired == 0
@@ -145,7 +145,7 @@ def test_a_crash_that_did_not_happen_is_told():
     ]
 
 
-def test_a_stop_that_something_else_comes_before_is_told():
+def test_a_stop_that_something_else_comes_before_is_reported():
     """The script kills the gateway at an event that comes while it stops."""
     file = named("crash-while-taking")
     explorer = Explorer(file)

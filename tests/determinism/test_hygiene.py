@@ -165,7 +165,7 @@ def test_async_generators_that_are_dropped_too_late_or_elsewhere_are_let_be() ->
     assert closed == []
 
 
-def test_a_run_belongs_to_no_node_whoever_starts_it() -> None:
+def test_a_run_belongs_to_no_node_wherever_it_starts() -> None:
     async def main(loop: SimLoop) -> Node | None:
         return NODE.get()
 

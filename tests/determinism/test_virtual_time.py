@@ -29,7 +29,7 @@ def test_nothing_takes_wall_time() -> None:
     assert time.monotonic() - before < 3600
 
 
-def test_time_begins_where_it_is_told() -> None:
+def test_time_begins_at_the_given_moment() -> None:
     loop = SimLoop(start=1000.5)
     try:
         assert loop.time() == 1000.5
@@ -71,7 +71,7 @@ def test_the_inner_of_two_deadlines_is_not_the_outer() -> None:
     assert run(main) == [("inner", 2), ("inner", 4), ("outer", 5)]
 
 
-def test_a_limiter_lets_so_many_in_at_a_time() -> None:
+def test_a_limiter_lets_a_fixed_number_in_at_a_time() -> None:
     async def main(loop: SimLoop) -> list[float]:
         limiter = anyio.CapacityLimiter(3)
         ends: list[float] = []

@@ -149,7 +149,7 @@ def test_every_binding_is_a_candidate_with_one_reason(said: Envelope, declared: 
 
 
 @given(envelopes(), lists)
-def test_how_much_is_told_changes_no_decision(said: Envelope, declared: list[RouteRuleConfig]) -> None:
+def test_the_level_of_detail_changes_no_decision(said: Envelope, declared: list[RouteRuleConfig]) -> None:
     whole, near, none = (resolve_route(said, config(*declared), explain) for explain in ("all", "near", "none"))
     for told in (near, none):
         assert (told.agent, told.key, told.matched_by, told.binding, told.scope) == (

@@ -148,7 +148,7 @@ def test_where_it_may_not_be_opened_again_it_is_as_if_it_were_locked() -> None:
     assert notices(found).total() == 1
 
 
-def test_a_told_fallback_brings_it_to_whoever_asked() -> None:
+def test_an_announced_fallback_brings_it_to_the_requester() -> None:
     """The binding has ended before the work is done, and the configuration wants the result all the same."""
     step = f"{{at: {BETWEEN}, unbind: {{in: ops/m1.hand1}}}}"
     denied, allowed = (
@@ -161,7 +161,7 @@ def test_a_told_fallback_brings_it_to_whoever_asked() -> None:
     assert word.total() == 1
 
 
-def test_a_notice_is_told_to_be_one() -> None:
+def test_a_notice_is_marked_as_one() -> None:
     result = closed(2, WHEN[1], "delete: true")
     kinds = [body.intent_kind for body in bodies(result, IntentPrepared)]
     assert kinds.count(IntentKind.NOTICE) == 1

@@ -56,7 +56,7 @@ WAY = (
 
 
 @pytest.mark.parametrize("where", WAY)
-def test_a_focus_that_is_cut_off_is_done_once_and_told_once(where: str) -> None:
+def test_a_focus_that_is_cut_off_is_done_once_and_recorded_once(where: str) -> None:
     when = "binding.bound" if where == "DONE" else where
     cut = f"at: 2s, crash: {{when: {{event: {when}}}, restart_after: 2s}}"
     result = run(HELLO, cut, FOCUS, "at: 10s, as: ana, in: ops/deploy, say: one")
@@ -67,7 +67,7 @@ def test_a_focus_that_is_cut_off_is_done_once_and_told_once(where: str) -> None:
 
 
 @pytest.mark.parametrize("where", WAY)
-def test_an_unfocus_that_is_cut_off_is_done_once_and_told_once(where: str) -> None:
+def test_an_unfocus_that_is_cut_off_is_done_once_and_recorded_once(where: str) -> None:
     when = "binding.ending" if where == "DONE" else where
     cut = f"at: 11s, crash: {{when: {{event: {when}}}, restart_after: 2s}}"
     result = run(HELLO, FOCUS, cut, UNFOCUS, "at: 30s, as: ana, in: ops/deploy, say: one")
@@ -78,7 +78,7 @@ def test_an_unfocus_that_is_cut_off_is_done_once_and_told_once(where: str) -> No
 
 
 @pytest.mark.parametrize("text", [f"/focus {KEY}", "/unfocus"])
-def test_a_stranger_changes_nothing_and_is_told_so(text: str) -> None:
+def test_a_stranger_changes_nothing_and_gets_an_answer_that_says_so(text: str) -> None:
     result = run(
         HELLO, FOCUS, f'at: 10s, as: bob, in: ops/deploy, say: "{text}"', "at: 20s, as: ana, in: ops/deploy, say: one"
     )

@@ -107,7 +107,7 @@ def test_the_files_of_a_message_are_compared_where_they_are_given(media, met):
 
 
 @pytest.mark.parametrize(("dry_run", "status"), [("true", "dry-run"), ("false", "delivered")])
-def test_what_a_client_is_told_can_be_expected(dry_run, status):
+def test_the_answer_to_a_client_can_be_expected(dry_run, status):
     expect = "".join(
         f"    - {{kind: client.told, status: {one}, times: {int(one == status)}}}\n" for one in ("dry-run", "delivered")
     )

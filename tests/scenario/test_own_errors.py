@@ -33,7 +33,7 @@ def crashes(run: Run) -> list[tuple[int, ProcessCrashed]]:
     return [(event.seq, event.body) for event in run.trace.events if isinstance(event.body, ProcessCrashed)]
 
 
-def test_the_event_tells_the_error_and_the_calls_that_led_to_it(run):
+def test_the_event_holds_the_error_and_the_calls_that_led_to_it(run):
     _, body = crashes(run)[0]
     assert body.why == "KeyError: 'no such lane'"
     assert body.frames[-1].startswith("test_own_errors.py:") and body.frames[-1].endswith(" in no_lane")

@@ -116,7 +116,7 @@ def test_one_that_stands_still_for_less_than_its_lease_goes_on():
 # ---------------------------------------------------------------- standing still
 
 
-def test_a_frozen_process_tells_nothing_until_it_goes_on():
+def test_a_frozen_process_records_nothing_until_it_goes_on():
     result = run(f"  - {{at: 3s, freeze: {{for: 20s}}}}\n{SAY}")
     assert (at(result, ProcessFrozen), at(result, ProcessThawed)) == ([3.0], [23.0])
     assert not [event for event in result.trace.events if event.node == "gateway" and 3.0 < event.at < 23.0]
@@ -136,7 +136,7 @@ def test_one_that_dies_while_it_stands_still_starts_again():
     assert texts(result) == ["re: hi"]
 
 
-def test_one_that_is_told_to_stop_while_it_stands_still_stops_afterwards():
+def test_a_frozen_process_that_is_asked_to_stop_stops_afterwards():
     result = run(f"  - {{at: 3s, freeze: {{for: 10s}}}}\n  - {{at: 4s, restart: {{down: 1s}}}}\n{SAY}")
     assert at(result, ProcessStarted)[1] == pytest.approx(14.0, abs=0.1)
     assert texts(result) == ["re: hi"]

@@ -71,7 +71,7 @@ def test_an_agent_that_raises_ends_its_turn_and_nothing_else():
     assert (texts(result), broken(result)) == (["ok"], [])
 
 
-def test_a_silent_agent_is_told_as_suppressed():
+def test_a_silent_agent_is_recorded_as_suppressed():
     result = run('  - {as: ana, in: discord/@ana, say: "hi"}\n', "cast: {agents: {main: [{do: [{silent: true}]}]}}\n")
     assert texts(result) == []
     assert told(result, "intent.suppressed", "reason") == [Reason.NO_REPLY]
@@ -143,7 +143,7 @@ def test_a_refused_thread_is_not_opened_twice_and_nothing_is_ambiguous():
     assert (texts(result), broken(result)) == (["re: hi"], [])
 
 
-def test_saying_something_in_a_thread_that_is_not_open_is_told():
+def test_saying_something_in_a_thread_that_is_not_open_is_recorded():
     gateway = "gateway: {channels: {discord: {auto_thread: true}}}\n"
     cast = "cast: {agents: {main: [{do: [{silent: true}]}]}}\n"
     script = "  - {as: ana, in: ops, say: hi, id: m1}\n  - {at: 1s, as: ana, in: ops/m1, say: more, id: m2}\n"

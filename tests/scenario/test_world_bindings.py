@@ -134,7 +134,7 @@ def test_a_webhook_that_is_not_there_cannot_be_deleted() -> None:
 
 
 @pytest.mark.parametrize("tell", ["0s", "4s"])
-def test_a_rotation_is_told_after_a_while(tell: str) -> None:
+def test_a_rotation_is_announced_after_a_while(tell: str) -> None:
     result = run([f"at: 10s, rotate: {{platform: discord, tell: {tell}}}", f"at: 10s, {SAY}"])
     assert [(body.account, body.number) for body in bodies(result, CredentialRotated)] == [("default", 2)]
     refused = [(body.reason, body.credential) for body in bodies(result, WireRefused)]
@@ -179,7 +179,7 @@ def test_an_operator_binds_and_unbinds() -> None:
     assert times(result, BindingEnded)[0] >= 10.0
 
 
-def test_what_cannot_be_bound_is_told_by_the_gateway() -> None:
+def test_what_cannot_be_bound_is_reported_by_the_gateway() -> None:
     result = run(["at: 1s, bind: {in: ops, session: 'main:subagent:nobody'}"])
     assert [body.verb for body in bodies(result, BindingRefused)] == ["bind"]
     assert skipped(result) == []

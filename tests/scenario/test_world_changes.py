@@ -87,7 +87,7 @@ def test_an_agent_may_come_with_a_reload():
     assert texts(result) == ["main: one", "ops: two"]
 
 
-def test_a_reload_that_the_gateway_refuses_is_told_and_changes_nothing(monkeypatch):
+def test_a_reload_that_the_gateway_refuses_is_recorded_and_changes_nothing(monkeypatch):
     def refuse(*_):
         raise ConfigError("not now")
 
@@ -102,7 +102,7 @@ def test_a_reload_that_the_gateway_refuses_is_told_and_changes_nothing(monkeypat
 
 
 @pytest.mark.parametrize("reset", ["reset: true", "reset: ", "reset: {agent: main}"])
-def test_a_reset_starts_the_session_anew(reset):
+def test_a_reset_starts_a_new_session(reset):
     cast = 'cast: {agents: {main: [{do: [{reply: "{memory}"}]}], ops: [{do: [{silent: true}]}]}}\n'
     expect = 'expect:\n  transcripts: [{in: discord/ops, lines: ["user: two", "assistant: two"]}]\n'
     result = run(
@@ -171,7 +171,7 @@ def test_sends_of_one_key_are_one():
         ('{to: discord/ops, text: x, key: ""}', None),
     ],
 )
-def test_a_send_that_cannot_be_done_is_told_and_nothing_else_happens(send, reason):
+def test_a_send_that_cannot_be_done_is_recorded_and_nothing_else_happens(send, reason):
     result = run([f"send: {send}", f"at: 1s, {SAY}, say: hi"])
     assert texts(result) == ["main: hi"]
     refused = told(result, "send.refused", "reason")
@@ -180,7 +180,7 @@ def test_a_send_that_cannot_be_done_is_told_and_nothing_else_happens(send, reaso
     assert (told(result, "process.crashed", "why"), told(result, "script.skipped", "why")) == ([], [])
 
 
-def test_a_send_that_fails_is_told():
+def test_a_send_that_fails_is_recorded():
     result = run(["fault: {on: send, do: refuse}", "send: {to: discord/ops, text: x}", f"at: 1s, {SAY}, say: hi"])
     assert told(result, "intent.settled", "state") == ["failed", "delivered"]
     assert told(result, "process.crashed", "why") == []

@@ -52,7 +52,7 @@ def holds(result: RunResult) -> bool:
 # ---------------------------------------------------------------- clients
 
 
-def test_a_client_is_told_what_came_of_its_send() -> None:
+def test_a_client_learns_what_came_of_its_send() -> None:
     result = run(SEND)
     [asked], [answer], [accepted] = (bodies(result, kind) for kind in (ClientRequested, ClientAnswered, WireAccepted))
     assert (asked.key, asked.dry_run) == ("k", False)
@@ -76,7 +76,7 @@ def test_what_the_gateway_does_has_the_clients_question_as_its_cause() -> None:
         ("text: refuse me, best_effort: true", "not-delivered"),
     ],
 )
-def test_nothing_but_a_delivery_is_told_as_one(send: str, status: str) -> None:
+def test_nothing_but_a_delivery_is_reported_as_one(send: str, status: str) -> None:
     fault = 'at: 0s, fault: {on: send, do: refuse, text: "refuse*"}'
     result = run(fault, f"at: 1s, send: {{to: telegram/@ana, {send}}}")
     [answer] = bodies(result, ClientAnswered)
@@ -84,7 +84,7 @@ def test_nothing_but_a_delivery_is_told_as_one(send: str, status: str) -> None:
     assert not bodies(result, WireAccepted)
 
 
-def test_a_client_whose_process_dies_is_told_nothing_until_it_asks_again() -> None:
+def test_a_client_whose_process_dies_learns_nothing_until_it_asks_again() -> None:
     crash = "at: 0s, crash: {when: {event: wire.accepted}, restart_after: 1s}"
     result = run(
         crash, SEND.replace("telegram/@ana", "discord/ops"), "at: 9s, send: {to: discord/ops, text: x, key: k}"
@@ -173,7 +173,7 @@ def test_an_operator_removes_what_has_ended() -> None:
         ("at: 9s, queue: {do: retry, process: second}", "no gateway process runs"),
     ],
 )
-def test_what_an_operator_cannot_do_is_told(step: str, why: str) -> None:
+def test_what_an_operator_cannot_do_is_recorded(step: str, why: str) -> None:
     result = run(SEND, step)
     [skipped] = bodies(result, ScriptSkipped)
     assert why in skipped.why

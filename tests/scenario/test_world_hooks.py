@@ -97,7 +97,9 @@ def test_a_cancel_is_final_and_nothing_of_the_text_is_kept() -> None:
     ],
 )
 @pytest.mark.parametrize("required", [False, True])
-def test_a_hook_that_fails_is_told_and_left_out_or_cancels(does: str, reason: str, detail: str, required: bool) -> None:
+def test_a_hook_that_fails_is_recorded_and_left_out_or_cancels(
+    does: str, reason: str, detail: str, required: bool
+) -> None:
     result = run([f"odd: {{required: {str(required).lower()}, {does}}}", 'sign: {change: "{text}!"}'])
     assert [(body.hook, body.phase, body.reason, body.detail) for body in bodies(result, HookFailed)] == [
         ("odd", "sending", reason, detail)
@@ -121,7 +123,7 @@ def test_nothing_left_by_the_hooks_is_nothing_to_send() -> None:
     assert holds(result)
 
 
-def test_a_hook_that_watches_may_fail_and_is_told_of_what_fits() -> None:
+def test_a_watching_hook_may_fail_and_is_notified_of_what_fits() -> None:
     says = [f"at: {n}s, as: ana, in: telegram/@ana, say: {text}" for n, text in enumerate(("hi", "tell"), 1)]
     result = run(["log: {on: sent, when: {in: discord/ops}, fail: full}"], *says)
     assert [(body.hook, body.phase, body.detail) for body in bodies(result, HookFailed)] == [
@@ -131,7 +133,7 @@ def test_a_hook_that_watches_may_fail_and_is_told_of_what_fits() -> None:
     assert holds(result)
 
 
-def test_a_run_waits_until_the_hooks_were_told() -> None:
+def test_a_run_waits_until_the_hooks_were_notified() -> None:
     result = run(["slow: {on: sent, takes: 40s}"], gateway="{delivery: {hook_timeout: 60s}}")
     kinds = [event.kind for event in result.trace.events]
     assert kinds.count("hook.sent") == 1
@@ -139,7 +141,7 @@ def test_a_run_waits_until_the_hooks_were_told() -> None:
     assert result.virtual_seconds > 41
 
 
-def test_hooks_are_told_after_a_restart_what_they_had_not_been_told() -> None:
+def test_hooks_are_notified_after_a_restart_of_what_they_had_missed() -> None:
     steps = ["at: 0s, crash: {when: {event: intent.settled}, restart_after: 2s}"]
     result = run(["slow: {on: sent, takes: 1s}"], *steps, "at: 1s, as: ana, in: telegram/@ana, say: hi")
     told = [event.generation for event in result.trace.events if isinstance(event.body, HookSent)]

@@ -97,7 +97,7 @@ def test_a_chain_of_replies_is_no_thread():
     assert broken(result) == []
 
 
-def test_a_secret_is_told_with_its_message():
+def test_a_secret_is_recorded_with_its_message():
     result = play(
         "  - {as: ana, in: slack/@ana, say: my cat is Ada, secret: Ada}\n  - {as: ana, in: slack/@ana, say: hi}\n"
     )

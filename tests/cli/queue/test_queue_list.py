@@ -68,12 +68,12 @@ def test_a_list_is_as_narrow_as_it_was_asked_for(trunkline, store, arguments, fo
     assert lines[0].startswith("10 intents: ")
 
 
-def test_what_a_limit_leaves_out_is_told(trunkline, store):
+def test_what_a_limit_leaves_out_is_reported(trunkline, store):
     assert told(trunkline, "list", "--all", "--limit", 3, "--store", store)[-1] == "and 7 more: --limit 10"
     assert len(told(trunkline, "list", "--all", "--limit", 10, "--store", store)) == 12
 
 
-def test_an_empty_queue_is_told(trunkline, tmp_path):
+def test_an_empty_queue_is_reported(trunkline, tmp_path):
     path = tmp_path / "new.db"
     with writing(path) as raw:
         migrate(raw)
@@ -139,7 +139,7 @@ def test_a_list_for_machines_has_every_field(trunkline, store):
         (-90, "1m 30s"),
     ],
 )
-def test_times_are_told_in_their_largest_units(seconds, text):
+def test_times_are_shown_in_their_largest_units(seconds, text):
     assert span(seconds) == text
     assert ago(NOW - abs(seconds), NOW) == f"{text} ago"
     assert ago(NOW + 90, NOW) == "in 1m 30s"
@@ -256,7 +256,7 @@ def test_what_can_be_done_is_what_the_table_allows_and_it_can_be_done(trunkline,
             raw.executemany(f"INSERT INTO intents VALUES ({marks})", before[0])
 
 
-def test_an_unknown_intent_is_told_with_those_that_look_like_it(trunkline, store):
+def test_an_unknown_intent_is_reported_with_those_that_look_like_it(trunkline, store):
     complaint = refused(trunkline, "show", "unknown", "--store", store, code=2)
     assert "no intent 'unknown'; did you mean unknown.reply?" in complaint
 

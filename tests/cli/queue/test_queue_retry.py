@@ -133,7 +133,7 @@ def test_a_word_on_a_chunk_in_doubt_is_taken(trunkline, store, arguments, line, 
     assert everything(store) == before
 
 
-def test_the_platforms_id_of_a_chunk_may_be_told(trunkline, store):
+def test_the_platforms_id_of_a_chunk_may_be_given(trunkline, store):
     with writing(store) as raw:
         bring(raw, made("last", "one"), S.UNKNOWN)
     found = document(trunkline, "resolve", "last", "--sent", "--message-id", "777", "--store", store)
@@ -161,7 +161,7 @@ WRONG: list[Any] = [
 
 
 @pytest.mark.parametrize(("arguments", "says"), WRONG)
-def test_wrong_use_is_told_and_changes_nothing(trunkline, store, arguments, says):
+def test_wrong_use_is_reported_and_changes_nothing(trunkline, store, arguments, says):
     before = everything(store)
     assert says in refused(trunkline, *arguments, "--store", store, code=2)
     assert everything(store) == before

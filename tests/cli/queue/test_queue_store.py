@@ -80,7 +80,7 @@ def test_looking_changes_nothing(trunkline, store):
     assert store.read_bytes() == before
 
 
-def test_a_store_that_somebody_else_keeps_for_too_long_is_told(trunkline, store, monkeypatch):
+def test_a_store_that_somebody_else_keeps_for_too_long_is_reported(trunkline, store, monkeypatch):
     monkeypatch.setattr(outside, "_TIMEOUT", 0.01)
     before = everything(store)
     with writing(store) as raw:

@@ -27,7 +27,7 @@ HYBRID = {"discord": "mode: hybrid"}
 
 @pytest.mark.parametrize("platform", ALL)
 @pytest.mark.parametrize(("do", "error", "seen"), [("reset", Ambiguous, 1), ("reset-before", Ambiguous, 0)])
-def test_a_reset_tells_at_once_and_not_whether_it_was_accepted(
+def test_a_reset_fails_at_once_and_leaves_acceptance_unknown(
     platform: str, do: str, error: type[PlatformError], seen: int
 ) -> None:
     async def test(stage: Stage) -> None:
@@ -80,7 +80,7 @@ def test_a_platform_whose_answers_name_no_message_never_names_one() -> None:
     play(test, {"telegram": "cannot: [message-ids]"})
 
 
-def test_a_fault_strikes_from_the_so_manyth_on() -> None:
+def test_a_fault_strikes_from_the_nth_match_on() -> None:
     async def test(stage: Stage) -> None:
         adapter, place = stage.adapter("telegram"), stage.place("telegram/mine")
         stage.fault("refuse", nth=2, times=2)

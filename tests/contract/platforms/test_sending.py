@@ -147,7 +147,7 @@ def test_a_text_over_the_limit_is_refused(platform: str) -> None:
         ("error", PlatformError, Reason.PLATFORM_ERROR),
     ],
 )
-def test_a_refusal_is_told_by_its_class_and_nothing_is_visible(
+def test_a_refusal_is_reported_by_its_class_and_nothing_is_visible(
     platform: str, do: str, error: type[PlatformError], reason: Reason
 ) -> None:
     async def test(stage: Stage) -> None:

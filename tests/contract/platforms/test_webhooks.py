@@ -193,7 +193,7 @@ def test_an_adapter_is_given_the_newest_token(wrapped: bool) -> None:
     play(test)
 
 
-def test_tokens_are_told_only_where_they_are_counted() -> None:
+def test_tokens_are_announced_only_where_they_are_counted() -> None:
     async def test(stage: Stage) -> None:
         adapter, place = stage.adapter("discord"), stage.place("discord/both/deploy")
         await adapter.send(request(place))

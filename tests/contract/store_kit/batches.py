@@ -36,7 +36,7 @@ LONG = "x" * 200_000
 
 
 @check
-async def a_story_is_told_after_the_commit_and_before_its_writer_goes_on(bench: Bench) -> None:
+async def a_story_is_recorded_after_the_commit_and_before_its_writer_goes_on(bench: Bench) -> None:
     told: list[str] = []
     seen: list[int] = []
     returned: list[str] = []
@@ -65,7 +65,7 @@ async def a_story_is_told_after_the_commit_and_before_its_writer_goes_on(bench: 
 
 
 @check
-async def stories_of_different_verbs_are_told_in_one_order(bench: Bench) -> None:
+async def stories_of_different_verbs_are_recorded_in_one_order(bench: Bench) -> None:
     told: list[str] = []
 
     def story(name: str) -> Callable[[Any], None]:
@@ -91,7 +91,7 @@ async def stories_of_different_verbs_are_told_in_one_order(bench: Bench) -> None
 
 
 @check
-async def the_story_of_a_refused_write_is_not_told(bench: Bench) -> None:
+async def the_story_of_a_refused_write_is_not_recorded(bench: Bench) -> None:
     told: list[Any] = []
     async with bench.opened() as it:
         with pytest.raises(IllegalTransition):
@@ -236,7 +236,7 @@ async def a_disk_that_fills_up_between_the_writes_of_a_batch_repeats_none_of_the
 
 
 @check
-async def each_refusal_is_told_with_the_wait_until_the_next_try(bench: Bench) -> None:
+async def each_refusal_is_reported_with_the_wait_until_the_next_try(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.fill_disk()
         async with anyio.create_task_group() as group:

@@ -324,7 +324,7 @@ BROKEN: list[tuple[str, object]] = [
 
 
 @check
-async def a_broken_binding_is_told_and_hides_no_other(bench: Bench) -> None:
+async def a_broken_binding_is_reported_and_hides_no_other(bench: Bench) -> None:
     async with bench.opened() as it:
         for n, (column, value) in enumerate(BROKEN):
             await bind(it, made(f"bad{n}", room(f"bad{n}"), request=f"r{n}"))

@@ -74,7 +74,7 @@ async def a_delegation_may_end_before_it_starts_but_not_start_after_its_end(benc
 
 
 @check
-async def a_delegation_that_was_told_cannot_start_either(bench: Bench) -> None:
+async def a_delegation_that_was_reported_cannot_start_either(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.store.write(AcceptDelegation(row=delegation()), same)
         await finish(it)

@@ -107,7 +107,7 @@ async def a_store_that_is_closed_is_given_back(bench: Bench) -> None:
 
 
 @check
-async def whoever_waits_keeps_nobody_from_taking_over(bench: Bench) -> None:
+async def a_waiting_process_keeps_no_other_from_taking_over(bench: Bench) -> None:
     async with AsyncExitStack() as stack:
         first, second = await both(bench, stack)
         third = await stack.enter_async_context(bench.opened())
@@ -154,7 +154,7 @@ async def a_stale_process_can_write_nothing(bench: Bench) -> None:
 
 
 @check
-async def a_loss_is_told_once_and_ends_the_writer(bench: Bench) -> None:
+async def a_loss_is_reported_once_and_ends_the_writer(bench: Bench) -> None:
     async with AsyncExitStack() as stack:
         first, second = await both(bench, stack)
         found = await claim(second, LASTS)
@@ -193,7 +193,7 @@ async def a_stale_process_that_ends_gives_nothing_back(bench: Bench) -> None:
 
 
 @check
-async def a_store_that_nobody_claimed_is_used_by_whoever_opens_it(bench: Bench) -> None:
+async def a_store_without_a_claim_is_used_by_the_process_that_opens_it(bench: Bench) -> None:
     async with bench.opened() as first, bench.opened() as second:
         assert await first.enqueue(intent("i1")) is True
         assert await second.enqueue(intent("i2")) is True

@@ -114,7 +114,7 @@ async def a_receipt_ends_the_doubts_and_detours_of_its_chunk(bench: Bench) -> No
 
 
 @check
-async def who_is_to_be_told_is_found_until_they_are(bench: Bench) -> None:
+async def pending_notifications_are_found_until_they_are_delivered(bench: Bench) -> None:
     async with bench.opened() as it:
         await enqueue(it, "i1", "open", "i2", hooks_pending=True)
         await enqueue(it, "quiet")
@@ -142,7 +142,7 @@ async def who_is_to_be_told_is_found_until_they_are(bench: Bench) -> None:
 
 
 @check
-async def what_was_taken_back_before_it_was_stored_is_told_too(bench: Bench) -> None:
+async def what_was_taken_back_before_it_was_stored_is_reported_too(bench: Bench) -> None:
     async with bench.opened() as it:
         row = replace(intent("i1", state=S.CANCELLED, reason=Reason.CANCELLED_BY_HOOK, hooks_pending=True), chunks=())
         assert await it.enqueue(row) is True
@@ -180,7 +180,7 @@ BROKEN: list[tuple[str, object]] = [
 
 
 @check
-async def a_broken_row_is_told_and_hides_no_other(bench: Bench) -> None:
+async def a_broken_row_is_reported_and_hides_no_other(bench: Bench) -> None:
     async with bench.opened() as it:
         for n, (column, value) in enumerate(BROKEN):
             await enqueue(it, f"before{n}", f"bad{n}", f"after{n}")

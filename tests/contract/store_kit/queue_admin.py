@@ -59,7 +59,7 @@ async def finish(it: Opened, name: str) -> Settlement:
 
 
 @check
-async def a_list_tells_what_an_operator_wants_to_know(bench: Bench) -> None:
+async def a_list_shows_what_an_operator_wants_to_know(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.enqueue(intent("i1", "x" * 1000, "two", kind=IntentKind.TOOL))
         await it.ack(intent("i1", "x" * 1000, "two"))
@@ -130,7 +130,7 @@ async def one_is_shown_with_all_that_is_known_of_it(bench: Bench) -> None:
 
 
 @check
-async def an_unknown_name_is_told_with_those_that_look_like_it(bench: Bench) -> None:
+async def an_unknown_name_is_reported_with_similar_ones(bench: Bench) -> None:
     async with bench.opened() as it:
         for name in ("m1.reply", "m12.reply", "other"):
             await it.enqueue(intent(name))

@@ -100,7 +100,7 @@ async def a_session_that_others_share_is_not_reset_for_a_place_that_is_about_to_
 
 
 @check
-async def a_session_that_began_anew_is_its_places_own_again(bench: Bench) -> None:
+async def a_session_that_was_reset_is_its_places_own_again(bench: Bench) -> None:
     async with bench.opened() as it:
         await says(it, "m1", ANA, SHARED)
         await says(it, "m2", BEN, SHARED)
@@ -203,7 +203,7 @@ async def an_older_key_meets_a_session_that_has_the_new_one(bench: Bench) -> Non
 
 
 @check
-async def keys_that_cannot_be_read_stay_and_are_told_of_once(bench: Bench) -> None:
+async def keys_that_cannot_be_read_stay_and_are_reported_once(bench: Bench) -> None:
     odd, refused = "agent:main:cron:nightly", "agent:main:telegram:direct:gone"
     async with bench.opened() as it:
         await stored(it, odd, "a", 1.0)

@@ -260,7 +260,7 @@ async def a_key_that_is_not_the_places_own_does_not_tie_it(bench: Bench) -> None
 
 
 @check
-async def each_person_who_comes_as_second_or_later_is_told_of_once(bench: Bench) -> None:
+async def each_person_after_the_first_is_reported_once(bench: Bench) -> None:
     async with bench.opened() as it:
         assert [await joins(it, who) for who in ("d:1", "d:1", "d:2", "d:2", "d:1")] == [0, 0, 2, 0, 0]
     async with bench.opened() as it:

@@ -86,7 +86,7 @@ async def test_from_the_duplicate_to_a_file_in_ci(name, kind, fault, tmp_path, m
         assert aside(lambda: run_in_ci(monkeypatch, kept, "--bug", "own")) == 1
 
 
-async def test_a_fault_of_which_nothing_comes_is_told(tmp_path, monkeypatch):
+async def test_a_fault_without_effect_is_reported(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     one = opened("faults/not-ready", InboundAdmitted)
     async with one.run_test(size=(80, 24)) as pilot:

@@ -68,7 +68,7 @@ async def test_the_letter_of_the_run_is_there_as_soon_as_there_are_two():
         assert isinstance(one.workspace.source, ListedRuns)
 
 
-async def test_what_was_told_is_one_line_and_stays_in_the_notes():
+async def test_a_notification_is_one_line_and_stays_in_the_notes():
     one = app()
     async with one.run_test(size=(80, 24), notifications=True) as pilot:
         await press(pilot, "escape")

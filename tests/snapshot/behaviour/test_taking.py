@@ -149,7 +149,7 @@ async def test_where_the_terminal_may_not_copy_a_file_has_it(monkeypatch, tmp_pa
 
 
 @pytest.mark.anyio
-async def test_a_file_that_cannot_be_written_is_told_with_path_and_errno(monkeypatch, tmp_path):
+async def test_a_file_that_cannot_be_written_is_reported_with_path_and_errno(monkeypatch, tmp_path):
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     one = app()
@@ -206,7 +206,7 @@ async def test_one_of_them(here, key, end):
 
 
 @pytest.mark.anyio
-async def test_a_folder_that_is_gone_is_told(here):
+async def test_a_folder_that_is_gone_is_reported(here):
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "x")

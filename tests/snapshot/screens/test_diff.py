@@ -356,7 +356,7 @@ def test_a_branch_with_two_faults(screen_compare, size):
 
 
 @ALL
-def test_the_palette_on_a_branch_tells_what_is_placed_and_when(screen_compare, size):
+def test_the_palette_on_a_branch_shows_what_is_placed_and_when(screen_compare, size):
     keys = [*down_to("lose-response"), "enter", *down_to("crash"), "l", "l"]
     assert screen_compare(lost(), terminal_size=size, run_before=without_toasts(*keys))
 

@@ -168,7 +168,7 @@ async def test_a_batch_can_be_stopped_and_only_what_is_listed_is_run():
         }
 
 
-async def test_the_story_tells_what_goes_wrong_what_is_expected_and_what_came_of_it():
+async def test_the_story_shows_what_goes_wrong_what_is_expected_and_what_came_of_it():
     path = Path("scenarios/faults/crash-while-taking.yaml")
     source = SimSource((path,))
     one = TrunklineApp(Workspace(source), theme="textual-dark", clocked=False)
@@ -251,7 +251,7 @@ async def test_hints_stop_when_their_key_was_used():
         assert lane.border_subtitle == "inside of the gateway folded"
 
 
-async def test_the_overview_tells_what_the_run_is_about_when_its_hints_are_known():
+async def test_the_overview_shows_what_the_run_is_about_when_its_hints_are_known():
     one = open_app()
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "1")

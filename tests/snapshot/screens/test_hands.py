@@ -45,7 +45,7 @@ def test_no_hand_in_the_run(screen_compare, size):
     assert screen_compare(app(run=silence()), terminal_size=size, run_before=pressing("$", "7"), picture=False)
 
 
-def test_told_twice(screen_compare):
+def test_delivered_twice(screen_compare):
     assert screen_compare(app(), terminal_size=(80, 24), run_before=pressing("7"))
 
 
@@ -64,7 +64,7 @@ async def test_enter_goes_to_the_record_and_from_there_to_an_event():
         assert one.workspace.run.view.event(one.workspace.cursor).kind == "delegation.accepted"
 
 
-async def test_what_nobody_was_told_of_is_marked():
+async def test_an_unreported_result_is_marked():
     one = app(run=helpers())
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, "$", "7")

@@ -191,7 +191,7 @@ async def test_the_sessions_of_a_run_begin_with_the_one_in_which_something_is_wr
         assert rows.selected in rows.marks()
 
 
-async def test_differences_that_are_ahead_are_told_as_that():
+async def test_differences_that_are_ahead_are_marked_as_such():
     one = app(ENTRIES[1], at_violation=False)
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, "0", "4")

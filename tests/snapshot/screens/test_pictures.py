@@ -59,7 +59,7 @@ def test_sessions(screen_compare, size):
 
 
 @BOTH
-def test_sessions_that_moved_were_left_and_began_anew(screen_compare, size):
+def test_sessions_that_moved_were_left_and_were_reset(screen_compare, size):
     assert screen_compare(app(run=changed_sessions()), terminal_size=size, run_before=pressing("$", "4", "tab"))
 
 

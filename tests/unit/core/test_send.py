@@ -78,7 +78,7 @@ def test_the_transcript_keeps_the_names_of_files_and_drops_the_caption() -> None
     assert mirror_text("caption", ("/a.png", "https://e.com/b.png")) == "a.png, b.png"
 
 
-def test_files_without_a_name_are_told_once_and_only_where_none_has_one() -> None:
+def test_files_without_a_name_are_mentioned_once_and_only_where_none_has_one() -> None:
     assert mirror_text("caption", ("https://e.com/", "/a.png", "https://e.com")) == "a.png"
     assert mirror_text("caption", ("https://e.com/", "https://e.com")) == "media"
 

@@ -24,7 +24,7 @@ def test_a_sequence_and_a_character_may_come_in_two_pieces():
     assert picture.lines == ["", " ╭─!"]
 
 
-def test_stages_are_waited_for_and_an_end_before_them_is_told():
+def test_stages_are_waited_for_and_an_end_before_them_is_reported():
     command = (sys.executable, "-c", "print('one'); print('two')")
     first, second = shown(command, (("one",), ("one", "two")), size=(20, 5), environment=os.environ, patience=30)
     assert 0 < first.wall <= second.wall

@@ -148,7 +148,7 @@ def test_half_a_request_is_refused(request_: BindRequest | None, fields: Any, re
     assert caught.value.reason is reason
 
 
-def test_a_refusal_tells_what_was_asked_however_it_was() -> None:
+def test_a_refusal_says_what_was_asked_however_it_was() -> None:
     ref = ConversationRef(channel="discord", account_id="work", conversation_id="7")
     assert shown(asked(by="discord:7"), {}) == ("discord:default/501", KEY, "discord:7")
     assert shown(None, {"conversation": ref, "target_session_key": KEY}) == ("discord:work/7", KEY, "operator")
@@ -206,7 +206,7 @@ def test_what_is_bound_as_asked_is_left_as_it_is() -> None:
     assert not is_same(asked(ttl=5.0), room("501"), had())
 
 
-def test_binding_again_brings_a_lost_identity_back_for_whoever_may() -> None:
+def test_binding_again_restores_a_lost_identity_for_those_who_may() -> None:
     lost = had(degraded=Reason.IDENTITY_GONE)
     assert not is_same(asked(by="discord:7"), room("501"), lost)
     assert is_same(asked(by="discord:8"), room("501"), lost)

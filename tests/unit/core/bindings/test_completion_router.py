@@ -107,7 +107,7 @@ def test_other_events_are_refused(kind: str) -> None:
 # -------------------------------------------------------------------- ours
 
 
-def test_every_binding_of_the_session_is_told_of_with_its_reason() -> None:
+def test_every_binding_of_the_session_is_listed_with_its_reason() -> None:
     expired = bound(at("204"), "b4", idle_timeout=60.0)
     elsewhere = bound(at("-1", "telegram"), "b5")
     account = bound(at("205", account="work"), "b6")

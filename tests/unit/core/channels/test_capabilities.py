@@ -22,7 +22,7 @@ def test_what_is_there_may_be_asked_for(capability: Capability) -> None:
 
 
 @pytest.mark.parametrize("capability", Capability)
-def test_what_is_missing_is_told_with_what_there_is(capability: Capability) -> None:
+def test_what_is_missing_is_reported_with_what_there_is(capability: Capability) -> None:
     can = Capabilities(can=frozenset(Capability) - {capability})
     with pytest.raises(InvalidSend) as refused:
         require(can, capability, "something on signal:work")
@@ -31,7 +31,7 @@ def test_what_is_missing_is_told_with_what_there_is(capability: Capability) -> N
     assert refused.value.facts == f"something on signal:work: the adapter has no {capability.value}; it has {there}"
 
 
-def test_an_adapter_that_can_do_nothing_is_told_as_such() -> None:
+def test_an_adapter_that_can_do_nothing_is_reported_as_such() -> None:
     with pytest.raises(InvalidSend, match="the adapter has no text; it has nothing"):
         require(Capabilities(can=frozenset()), Capability.TEXT, "a text on void:default")
 
@@ -70,7 +70,7 @@ def test_a_poll_that_cannot_be_asked(fields: dict[str, Any], facts: str) -> None
 @pytest.mark.parametrize(
     "fields", [{"question": None}, {"options": "red"}, {"options": (1, 2)}, {"max_selections": "2"}, {"options": 7}]
 )
-def test_nonsense_in_a_poll_is_told_as_such(fields: dict[str, Any]) -> None:
+def test_nonsense_in_a_poll_is_reported_as_such(fields: dict[str, Any]) -> None:
     with pytest.raises(InvalidSend, match="Poll is malformed: ") as refused:
         check_poll(structs.replace(ASKS, **fields), POLLS)
     assert refused.value.reason is Reason.BAD_POLL
@@ -137,11 +137,11 @@ def test_what_fits_together_has_no_problems(capabilities: Capabilities) -> None:
         ),
     ],
 )
-def test_what_does_not_fit_together_is_told(fields: dict[str, Any], problem: str) -> None:
+def test_what_does_not_fit_together_is_reported(fields: dict[str, Any], problem: str) -> None:
     assert check_capabilities(Capabilities(**fields)) == (problem,)
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     assert len(check_capabilities(Capabilities(can=frozenset(), text_limit=0, key_seconds=-1.0))) == 4
 
 

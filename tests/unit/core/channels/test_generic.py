@@ -39,7 +39,7 @@ def test_a_target_has_no_control_characters(channel: str, char: str) -> None:
 
 
 @pytest.mark.parametrize("channel", GOOD)
-def test_an_empty_id_is_told_with_what_was_understood_and_what_is_accepted(channel: str) -> None:
+def test_an_empty_id_is_reported_with_what_was_understood_and_what_is_accepted(channel: str) -> None:
     with pytest.raises(TargetError, match=r"understood as a user .*, but there is no id\. Accepted: \S") as caught:
         read(channel, "user:")
     assert repr("user:") in caught.value.facts
@@ -53,7 +53,7 @@ def test_the_name_of_the_platform_may_stand_in_front_in_any_case(channel: str) -
         assert read(channel, f"{name}:{GOOD[channel]}").id == plain.id
 
 
-def test_a_missing_channel_is_told() -> None:
+def test_a_missing_channel_is_reported() -> None:
     with pytest.raises(TargetError, match="the channel is missing"):
         route(" ", "user:1")
 
@@ -122,7 +122,7 @@ def test_unlike_upstream_a_named_thread_is_kept_and_a_reply_makes_none() -> None
 
 
 @pytest.mark.parametrize(("channel", "target"), [("feishu", "ou_1"), ("voice", "+15551234567"), ("telegram", "1")])
-def test_a_thread_or_reply_where_there_is_none_of_that_kind_is_left_out_and_told(channel: str, target: str) -> None:
+def test_a_thread_or_reply_where_there_is_none_of_that_kind_is_left_out_and_reported(channel: str, target: str) -> None:
     fields: dict[str, Any] = {"reply_to": "9"} if channel == "telegram" else {"thread": "9"}
     found = route(channel, target, **fields)
     assert (found.address.thread, found.thread_id, found.key) == (None, None, found.base)

@@ -68,7 +68,7 @@ def test_the_id_of_a_direct_conversation_does_not_say_who_it_is_with(text: str) 
         read("slack", text, kind=ChatKind.DIRECT)
 
 
-def test_a_group_or_private_channel_is_told_by_word_directory_or_configuration() -> None:
+def test_a_group_or_private_channel_is_known_by_prefix_directory_or_configuration() -> None:
     with pytest.raises(AmbiguousTarget, match="several people"):
         read("slack", "G0123ABCD")
     assert seen("slack", "G1", kind=ChatKind.GROUP) == ("group", "G1")

@@ -263,7 +263,7 @@ def test_an_answer_hangs_on_the_message() -> None:
     assert read_inbound(said(), "default").reply_to is None
 
 
-def test_a_topic_in_a_key_is_told_from_a_thread() -> None:
+def test_a_topic_in_a_key_is_distinguished_from_a_thread() -> None:
     place = Address(channel="telegram", account="default", kind=ChatKind.GROUP, conversation="-1001", thread="7")
     assert rules_for("telegram").key_thread(place) == ("topic", "7")
     assert rules_for("telegram").key_thread(place, MARCH) == ("topic", "7")

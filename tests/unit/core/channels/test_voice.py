@@ -48,7 +48,7 @@ def test_what_is_no_number_with_its_country_is_an_error(text: str, profile: Prof
 
 
 @pytest.mark.parametrize("text", ["voice:", "tel:", "user:", "voice: "])
-def test_an_empty_number_is_told(text: str) -> None:
+def test_an_empty_number_is_reported(text: str) -> None:
     with pytest.raises(TargetError, match=r"understood as a user .* there is no id"):
         read("voice", text)
 

@@ -128,7 +128,7 @@ def test_words_that_no_retry_mends_refuse_for_good(error: Exception) -> None:
     ],
     ids=lambda error: f"{type(error).__name__}-{error.facts}",
 )
-def test_an_error_that_says_what_it_is_tells_what_it_says(error: PlatformError) -> None:
+def test_an_error_keeps_what_it_says(error: PlatformError) -> None:
     assert outcome_of_error(error) == outcome_of(error)
 
 

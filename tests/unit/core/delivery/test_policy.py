@@ -205,7 +205,7 @@ def test_every_decision_is_an_event_that_the_state_machine_allows(outcome: Attem
 
 
 @pytest.mark.parametrize("error", [PlatformError, NotSent, RateLimited, Refused, PlaceGone, Unauthorized, Ambiguous])
-def test_an_outcome_tells_what_its_error_tells(error: type[PlatformError]) -> None:
+def test_an_outcome_says_what_its_error_says(error: type[PlatformError]) -> None:
     outcome = outcome_of(error("details", retry_after=3.0))
     assert outcome == AttemptOutcome(
         reason=error.reason,
@@ -360,7 +360,7 @@ def test_a_hybrid_does_not_fall_back_twice_nor_with_an_earlier_attempt_in_doubt(
 MARKING = DeliveryConfig.model_validate({**CONFIG.model_dump(), "ambiguous": "resend-marked"})
 
 
-def test_by_policy_a_chunk_that_nobody_can_tell_of_is_resent_once_with_a_mark() -> None:
+def test_by_policy_a_chunk_in_doubt_is_resent_once_with_a_mark() -> None:
     first = decide(outcome_of(LOST), can=NONE, config=MARKING)
     assert (first.next, first.reason, first.mark, first.at) == (NextStep.RETRY, Reason.MARKED_RESEND, True, NOW + 5)
     assert decide(outcome_of(LOST), attempts=2, can=NONE, config=MARKING, marked=True).next is NextStep.PARK

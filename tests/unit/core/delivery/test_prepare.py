@@ -188,7 +188,7 @@ def test_html_that_shows_more_than_the_limit_shows_the_source() -> None:
     assert piece.html == "• a" + "\n  • b" * 20
 
 
-def test_styles_begin_anew_in_every_chunk() -> None:
+def test_styles_begin_again_in_every_chunk() -> None:
     made = pieces("**bold 😀 and more** _it_", Recipe(markup=Markup.STYLED, limit=12))
     assert [piece.text for piece in made] == ["bold 😀 and", "more it"]
     assert [piece.styles for piece in made] == [

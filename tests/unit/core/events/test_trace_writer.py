@@ -45,7 +45,7 @@ def prepared() -> IntentPrepared:
     )
 
 
-def test_what_is_told_is_read_back_and_ends_with_what_is_open(tmp_path: Path):
+def test_events_are_read_back_and_end_with_what_is_open(tmp_path: Path):
     log = EventLog(lambda: 1.5)
     with Recording(tmp_path / "run.jsonl", HEADER) as recording:
         recording.follow(log)
@@ -73,12 +73,12 @@ def test_it_is_in_the_file_while_the_run_goes_on(tmp_path: Path):
     assert [event.kind for event in read_trace(path).events] == ["process.started", "run.ended"]
 
 
-def test_a_file_that_cannot_be_made_is_told_at_once(tmp_path: Path):
+def test_a_file_that_cannot_be_made_is_reported_at_once(tmp_path: Path):
     with pytest.raises(TraceError, match=r"nowhere/run\.jsonl: No such file or directory"):
         Recording(tmp_path / "nowhere" / "run.jsonl", HEADER)
 
 
-def test_a_full_disk_is_told_once_and_the_log_goes_on():
+def test_a_full_disk_is_reported_once_and_the_log_goes_on():
     reported: list[str] = []
     log = EventLog(lambda: 0.0)
     path = Path("/dev/full")
@@ -154,7 +154,7 @@ def test_two_recordings_do_not_share_a_file(tmp_path: Path):
     assert path.read_bytes().count(b"\n") == 1
 
 
-def test_what_is_told_after_the_end_is_not_written(tmp_path: Path):
+def test_events_after_the_end_are_not_written(tmp_path: Path):
     path = tmp_path / "run.jsonl"
     log = EventLog(lambda: 0.0)
     with Recording(path, HEADER) as recording:
@@ -167,7 +167,7 @@ def test_what_is_told_after_the_end_is_not_written(tmp_path: Path):
     assert not recording.problem
 
 
-def test_a_text_that_cannot_be_written_is_told(tmp_path: Path):
+def test_a_text_that_cannot_be_written_is_reported(tmp_path: Path):
     reported: list[str] = []
     log = EventLog(lambda: 0.0)
     with Recording(tmp_path / "run.jsonl", HEADER, report=reported.append) as recording:

@@ -150,7 +150,7 @@ def test_of_equally_new_rows_that_with_the_key_is_kept_else_the_first() -> None:
     assert [merge.why.partition(";")[0] for merge in first.merged] == ["equally new, and the first"]
 
 
-def test_what_cannot_be_read_or_placed_stays_and_is_told() -> None:
+def test_what_cannot_be_read_or_placed_stays_and_is_reported() -> None:
     def place(key: SessionKey) -> SessionKey:
         raise UnknownName(f"no agent {key.agent!r}")
 

@@ -105,7 +105,7 @@ def test_a_parent_is_what_stands_before_the_last_mark(text: str | None, parent: 
     assert thread_parent(text) == parent
 
 
-def test_sessions_that_are_no_conversations_are_told() -> None:
+def test_sessions_that_are_no_conversations_are_recognised() -> None:
     nested = flags("agent:main:subagent:a:SUBAGENT:b")
     assert (nested.subagent, nested.subagent_depth) == (True, 2)
     assert (flags("SubAgent:x").subagent, flags("SubAgent:x").subagent_depth) == (True, 0)
@@ -127,7 +127,7 @@ def test_sessions_that_are_no_conversations_are_told() -> None:
         *(("agent:m:discord:guild-1:channel-2", CHANNEL), ("slack:guild-1:channel-2", None)),
     ],
 )
-def test_the_words_of_a_key_tell_its_kind(text: str | None, kind: ChatKind | None) -> None:
+def test_the_words_of_a_key_decide_its_kind(text: str | None, kind: ChatKind | None) -> None:
     assert chat_type_of(text) is kind
 
 

@@ -55,7 +55,7 @@ def test_losers_keep_their_reasons_when_nobody_wins() -> None:
     assert reasons(SAID, *lost) == [reason for _, _, reason in CONSTRAINTS.values()]
 
 
-def test_near_tells_of_what_has_to_do_with_the_message_and_counts_the_rest() -> None:
+def test_near_lists_what_concerns_the_message_and_counts_the_rest() -> None:
     declared = config(
         binding("ops", name="other room", peer={"kind": "channel", "id": "1"}),
         binding("ops", name="other role", guild="acme", roles=["qa"]),
@@ -76,7 +76,7 @@ def test_near_tells_of_what_has_to_do_with_the_message_and_counts_the_rest() -> 
     assert set(near.candidates) < set(everything_told.candidates)
 
 
-def test_none_tells_nothing_and_decides_the_same() -> None:
+def test_none_explains_nothing_and_decides_the_same() -> None:
     declared = config(binding("ops", guild="acme"), binding("dev"))
     told, silent = resolve_route(SAID, declared, "all"), resolve_route(SAID, declared, "none")
     assert (silent.candidates, silent.others) == ((), 2)
@@ -85,7 +85,7 @@ def test_none_tells_nothing_and_decides_the_same() -> None:
 
 
 @pytest.mark.parametrize(("count", "told"), [(100, 100), (101, 1)])
-def test_with_many_bindings_only_those_near_are_told_of(count: int, told: int) -> None:
+def test_with_many_bindings_only_those_near_are_listed(count: int, told: int) -> None:
     rooms = [binding("ops", peer={"kind": "channel", "id": f"{number}"}) for number in range(count)]
     decision = resolve_route(envelope(room("7")), config(*rooms))
     assert (len(decision.candidates), decision.others) == (told, count - told)

@@ -94,7 +94,7 @@ def test_both_at_the_same_time_end_everything() -> None:
     assert run(main, seed=1) == 4.0
 
 
-def test_an_error_is_not_swallowed_and_whoever_ignores_the_end_goes_on() -> None:
+def test_an_error_is_not_swallowed_and_a_task_that_ignores_the_end_goes_on() -> None:
     async def main(_: SimLoop) -> str:
         limits = Deadlines()
         with pytest.raises(ValueError, match="mine"), limits.within(3.0):

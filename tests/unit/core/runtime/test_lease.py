@@ -244,7 +244,7 @@ def test_a_lost_lease_ends_the_tenure(verb: str) -> None:
     run(main)
 
 
-def test_an_end_for_one_reason_is_told_by_that_reason() -> None:
+def test_an_end_for_one_reason_names_that_reason() -> None:
     one, two = LeaseLost("a"), LeaseLost("b")
     assert lost_lease(ExceptionGroup("", [ExceptionGroup("", [one]), two])) is one
     assert lost_lease(ExceptionGroup("", [one, ValueError()])) is None

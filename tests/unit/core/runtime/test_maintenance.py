@@ -191,7 +191,7 @@ async def test_a_last_chunk_that_was_sent_is_mirrored_at_once(path: Path, platfo
     assert (again.message_id, again.cached, platform.sent) == ("resolved-by-operator", True, [])
 
 
-async def test_what_cannot_be_done_changes_nothing_and_is_not_told(path: Path, platform: Platform) -> None:
+async def test_what_cannot_be_done_changes_nothing_and_is_not_recorded(path: Path, platform: Platform) -> None:
     async with serving(path, platform, delivery=QUICK) as running:
         await running.gateway.send(message())
         queue = running.gateway.queue
@@ -229,7 +229,7 @@ async def test_an_operator_that_goes_away_while_it_is_stored_is_taken_at_its_wor
     assert texts(platform) == ["hi"]
 
 
-async def test_a_purge_is_told_with_what_it_removed(path: Path, platform: Platform) -> None:
+async def test_a_purge_is_recorded_with_what_it_removed(path: Path, platform: Platform) -> None:
     async with serving(path, platform, delivery=QUICK) as running:
         for n in range(3):
             await running.gateway.send(message(key=f"k{n}"))
@@ -283,7 +283,7 @@ async def test_what_an_operator_does_from_outside_is_taken_up(path: Path, platfo
     assert texts(platform) == ["text 0", "text 1", "text 2"]
 
 
-async def test_what_an_operator_did_while_no_gateway_ran_is_told_and_done_at_the_start(
+async def test_what_an_operator_did_while_no_gateway_ran_is_recorded_and_done_at_the_start(
     path: Path, platform: Platform
 ) -> None:
     platform.capabilities = NONE
@@ -332,7 +332,7 @@ async def test_what_was_changed_and_is_gone_keeps_no_gateway_from_starting(path:
         assert len(running.told(IntentSettled)) == 1
 
 
-async def test_a_purge_from_outside_is_told_as_one_from_inside(path: Path, platform: Platform) -> None:
+async def test_a_purge_from_outside_is_recorded_as_one_from_inside(path: Path, platform: Platform) -> None:
     platform.errors = [PlaceGone("archived")]
     async with serving(path, platform, delivery=QUICK) as running:
         await ended(running, "failed")

@@ -83,7 +83,7 @@ def test_the_same_key_has_the_same_session_across_restarts(play: Play) -> None:
     play(test)
 
 
-def test_a_place_is_told_with_the_session_that_it_makes(play: Play) -> None:
+def test_a_place_is_recorded_with_the_session_that_it_makes(play: Play) -> None:
     async def test(maps: Maps) -> None:
         async with maps() as sessions:
             await sessions.get_or_create(ANA, direct("100"))
@@ -204,7 +204,7 @@ def test_every_reset_has_an_id_and_a_generation_of_its_own(play: Play) -> None:
     play(test)
 
 
-def test_where_there_is_no_session_nothing_is_reset_and_nothing_told(play: Play) -> None:
+def test_where_there_is_no_session_nothing_is_reset_and_nothing_recorded(play: Play) -> None:
     async def test(maps: Maps) -> None:
         async with maps() as sessions:
             assert await sessions.reset(SessionKey(agent="main")) is None

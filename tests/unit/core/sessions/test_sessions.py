@@ -160,12 +160,12 @@ def test_a_topic_in_a_direct_conversation_is_part_of_the_key() -> None:
     assert key(direct("42", channel="telegram", thread="10")) == "main:telegram:default:direct:42:topic:10"
 
 
-def test_ids_that_differ_in_case_are_two_where_the_platform_tells_case_apart() -> None:
+def test_ids_that_differ_in_case_are_two_where_the_platform_respects_case() -> None:
     assert key(room("!Ab:x.org", channel="matrix")) != key(room("!ab:x.org", channel="matrix"))
 
 
 @pytest.mark.parametrize("channel", ["discord", "slack", "telegram"])
-def test_ids_are_folded_where_the_platform_does_not_tell_case_apart(channel: str) -> None:
+def test_ids_are_folded_where_the_platform_ignores_case(channel: str) -> None:
     assert key(room("AbC", channel=channel)) == key(room("abc", channel=channel))
 
 

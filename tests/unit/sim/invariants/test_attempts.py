@@ -145,7 +145,7 @@ def test_a_look_up_that_fails_counts():
     assert story.wrong == []
 
 
-def test_an_operator_has_it_begin_anew():
+def test_an_operator_has_it_begin_again():
     story = Story("L4")
     story.prepared()
     for attempt in (1, 2):

@@ -179,7 +179,7 @@ def a_client(*, dry_run: bool = False, accepted: bool = True) -> tuple[Story, in
         ("dry-run", None, 1),
     ],
 )
-def test_a_client_is_told_what_the_platform_did(status, provider_id, wrong):
+def test_a_client_learns_what_the_platform_did(status, provider_id, wrong):
     story, asked = a_client()
     story.tell(ClientAnswered(key="c", status=status, provider_id=provider_id), node="sim", cause=asked)
     assert len(story.wrong) == wrong
@@ -195,7 +195,7 @@ def test_a_success_without_a_message_is_none_best_effort_or_not():
     ("status", "provider_id", "wrong"),
     [("dry-run", None, 0), ("refused", None, 0), ("delivered", None, 1), ("dry-run", "p1", 1), ("queued", None, 1)],
 )
-def test_a_dry_run_is_told_as_one(status, provider_id, wrong):
+def test_a_dry_run_is_reported_as_one(status, provider_id, wrong):
     story, asked = a_client(dry_run=True, accepted=False)
     story.tell(ClientAnswered(key="c", status=status, provider_id=provider_id), node="sim", cause=asked)
     assert len(story.wrong) == wrong

@@ -119,7 +119,7 @@ def test_a_run_that_never_ends_is_lost_where_it_was_asked_for(story: Author) -> 
     assert "began to work" in story.wrong[0]
 
 
-def test_a_result_that_nobody_is_told_is_lost_where_that_was_decided(story: Author) -> None:
+def test_an_undelivered_result_is_lost_where_that_was_decided(story: Author) -> None:
     story.asked()
     planned = story.finished()
     story.end()
@@ -164,7 +164,7 @@ def test_a_second_callback_is_one_too_many(story: Author) -> None:
     assert story.first_wrong == again
 
 
-def test_one_callback_that_is_told_of_twice_is_one(story: Author) -> None:
+def test_one_callback_that_is_recorded_twice_is_one(story: Author) -> None:
     story.asked()
     story.finished(step())
     story.called_back()
@@ -219,7 +219,7 @@ def test_what_a_hook_cancels_has_ended_visibly(story: Author, cancelled: bool) -
     assert (story.end().verdict.status is Status.OK) is cancelled
 
 
-def test_who_is_gone_and_asked_from_somewhere_is_told_there(story: Author) -> None:
+def test_a_requester_that_is_gone_is_answered_where_it_asked(story: Author) -> None:
     story.asked()
     planned = story.finished(GONE)
     story.end()

@@ -141,7 +141,7 @@ def cancelled(*only: str) -> Story:
     return story
 
 
-def test_what_is_cancelled_is_told_and_that_is_all():
+def test_what_is_cancelled_is_reported_and_that_is_all():
     story = cancelled("P2", "V1", "L1", "L3")
     story.settled(CANCELLED, reason=Reason.CANCELLED_BY_HOOK)
     story.tell(outcome(CANCELLED), intent="i1")
@@ -156,19 +156,19 @@ def test_what_is_cancelled_has_no_effect():
     assert len(story.wrong) == 3
 
 
-def test_what_is_cancelled_is_not_told_as_something_else():
+def test_what_is_cancelled_is_not_reported_as_something_else():
     story = cancelled("P2")
     story.tell(outcome(DELIVERED), intent="i1")
     assert story.broken == ["P2"]
 
 
-def test_that_it_was_cancelled_is_told():
+def test_that_it_was_cancelled_is_reported():
     story = cancelled("P2", "V1")
     story.settled(CANCELLED, reason=Reason.CANCELLED_BY_HOOK)
     assert story.end().broken == ["P2", "V1"]
 
 
-def test_a_cancel_that_died_with_its_process_need_not_be_told():
+def test_a_cancel_that_died_with_its_process_need_not_be_reported():
     story = cancelled("P2", "V1")
     story.crashed()
     assert story.end().broken == []

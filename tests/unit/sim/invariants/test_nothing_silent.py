@@ -16,7 +16,7 @@ from trunkline.sim.events.world import PlatformPushed
 
 
 @pytest.mark.parametrize(("reason", "decision", "wrong"), [("refused", "fail", 0), ("accepted", "settle", 1)])
-def test_what_a_platform_refused_is_told_as_refused(reason, decision, wrong):
+def test_what_a_platform_refused_is_reported_as_refused(reason, decision, wrong):
     story = Story("V1")
     story.prepared()
     story.started()
@@ -25,7 +25,7 @@ def test_what_a_platform_refused_is_told_as_refused(reason, decision, wrong):
     assert len(story.wrong) == wrong
 
 
-def test_a_refusal_that_was_never_heard_need_not_be_told():
+def test_a_refusal_that_was_never_heard_need_not_be_reported():
     story = Story("V1")
     story.prepared()
     story.started()
@@ -44,7 +44,7 @@ def accepted_and_not_stored() -> Story:
     return story
 
 
-def test_a_receipt_is_stored_or_something_tells_why_not():
+def test_a_receipt_is_stored_or_something_says_why_not():
     story = accepted_and_not_stored()
     story.tell(ProcessStopped(why="restart"), after=60)
     assert story.wrong == ["the receipt of i1 chunk 1 was not stored, and no event explains it"]
@@ -100,7 +100,7 @@ def test_an_intent_that_a_later_one_has_passed_has_ended(ended):
 
 
 @pytest.mark.parametrize("told", ["mirror", "refusal", "nothing"])
-def test_what_was_delivered_is_in_a_transcript_or_something_tells_why_not(told):
+def test_what_was_delivered_is_in_a_transcript_or_something_says_why_not(told):
     story = Story("V1")
     story.prepared()
     story.sent()

@@ -262,7 +262,7 @@ def test_what_surely_did_not_arrive_may_go_by_another_transport():
     assert story.verdict.status is Status.OK
 
 
-def test_a_fallback_of_what_people_can_see_is_wrong_whatever_the_gateway_was_told():
+def test_a_fallback_of_what_people_can_see_is_wrong_whatever_the_gateway_heard():
     story = Story("D4", "R2")
     story.world()
     story.prepared()

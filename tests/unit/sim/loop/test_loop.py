@@ -45,7 +45,7 @@ def test_run_returns_what_main_returns_and_raises_what_it_raises() -> None:
         run(fail)
 
 
-def test_a_deadlock_tells_when_and_who_waits() -> None:
+def test_a_deadlock_says_when_and_who_waits() -> None:
     async def main(loop: SimLoop) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(anyio.sleep, 2)
@@ -121,7 +121,7 @@ def test_counters_count_callbacks_and_timers() -> None:
 # Threads, executors and the network
 
 
-def test_a_call_from_another_thread_is_refused_and_told() -> None:
+def test_a_call_from_another_thread_is_refused_and_reported() -> None:
     refused: list[BaseException] = []
 
     def intrude(loop: SimLoop) -> None:

@@ -146,7 +146,7 @@ def test_a_stored_session_may_know_its_place() -> None:
 
 
 @given(st.data())
-def test_a_file_with_a_word_changed_loads_or_tells(text: str, data: st.DataObject) -> None:
+def test_a_file_with_a_word_changed_loads_or_reports(text: str, data: st.DataObject) -> None:
     starts = [at for at, char in enumerate(text) if char.isalnum() and not text[at - 1].isalnum()]
     start = data.draw(st.sampled_from(starts))
     end = start + 1

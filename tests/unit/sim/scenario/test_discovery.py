@@ -31,19 +31,19 @@ def test_files_are_taken_as_they_are_and_once(folder: Path) -> None:
     assert names(found, folder) == ["notes.md", "b.yaml", "a/b.yaml", "a/z.yml", "a-b.yaml"]
 
 
-def test_a_folder_without_scenarios_is_told(folder: Path) -> None:
+def test_a_folder_without_scenarios_is_reported(folder: Path) -> None:
     with pytest.raises(UsageError, match="Wrong use: no scenario files") as caught:
         find_scenarios([folder, folder / "none"])
     assert caught.value.facts == f"no scenario files (*.yaml) in the folder {folder / 'none'}"
 
 
-def test_a_missing_path_is_told_with_names_near_it(folder: Path) -> None:
+def test_a_missing_path_is_reported_with_names_near_it(folder: Path) -> None:
     with pytest.raises(UsageError) as caught:
         find_scenarios([folder / "a_b.yml"])
     assert caught.value.facts == f"{folder / 'a_b.yml'} does not exist; nearest names there: a-b.yaml"
 
 
-def test_a_missing_folder_is_told(folder: Path) -> None:
+def test_a_missing_folder_is_reported(folder: Path) -> None:
     with pytest.raises(UsageError) as caught:
         find_scenarios([folder / "no" / "x.yaml"])
     assert caught.value.facts.endswith(f"does not exist: there is no folder {folder / 'no'}")

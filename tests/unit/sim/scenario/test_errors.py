@@ -55,7 +55,7 @@ def test_the_error_can_cross_processes() -> None:
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
-def test_all_problems_of_a_file_are_told_in_order_of_place() -> None:
+def test_all_problems_of_a_file_are_reported_in_order_of_place() -> None:
     text = (BAD / "unknown_event.yaml").read_text()
     text = (
         text.replace("as: otto", "as: ottto").replace("title: A keeper", "titel: A keeper").replace("5s", "5 parsecs")
@@ -79,7 +79,7 @@ def test_ten_megabytes_are_refused_unread(tmp_path: Path) -> None:
     assert str(refused(path)) == f"{path}: the file is too large: {size} bytes, the limit is 1 MiB (1048576 bytes)"
 
 
-def test_what_is_not_utf8_is_told_by_its_byte(tmp_path: Path) -> None:
+def test_what_is_not_utf8_is_reported_by_its_byte(tmp_path: Path) -> None:
     path = tmp_path / "latin.yaml"
     path.write_bytes("scenario: 1\ntitle: Möwe\n".encode("latin-1"))
     expected = "expected UTF-8 text, found the byte 0xf6 at byte position 20 (save the file as UTF-8)"
@@ -90,13 +90,13 @@ def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
     assert str(refused(tmp_path)) == f"{tmp_path}: expected a scenario file, found a directory"
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "none.yaml"
     assert str(refused(path)) == f"{path}: cannot be read: No such file or directory"
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "a\0b"])
-def test_a_strange_path_is_told(path: str) -> None:
+def test_a_strange_path_is_reported(path: str) -> None:
     assert len(refused(path).problems) == 1
 
 
@@ -106,7 +106,7 @@ def test_deep_nesting_is_refused(opening: str) -> None:
 
 
 @pytest.mark.parametrize("char", ["\x07", "\ud800", "\ufffe"])
-def test_characters_that_no_file_holds_are_told(char: str) -> None:
+def test_characters_that_no_file_holds_are_reported(char: str) -> None:
     assert refused_text(f"scenario: 1\ntitle: a{char}\n") == [
         f"x.yaml:2:9: not YAML: the character U+{ord(char):04X} cannot stand in a text file"
     ]

@@ -74,16 +74,16 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.items())
-def test_what_is_wrong_is_told_with_its_place(text: str, message: str) -> None:
+def test_what_is_wrong_is_reported_with_its_place(text: str, message: str) -> None:
     (line,) = refused(text)
     assert line.startswith(message)
 
 
-def test_everything_that_is_wrong_is_told_at_once() -> None:
+def test_everything_that_is_wrong_is_reported_at_once() -> None:
     assert len(refused("agents: 5\nsession: {dmScope: no, main: 1}\n")) == 3
 
 
 @pytest.mark.parametrize(("name", "message"), [("none.yaml", "cannot be read"), (".", "expected a configuration file")])
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, name: str, message: str) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
         load_config(tmp_path / name)

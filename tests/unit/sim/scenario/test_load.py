@@ -164,7 +164,7 @@ WORDS = st.sampled_from(
 )
 
 
-def loads_or_tells(text: str) -> None:
+def loads_or_reports(text: str) -> None:
     try:
         load_text(text)
     except ScenarioError as error:
@@ -183,7 +183,7 @@ def loads_or_tells(text: str) -> None:
 
 
 @given(st.data())
-def test_a_file_with_a_word_changed_loads_or_tells(text: str, data: st.DataObject) -> None:
+def test_a_file_with_a_word_changed_loads_or_reports(text: str, data: st.DataObject) -> None:
     """Keys and values are deleted, renamed and swapped for others at places that Hypothesis picks."""
     starts = [at for at, char in enumerate(text) if char.isalnum() and not text[at - 1].isalnum()]
     for _ in range(data.draw(st.integers(1, 3))):
@@ -193,14 +193,14 @@ def test_a_file_with_a_word_changed_loads_or_tells(text: str, data: st.DataObjec
             end += 1
         text = text[:start] + data.draw(WORDS | st.just("")) + text[end:]
         starts = [at for at in starts if at < len(text)]
-    loads_or_tells(text)
+    loads_or_reports(text)
 
 
 @given(st.data())
-def test_a_file_with_a_line_gone_loads_or_tells(text: str, data: st.DataObject) -> None:
+def test_a_file_with_a_line_gone_loads_or_reports(text: str, data: st.DataObject) -> None:
     lines = text.splitlines(keepends=True)
     del lines[data.draw(st.integers(0, len(lines) - 1))]
-    loads_or_tells("".join(lines))
+    loads_or_reports("".join(lines))
 
 
 def test_a_long_file_loads_fast(text: str) -> None:

@@ -79,13 +79,13 @@ def test_one_platform_needs_no_name() -> None:
         ),
     ],
 )
-def test_what_is_no_place_is_told(text: str, message: str) -> None:
+def test_what_is_no_place_is_reported(text: str, message: str) -> None:
     with pytest.raises(PlaceError) as caught:
         resolve_place(text, WORLD)
     assert message in str(caught.value)
 
 
-def test_a_known_platform_that_the_world_lacks_is_told() -> None:
+def test_a_known_platform_that_the_world_lacks_is_reported() -> None:
     with pytest.raises(PlaceError, match=r"expected a platform of the world, found 'discord' \(there are: telegram\)"):
         resolve_place("discord/crew", SMALL)
 

@@ -105,7 +105,7 @@ def test_a_slot_without_a_value_is_empty() -> None:
         ("{{text}", "expected a template, found a lone }"),
     ],
 )
-def test_what_is_no_template_is_told(text: str, problem: str) -> None:
+def test_what_is_no_template_is_reported(text: str, problem: str) -> None:
     found = template_problem(text)
     assert found is not None
     assert found[0] == problem

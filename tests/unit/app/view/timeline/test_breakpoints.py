@@ -124,7 +124,7 @@ def test_a_number_is_an_event():
 
 
 @pytest.mark.parametrize("text", ["#99999", "t 99999", "soon", "", "t -1"])
-def test_what_is_no_moment_is_told(text):
+def test_what_is_no_moment_is_reported(text):
     with pytest.raises(UsageError):
         read_moment(workspace().run.view, text)
 

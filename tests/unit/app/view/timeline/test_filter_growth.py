@@ -110,7 +110,7 @@ def late_fallback() -> Trace:
 
 @pytest.mark.parametrize("text", [*JUDGED, *OTHERS])
 @pytest.mark.parametrize("rests", ["paused", "ended"])
-def test_all_rows_are_judged_anew_when_the_run_rests(text: str, rests: str):
+def test_all_rows_are_judged_again_when_the_run_rests(text: str, rests: str):
     trace = late_fallback()
     opened, until = growing(trace)
     findings: list[Search] = []

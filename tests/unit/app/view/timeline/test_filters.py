@@ -56,7 +56,7 @@ def test_what_can_be_typed(text, fields, inverse):
         ("v:purple", "no verdict is called purple: there are bad, dup"),
     ],
 )
-def test_what_cannot_be_typed_is_told(text, told):
+def test_what_cannot_be_typed_is_reported(text, told):
     with pytest.raises(UsageError) as caught:
         parse_filter(text)
     assert told in (caught.value.facts or str(caught.value))

@@ -20,7 +20,7 @@ def badges(view: RunView) -> list[str]:
     return list(dict.fromkeys(tokens.badge(account, event.seq, event.at) for event in view.events))
 
 
-def test_the_newest_token_is_told_from_the_moment_that_the_gateway_has_it():
+def test_the_newest_token_is_shown_from_the_moment_that_the_gateway_has_it():
     assert badges(stale()) == ["tok#1", "tok#2", "tok#3"]
     assert not any(badge.endswith("!") for badge in badges(stale()))
 
@@ -30,7 +30,7 @@ def test_a_request_with_an_older_one_than_it_was_given_is_marked():
     assert found[0] == "tok#1" and "tok#1!" in found
 
 
-def test_where_no_token_was_changed_nothing_is_told():
+def test_where_no_token_was_changed_nothing_is_reported():
     view = RunView(bound_completion())
     assert TokenUse(view.events).badge(("discord", "main"), view.last, 9.0) == ""
 
@@ -47,7 +47,7 @@ def test_lanes_say_who_reads_there():
     assert lanes.several_audiences
 
 
-def test_where_all_places_have_the_same_readers_it_is_not_told():
+def test_where_all_places_have_the_same_readers_it_is_not_reported():
     author = Author()
     author.world([(OPS, "ops", None)])
     author.platform(OPS).record(PeerSaid(address=OPS, peer=ANA, message_id="1", text="hello"))

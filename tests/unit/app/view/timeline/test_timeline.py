@@ -310,7 +310,7 @@ def test_what_the_platform_put_elsewhere_is_a_bad_end():
         ),
     ],
 )
-def test_what_goes_without_saying_is_told_unfolded(body, text):
+def test_what_goes_without_saying_is_shown_unfolded(body, text):
     run = small(body)
     assert all(row.text != text for row in opened(run)[1].rows)
     row = opened(run, unfolded=True)[1].rows[-1]

@@ -203,7 +203,7 @@ async def test_long_titles_are_cut_and_the_mark_stays() -> None:
     assert await threads_of(rest).open_child(at("100"), "", "k") == made
 
 
-async def test_the_state_of_a_thread_is_told_and_what_is_not_told_is_an_error() -> None:
+async def test_the_state_of_a_thread_is_read_and_a_missing_one_is_an_error() -> None:
     rest = Rest()
     threads = threads_of(rest)
     rest.channels["300"] = DiscordChannel(id="300", thread=True, parent="100", archived=True)

@@ -78,14 +78,14 @@ def test_zalo_reads(channel: str, text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("channel", ["zalo", "zalouser"])
-def test_zalo_directory_tells_only_where_the_text_does_not(channel: str) -> None:
+def test_zalo_directory_decides_only_where_the_text_does_not(channel: str) -> None:
     assert seen(channel, "123", kind=ChatKind.GROUP) == "group 123"
     assert seen(channel, "123", kind=ChatKind.DIRECT) == "direct 123"
     assert seen(channel, "user:123", kind=ChatKind.GROUP) == "direct 123"
 
 
 @pytest.mark.parametrize("channel", ["zalo", "zalouser"])
-def test_zalo_to_tells_groups_from_people_unlike_upstream(channel: str) -> None:
+def test_zalo_to_distinguishes_groups_from_people_unlike_upstream(channel: str) -> None:
     assert ends(channel, "group:5", MARCH) == (f"{channel}:group:5", f"{channel}:5")
     assert ends(channel, "5", MARCH) == (f"{channel}:5", f"{channel}:5")
     assert ends(channel, "group:5") == (f"{channel}:group:5", "group:5")

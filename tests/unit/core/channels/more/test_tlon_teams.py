@@ -109,7 +109,7 @@ def test_msteams_asks_what_an_id_is_unlike_upstream() -> None:
         assert read("msteams", text, kind=ChatKind.CHANNEL).kind is ChatKind.CHANNEL
 
 
-def test_msteams_people_are_told_by_their_ids_unlike_upstream() -> None:
+def test_msteams_people_are_recognised_by_their_ids_unlike_upstream() -> None:
     for text in ("29:1aB", "dm:29:1aB", "conversation:a:1xYz", "19:a_b@unq.gbl.spaces"):
         assert read("msteams", text, MARCH).kind is ChatKind.GROUP
         assert read("msteams", text).kind is ChatKind.DIRECT

@@ -151,7 +151,7 @@ def test_signal_reads(text: str, expected: str) -> None:
     assert seen("signal", text) == expected
 
 
-def test_signal_directory_tells_a_group() -> None:
+def test_signal_directory_knows_a_group() -> None:
     assert seen("signal", "AbC==", kind=ChatKind.GROUP) == "group AbC=="
 
 

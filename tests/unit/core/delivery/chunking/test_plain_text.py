@@ -109,7 +109,7 @@ def test_empty_lines_alone_are_no_block() -> None:
     assert markdown("```\n\nabcdefghij\n```", 13) == ["```\n\nabcd\n```", "```\nefghi\n```", "```\nj\n```"]
 
 
-def test_an_info_is_told_again_while_there_is_room() -> None:
+def test_an_info_string_is_repeated_while_there_is_room() -> None:
     text = "```" + "i" * 20 + "\n" + "x" * 5 + "\n```"
     assert markdown(text, 30) == [f"```{'i' * 20}\n{part}\n```" for part in ("xx", "xx", "x")]
 

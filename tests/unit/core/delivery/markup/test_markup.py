@@ -177,7 +177,7 @@ def test_a_text_that_the_parser_trips_over_is_sent_as_it_is(monkeypatch) -> None
 # -------------------------------------------------------------------- parts
 
 
-def test_styles_are_told_from_the_start_of_each_part() -> None:
+def test_styles_count_from_the_start_of_each_part() -> None:
     whole = styled("😀 **bold 😀 text** _it_")
     assert whole.text == "😀 bold 😀 text it"
     first, second = rebased(whole, [[(0, 8)], [(9, 16)]], "")

@@ -80,7 +80,7 @@ def test_only_owners_focus() -> None:
     assert refused(decide.may_focus, STRANGER, CONFIG) is Reason.NOT_PERMITTED
 
 
-def test_an_owner_and_whoever_bound_it_unfocus() -> None:
+def test_an_owner_and_the_one_who_bound_it_unfocus() -> None:
     decide.may_unfocus(OWNER, bound(), CONFIG)
     decide.may_unfocus(BINDER, bound(), CONFIG)
     assert refused(decide.may_unfocus, STRANGER, bound(), CONFIG) is Reason.NOT_PERMITTED

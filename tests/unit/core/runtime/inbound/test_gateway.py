@@ -573,7 +573,7 @@ async def test_a_hand_that_is_not_there_is_refused_before_any_work(path: Path, p
     assert platform.sent[0].text.startswith("sorry: no hand 'nobody'")
 
 
-async def test_an_ack_that_fails_and_a_stream_that_ends_are_told(path: Path, platform: TinyPlatform) -> None:
+async def test_an_ack_that_fails_and_a_stream_that_ends_are_recorded(path: Path, platform: TinyPlatform) -> None:
     async def refuse(envelope: Envelope) -> None:
         raise NotSent("no network")
 

@@ -188,7 +188,7 @@ TOOL_REFUSED: list[Any] = [
 
 
 @pytest.mark.parametrize(("fields", "error", "reason"), TOOL_REFUSED)
-async def test_the_agent_is_told_what_is_wrong_with_a_target(
+async def test_the_agent_learns_what_is_wrong_with_a_target(
     path: Path, platform: Platform, fields: dict[str, Any], error: type[UsageError], reason: Reason
 ) -> None:
     caught: list[UsageError] = []

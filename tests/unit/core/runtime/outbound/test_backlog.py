@@ -155,7 +155,7 @@ LIMITS: list[Any] = [
 
 
 @pytest.mark.parametrize(("limits", "places"), LIMITS)
-async def test_whoever_wants_to_say_more_waits_for_room_and_that_is_told_once(
+async def test_a_new_send_waits_for_room_and_that_is_recorded_once(
     path: Path, platform: Platform, limits: dict[str, int], places: int
 ) -> None:
     platform.hold()
@@ -199,7 +199,7 @@ async def test_a_caller_that_waits_for_room_and_goes_away_leaves_nothing(path: P
     assert texts(platform) == ["text 0", "again"]
 
 
-async def test_whoever_waits_for_room_when_the_gateway_ends_is_told(path: Path, platform: Platform) -> None:
+async def test_a_caller_that_waits_for_room_when_the_gateway_ends_gets_an_error(path: Path, platform: Platform) -> None:
     platform.hold()
     caught: list[SendFailed] = []
 
@@ -327,7 +327,7 @@ async def test_a_broken_row_is_set_aside_and_stops_no_other(path: Path, platform
         assert running.told(ProcessRecovered) == []
 
 
-async def test_whoever_waits_for_a_broken_row_is_told(path: Path, platform: Platform) -> None:
+async def test_a_caller_that_waits_for_a_broken_row_gets_an_error(path: Path, platform: Platform) -> None:
     platform.hold()
     async with serving(path, platform) as running:
         await fill(running, 2, 1)

@@ -53,7 +53,7 @@ async def test_a_mode_has_its_transport(path: Path, anyio_backend: str, mode: De
     platform.close()
 
 
-async def test_what_provably_did_not_leave_takes_the_gateway_path_and_that_is_told_first(
+async def test_what_provably_did_not_leave_takes_the_gateway_path_and_that_is_recorded_first(
     path: Path, hybrid: Tried
 ) -> None:
     hybrid.errors = [NotSent("no route")]
@@ -160,7 +160,7 @@ class Readying(Tried):
         raise AssertionError
 
 
-async def test_waiting_for_readiness_costs_no_attempt_and_is_told_once(path: Path, anyio_backend: str) -> None:
+async def test_waiting_for_readiness_costs_no_attempt_and_is_recorded_once(path: Path, anyio_backend: str) -> None:
     platform = Readying(*[Ready(ok=False, reason="not-linked")] * 3)
     async with serving(path, platform, delivery=FAST) as running:
         await running.gateway.send(message())

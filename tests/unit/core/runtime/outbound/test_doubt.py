@@ -35,7 +35,7 @@ def careless(anyio_backend: str) -> Iterator[Tried]:
 # ---------------------------------------------------------------- what nobody can tell
 
 
-async def test_what_nobody_can_tell_is_sent_once_more_with_a_mark_where_that_is_the_policy(
+async def test_a_chunk_in_doubt_is_sent_once_more_with_a_mark_where_that_is_the_policy(
     path: Path, careless: Tried
 ) -> None:
     careless.errors = [Ambiguous("no answer")]

@@ -43,7 +43,9 @@ def platform(anyio_backend: str) -> Iterator[Platform]:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("end", ["delivered", "failed", "cancelled"])
-async def test_every_end_is_told_once_on_every_way(path: Path, platform: Platform, way: str, end: str) -> None:
+async def test_hooks_are_notified_once_of_every_end_on_every_path(
+    path: Path, platform: Platform, way: str, end: str
+) -> None:
     says, told = Saying(way, "hello there"), Told()
     takes_back = Cancel() if end == "cancelled" else Change("hello here")
     platform.errors = [PlaceGone("archived")] if end == "failed" else []
@@ -66,7 +68,7 @@ async def test_every_end_is_told_once_on_every_way(path: Path, platform: Platfor
     assert another.intent == "send:another"
 
 
-async def test_what_is_parked_misplaced_or_broken_off_is_told_as_that(path: Path, anyio_backend: str) -> None:
+async def test_what_is_parked_misplaced_or_broken_off_is_reported_as_such(path: Path, anyio_backend: str) -> None:
     class Odd(Platform):
         async def send(self, request: Any) -> Any:
             if request.address.conversation == "300" and request.chunk == 1:
@@ -90,7 +92,7 @@ async def test_what_is_parked_misplaced_or_broken_off_is_told_as_that(path: Path
     odd.close()
 
 
-async def test_an_operators_word_is_not_told_to_hooks_a_second_time(path: Path, platform: Platform) -> None:
+async def test_hooks_are_not_notified_again_of_an_operators_word(path: Path, platform: Platform) -> None:
     told = Told()
     platform.capabilities = Capabilities(idempotency=Idempotency.NONE)
     platform.errors = [Ambiguous("the line went dead")]
@@ -105,7 +107,7 @@ async def test_an_operators_word_is_not_told_to_hooks_a_second_time(path: Path, 
     assert texts(platform) == ["hi", "hi"]
 
 
-async def test_an_operator_makes_nobody_be_told_twice(path: Path, platform: Platform) -> None:
+async def test_an_operator_causes_no_second_notification(path: Path, platform: Platform) -> None:
     """What is being told is no matter of whoever ends another intent by hand."""
     told = Told()
     platform.capabilities = Capabilities(idempotency=Idempotency.NONE)
@@ -133,7 +135,7 @@ async def test_an_operator_makes_nobody_be_told_twice(path: Path, platform: Plat
 # ---------------------------------------------------------------- hooks that fail, and their order
 
 
-async def test_a_hook_that_fails_keeps_no_other_from_being_told(path: Path, platform: Platform) -> None:
+async def test_a_hook_that_fails_keeps_no_other_from_being_notified(path: Path, platform: Platform) -> None:
     async def never(_: Sent) -> None:
         await anyio.sleep_forever()
 
@@ -154,7 +156,7 @@ async def test_a_hook_that_fails_keeps_no_other_from_being_told(path: Path, plat
     assert [intent for intent, _ in good.gist] == [intent for intent, _ in bad.gist] == ["send:k", "send:another"]
 
 
-async def test_ends_are_told_in_their_order_in_a_conversation_and_side_by_side_between_them(
+async def test_hooks_are_notified_in_order_within_a_conversation_and_side_by_side_between_them(
     path: Path, platform: Platform
 ) -> None:
     told = Told()
@@ -188,7 +190,7 @@ async def test_with_hooks_of_one_kind_only_the_others_are_not_missed(path: Path,
 # ---------------------------------------------------------------- after a crash
 
 
-async def crash_while_told(path: Path, platform: Platform, asked: Hooks, told: Told) -> None:
+async def crash_while_notified(path: Path, platform: Platform, asked: Hooks, told: Told) -> None:
     """End a process between an end and the hook that is told of it."""
     told.open = anyio.Event()
     async with serving(path, platform, hooks=asked) as running:
@@ -198,10 +200,10 @@ async def crash_while_told(path: Path, platform: Platform, asked: Hooks, told: T
     told.open.set()
 
 
-async def test_who_was_not_told_is_told_by_the_next_process(path: Path, platform: Platform) -> None:
+async def test_a_missed_notification_is_delivered_by_the_next_process(path: Path, platform: Platform) -> None:
     told = Told()
     asked = hooks(sending("change", Change("changed")), told)
-    await crash_while_told(path, platform, asked, told)
+    await crash_while_notified(path, platform, asked, told)
     for _ in range(2):
         async with serving(path, platform, hooks=asked) as running:
             await running.gateway.send(message("user:200", key="another"))
@@ -212,7 +214,7 @@ async def test_who_was_not_told_is_told_by_the_next_process(path: Path, platform
     assert told.all[0].receipts == (receipt("1"),)
 
 
-async def test_who_was_not_told_of_what_was_taken_back_is_told_of_that(path: Path, platform: Platform) -> None:
+async def test_a_missed_notification_of_a_cancelled_send_is_delivered(path: Path, platform: Platform) -> None:
     told = Told()
     asked = hooks(sending("no", Cancel()), told)
     told.open = anyio.Event()
@@ -228,7 +230,7 @@ async def test_who_was_not_told_of_what_was_taken_back_is_told_of_that(path: Pat
     ]
 
 
-async def test_what_ends_while_a_process_starts_is_told_once(path: Path, platform: Platform) -> None:
+async def test_hooks_are_notified_once_of_what_ends_while_a_process_starts(path: Path, platform: Platform) -> None:
     told = Told()
     asked = hooks(told)
     platform.hold()
@@ -258,7 +260,7 @@ async def test_what_ends_while_a_process_starts_is_told_once(path: Path, platfor
     assert sorted(intent for intent, _ in told.gist) == sorted([*(f"send:k{n}" for n in range(20)), "send:last"])
 
 
-async def test_what_an_operator_ended_while_no_gateway_ran_makes_nobody_be_told_twice(
+async def test_what_an_operator_ended_while_no_gateway_ran_causes_no_second_notification(
     path: Path, platform: Platform
 ) -> None:
     told = Told()

@@ -94,7 +94,7 @@ async def test_a_hook_changes_what_is_said_on_every_way(path: Path, platform: Pl
     assert (told.verdict, told.by) == ("modified", ("redact",))
 
 
-async def test_a_message_that_no_hook_touches_is_told_as_kept(path: Path, platform: Platform) -> None:
+async def test_a_message_that_no_hook_touches_is_recorded_as_kept(path: Path, platform: Platform) -> None:
     same = hooks(sending("none"), sending("same", lambda shown: Change(shown.text)))
     async with serving(path, platform, hooks=same) as running:
         await running.gateway.send(message())
@@ -146,7 +146,7 @@ async def test_a_poll_a_payload_and_files_are_taken_back_too(path: Path, platfor
     assert platform.sent == []
 
 
-async def test_a_client_whose_message_was_taken_back_is_told_at_once_and_may_ask_again(
+async def test_a_client_whose_message_was_taken_back_learns_it_at_once_and_may_ask_again(
     path: Path, platform: Platform
 ) -> None:
     answers: list[object] = [Cancel(), Cancel(), Cancel(), None]
@@ -219,7 +219,7 @@ FAILURES: list[Any] = [
 
 @pytest.mark.parametrize("required", [False, True])
 @pytest.mark.parametrize(("answer", "reason", "detail"), FAILURES)
-async def test_a_hook_that_fails_is_told_and_cancels_only_where_it_is_required(
+async def test_a_hook_that_fails_is_recorded_and_cancels_only_where_it_is_required(
     path: Path, platform: Platform, answer: object, reason: Reason, detail: str, required: bool
 ) -> None:
     # A class is something to call: the others are what they are.
@@ -326,7 +326,9 @@ async def test_hooks_do_not_see_again_what_a_turn_that_is_run_again_has_sent(pat
 
 
 @pytest.mark.parametrize("restart", [False, True])
-async def test_hooks_see_and_are_told_of_the_try_that_is_stored(path: Path, platform: Platform, restart: bool) -> None:
+async def test_hooks_see_and_are_notified_of_the_try_that_is_stored(
+    path: Path, platform: Platform, restart: bool
+) -> None:
     """A key is tried again after a failure, by the same process, or by one that does not know of it."""
     seen: list[Outgoing] = []
     told = Told()

@@ -114,7 +114,7 @@ LONG = "x" * 101
 SHORT: dict[str, Any] = {"delivery": {"max_text": 100}}
 
 
-async def test_a_client_is_told_that_its_text_is_too_long(path: Path, platform: Platform) -> None:
+async def test_a_client_learns_that_its_text_is_too_long(path: Path, platform: Platform) -> None:
     async with serving(path, platform, **SHORT) as running:
         for dry_run in (False, True):
             with pytest.raises(InvalidSend, match="101 characters, but the limit is 100") as caught:
@@ -126,7 +126,7 @@ async def test_a_client_is_told_that_its_text_is_too_long(path: Path, platform: 
     assert [len(text) for text in texts(platform)] == [100]
 
 
-async def test_an_agent_is_told_that_what_it_sends_is_too_long(path: Path, platform: Platform) -> None:
+async def test_an_agent_learns_that_what_it_sends_is_too_long(path: Path, platform: Platform) -> None:
     caught: list[InvalidSend] = []
 
     async def send(turn: Turn) -> str:
@@ -193,7 +193,7 @@ async def test_ten_megabytes_are_refused_and_a_long_text_is_cut_and_sent(path: P
 # ---------------------------------------------------------------- a dry run
 
 
-async def test_a_dry_run_tells_what_would_be_sent_and_does_nothing(path: Path, platform: Platform) -> None:
+async def test_a_dry_run_says_what_would_be_sent_and_does_nothing(path: Path, platform: Platform) -> None:
     asked = message("channel:500", "one two", media=("https://e.com/a.png?x=1",), dry_run=True)
     async with serving(path, platform, channels={"discord": {"text_limit": 5}}) as running:
         outcome = await running.gateway.send(asked)
@@ -317,7 +317,7 @@ async def test_a_broadcast_to_nobody_or_twice_to_one_is_refused(
     assert says in refused.detail
 
 
-async def test_a_broadcast_of_best_effort_tells_and_does_not_raise(path: Path, platform: Platform) -> None:
+async def test_a_best_effort_broadcast_reports_and_does_not_raise(path: Path, platform: Platform) -> None:
     platform.errors = [PlaceGone("archived")]
     async with serving(path, platform) as running:
         [one] = await running.gateway.broadcast(message(best_effort=True), [Target(to="user:100")])

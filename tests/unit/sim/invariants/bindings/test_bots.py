@@ -37,7 +37,7 @@ def test_whatever_an_echo_starts_is_wrong(what: str):
     assert (story.first_wrong, story.verdict.violations[0].expected) == (started, ("inbound.dropped (own-echo)",))
 
 
-def test_what_follows_of_an_echo_is_told_once():
+def test_what_follows_from_an_echo_is_reported_once():
     story = Author("D8")
     story.echoed()
     first = story.admitted()
@@ -150,7 +150,7 @@ def test_who_was_meant_to_speak_speaks():
     assert (story.wrong, story.verdict.exercised) == ([], 2)
 
 
-def test_the_bot_may_speak_instead_when_that_was_told_before():
+def test_the_bot_may_speak_instead_when_that_was_announced_before():
     story = Author("R2")
     story.bound()
     story.meant()
@@ -191,7 +191,7 @@ def test_once_the_bot_has_taken_a_message_over_it_says_the_rest():
     assert story.wrong == []
 
 
-def test_another_webhook_is_another_speaker_whatever_was_told():
+def test_another_webhook_is_another_speaker_whatever_was_announced():
     story = Author("R2")
     story.bound()
     story.meant()

@@ -49,7 +49,7 @@ def test_not_even_after_the_binding_has_ended(r1: Author) -> None:
     assert len(r1.wrong) == 1
 
 
-def test_a_told_fallback_may_go_to_whoever_asked_and_to_nobody_else(r1: Author) -> None:
+def test_an_announced_fallback_may_go_to_the_requester_only(r1: Author) -> None:
     r1.tell(Fallback(asked=THREAD, used=ROOM, reason=Reason.NO_ACTIVE_BINDING), **HAND)
     r1.told(ROOM)
     assert r1.wrong == []
@@ -63,7 +63,7 @@ def test_a_fallback_of_one_is_none_of_another(r1: Author) -> None:
     assert len(r1.wrong) == 1
 
 
-def test_a_notice_may_go_to_whoever_asked_and_to_nobody_else(r1: Author) -> None:
+def test_a_notice_may_go_to_the_requester_only(r1: Author) -> None:
     r1.tell(FallbackDenied(asked=THREAD, refused=ROOM, reason=Reason.NO_ACTIVE_BINDING, notice=True), **HAND)
     r1.told(ROOM, IntentKind.NOTICE, "d1.notice")
     assert r1.wrong == []
@@ -82,7 +82,7 @@ def test_what_the_platform_puts_elsewhere_is_for_others_to_judge(r1: Author) -> 
     assert r1.end().wrong == []
 
 
-def test_work_without_a_binding_is_told_where_it_was_asked_for() -> None:
+def test_work_without_a_binding_is_reported_where_it_was_asked_for() -> None:
     story = Author("R1")
     story.asked()
     story.told(ROOM)
@@ -188,7 +188,7 @@ def refused_once(story: Author, reason: Reason = Reason.PLACE_GONE) -> None:
     story.refused(address=THREAD, reason=reason)
 
 
-def test_a_refusal_is_told_by_reopening_the_place() -> None:
+def test_a_refusal_is_shown_by_reopening_the_place() -> None:
     story = Author("V1")
     refused_once(story)
     story.tell(PlaceReopened(address=THREAD), intent="i1")

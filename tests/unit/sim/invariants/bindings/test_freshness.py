@@ -23,7 +23,7 @@ def test_what_is_said_keeps_its_conversation_bound():
     assert (story.end().verdict.status, story.verdict.exercised) == (Status.OK, 1)
 
 
-def test_a_binding_that_is_not_told_of_what_was_said_there_expires_too_early():
+def test_a_binding_without_its_activity_expires_too_early():
     story = Author("B2")
     bound = story.bound()
     story.meant()
@@ -45,7 +45,7 @@ def test_a_binding_that_is_not_told_of_what_was_said_there_expires_too_early():
         ({"binding": "b2"}, 1),
     ],
 )
-def test_the_touch_comes_soon_and_tells_the_time(touch: dict[str, Any], wrong: int):
+def test_the_touch_comes_soon_and_carries_the_time(touch: dict[str, Any], wrong: int):
     story = Author("B2")
     story.bound()
     story.bound("b2", place=ELSEWHERE)

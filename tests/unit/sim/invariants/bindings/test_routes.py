@@ -201,7 +201,7 @@ def test_a_thread_that_answers_opened_on_a_message_is_none_of_it(b1: Author) -> 
     assert b1.end().wrong == []
 
 
-def test_nobody_can_know_a_thread_whose_opening_was_not_told(b1: Author) -> None:
+def test_a_thread_whose_opening_was_not_reported_cannot_be_known(b1: Author) -> None:
     b1.tell(FaultFired(fault="thread/lose-response"), node="sim")
     b1.opened()
     b1.refused_binding()

@@ -13,7 +13,7 @@ from trunkline.core.events.bindings import RouterDecided
 from trunkline.core.reasons import Reason
 
 
-def test_the_record_tells_fields_resolution_and_story(view):
+def test_the_record_shows_fields_resolution_and_story(view):
     row = view.bindings.row("b1", view.last)
     assert row is not None
     facts = list(record_facts(view, row, view.last))
@@ -58,7 +58,7 @@ def test_a_touch_of_an_operator_is_part_of_the_story_and_one_by_a_message_is_not
     assert len(texts(record_facts(view, row, view.last), "story")) == 2
 
 
-def test_long_ids_are_numbered_and_told_once():
+def test_long_ids_are_numbered_and_reported_once():
     long = "binding-discord/main/602"
     view = small(
         lambda author: bind(author, long, AUDIT, NIGHT),
@@ -77,7 +77,7 @@ def test_long_ids_are_numbered_and_told_once():
     assert view.bindings.name("nobody knows it") == "nobody knows it"
 
 
-def test_a_decision_of_the_router_tells_input_candidates_and_result(view):
+def test_a_decision_of_the_router_shows_input_candidates_and_result(view):
     lines = explain(view, seq_of(view, "router.decided")).lines
     assert texts(lines, "router") == [f"#44 task_completion of session {CHILD}"]
     assert texts(lines, "asked by") == ["discord/#ops  (fail closed: no guess)"]
@@ -91,7 +91,7 @@ def test_a_decision_of_the_router_tells_input_candidates_and_result(view):
 
 
 @pytest.mark.parametrize("kind", ["completion.planned", "intent.prepared", "wire.accepted"])
-def test_a_completion_tells_what_the_router_said(view, kind):
+def test_a_completion_shows_what_the_router_said(view, kind):
     lines = explain(view, seq_of(view, kind)).lines
     assert texts(lines, "router") == [f"#44 task_completion of session {CHILD}"]
 
@@ -102,14 +102,14 @@ def test_a_message_that_went_out_as_the_bot_says_so(view):
     assert texts(lines, "reopened") == ["#47 the gateway unarchives discord/#ops/release 41 to post there"]
 
 
-def test_what_was_denied_is_told_with_the_decision_before_it(view):
+def test_what_was_denied_is_reported_with_the_decision_before_it(view):
     lines = explain(view, seq_of(view, "fallback.denied")).lines
     assert [line.label for line in lines if line.label][:5] == ["denied", "because", "router", "asked by", "tried"]
     notice = explain(view, seq_of(view, "wire.accepted", 1)).lines
     assert len(texts(notice, "denied")) == 1
 
 
-def test_an_event_of_a_binding_tells_its_story(view):
+def test_an_event_of_a_binding_shows_its_story(view):
     lines = explain(view, seq_of(view, "binding.ended")).lines
     assert [line.label for line in lines if line.label][:6] == [
         "what",
@@ -122,7 +122,7 @@ def test_an_event_of_a_binding_tells_its_story(view):
     assert [line.split()[0] for line in texts(lines, "story")] == ["#24", "#33", "#34"]
 
 
-def test_a_refused_binding_and_a_command_tell_who_and_why(view):
+def test_a_refused_binding_and_a_command_show_who_and_why(view):
     lines = explain(view, seq_of(view, "binding.refused")).lines
     assert texts(lines, "refused") == ["bind of discord/#random"]
     assert texts(lines, "by") == ["discord:9001"]

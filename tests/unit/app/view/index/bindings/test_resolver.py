@@ -32,7 +32,7 @@ def test_the_answer_is_that_of_the_cursor(view):
     assert resolve(view, IDLE, 0).considered == ()
 
 
-def test_every_candidate_tells_why_it_lost(view):
+def test_every_candidate_shows_why_it_lost(view):
     whys = {one.row.id: one.why for one in resolve(view, RELEASE, view.last).considered}
     assert whys["b1"] == "the same place, but it ended at 7.360: thread-gone"
     assert whys["b2"] == "same account, another conversation"

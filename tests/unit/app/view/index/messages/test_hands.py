@@ -77,7 +77,7 @@ def test_events_that_are_about_a_hand(hands):
     assert (len(hands), hands[0], hands.name("d2"), hands.name("x")) == (4, "d1", "h2", "x")
 
 
-def test_a_hand_that_was_told_of_twice(twice):
+def test_a_hand_that_was_reported_twice(twice):
     hands = HandRuns(twice.view, twice.histories)
     (row,) = hands.rows(twice.last)
     assert len(row.said) == 2

@@ -187,7 +187,7 @@ def test_what_has_ended_is_not_missing_when_it_is_sent_again():
     assert run.row("i1")["state"] == "◐ LEASED"
 
 
-def test_what_is_sent_after_its_end_is_told():
+def test_what_is_sent_after_its_end_is_reported():
     def ended(author: Author) -> None:
         author.settle(OPS, "hello", "i1", author.accept(OPS, "hello", "i1"))
 

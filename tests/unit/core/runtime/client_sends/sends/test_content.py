@@ -180,7 +180,7 @@ async def test_a_directory_says_what_a_target_is(path: Path, anyio_backend: str)
 
 
 @pytest.mark.parametrize("error", [RateLimited("slow down"), ZeroDivisionError("oh")])
-async def test_a_directory_that_fails_says_nothing_and_that_is_told(
+async def test_a_failing_directory_says_nothing_and_that_is_recorded(
     path: Path, anyio_backend: str, error: Exception
 ) -> None:
     platform = WithDirectory(error)

@@ -98,7 +98,7 @@ async def test_after_a_refusal_of_the_platform_the_key_may_be_used_again(path: P
     assert [(request.intent, request.text) for request in platform.sent] == [("send:k+2", "again")]
 
 
-async def test_who_joins_a_failure_is_told_and_tries_nothing(path: Path, platform: Platform) -> None:
+async def test_a_caller_that_joins_a_failure_learns_of_it_and_tries_nothing(path: Path, platform: Platform) -> None:
     platform.errors = [PlaceGone("archived")]
     async with serving(path, platform) as running:
         outcomes = await both(running, message(), message())

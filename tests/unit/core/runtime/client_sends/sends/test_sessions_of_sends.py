@@ -50,7 +50,7 @@ async def test_a_send_is_delivered_and_kept_in_the_session_of_the_place(path: Pa
     assert [(request.address, request.text) for request in platform.sent] == [(ANA, "hi")]
 
 
-async def test_what_was_decided_is_told_in_order(path: Path, platform: Platform) -> None:
+async def test_decisions_are_recorded_in_order(path: Path, platform: Platform) -> None:
     async with serving(path, platform) as running:
         await running.gateway.send(message())
         events = list(running.log.events)

@@ -52,7 +52,7 @@ pytestmark = pytest.mark.anyio
 # ---------------------------------------------------------------- resets
 
 
-async def test_a_reset_starts_the_conversation_anew(path: Path, platform: TinyPlatform) -> None:
+async def test_a_reset_starts_the_conversation_over(path: Path, platform: TinyPlatform) -> None:
     agent = Slow()
     async with serving(path, platform, agent) as running:
         await say(running, platform, "one")
@@ -266,7 +266,7 @@ async def test_a_session_with_an_old_key_goes_on(path: Path, telegram: TinyTeleg
 
 
 @pytest.mark.parametrize(("old", "older", "kept"), [(1.0, 2.0, "s-older"), (2.0, 1.0, "s-old"), (2.0, 2.0, "s-old")])
-async def test_two_spellings_of_one_key_are_merged_and_it_is_told(
+async def test_two_spellings_of_one_key_are_merged_and_that_is_recorded(
     old: float, older: float, kept: str, path: Path, telegram: TinyTelegram
 ) -> None:
     write_stored(path, (OLDER, "s-older", older), (OLD, "s-old", old))
@@ -315,7 +315,7 @@ async def test_an_old_key_becomes_that_of_todays_scope(path: Path, telegram: Tin
     assert agent.turns == [("hello", "s-old")]
 
 
-async def test_an_old_key_that_cannot_be_read_stays_and_is_told_of_once(path: Path, telegram: TinyTelegram) -> None:
+async def test_an_old_key_that_cannot_be_read_stays_and_is_reported_once(path: Path, telegram: TinyTelegram) -> None:
     odd = "agent:main:cron:nightly"
     write_stored(path, (odd, "s-odd", 5.0))
     for told in (1, 0):
