@@ -41,7 +41,7 @@ MISSED = {
     "text": ('  accepted: [{in: "@ana", text: "re: ho"}]', 2, "“re: ho” was not seen at @ana"),
     "place": ('  accepted: [{in: "@bo", text: "re: hi"}]', 2, "“re: hi” was not seen at @bo"),
     "times": ('  accepted: [{in: "@ana", text: "re: hi", times: 2}]', 1, "as often as expected"),
-    "nothing expected": ("  accepted: []", 1, "which nobody expected"),
+    "nothing expected": ("  accepted: []", 1, "unexpectedly"),
     "transcript": (
         '  accepted: [{in: "@ana", text: "re: hi"}]\n  transcripts: [{in: "@ana", lines: ["user: hi"]}]',
         1,
