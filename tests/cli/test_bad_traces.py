@@ -16,7 +16,7 @@ from trunkline.app.cli.options import Looks
 from trunkline.app.cli.run.web import command_of
 from trunkline.app.report.run_text import report
 from trunkline.app.runs.model import Run
-from trunkline.app.tui.state.workspace import OpenRun
+from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.view.diff.compare import Diff
 from trunkline.app.view.diff.text import as_lines
 from trunkline.app.view.explain.explanation import explain

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import Any
 
 import msgspec
 from textual.message import Message
+from textual.screen import Screen
 
 from trunkline.app.runs.model import RunSource, ScenarioEntry
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.picker.scenario_results import ScenarioResult, result_of
 from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from trunkline.app.tui.screens.picker.screen import PickerScreen
-    from trunkline.app.tui.state.workspace import Workspace
 
 
 class BatchJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +56,7 @@ def result_for(source: RunSource, job: BatchJob) -> ScenarioResult:
 class BatchRun:
     """The batch of the picker: starts, stops, and reports progress."""
 
-    def __init__(self, screen: PickerScreen, workspace: Workspace) -> None:
+    def __init__(self, screen: Screen[Any], workspace: Workspace) -> None:
         self._screen = screen
         self._desk = workspace
         #: set to end the current batch; none while no batch runs

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from trunkline.app import gc_policy
 from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.trace_follower import Budget, FeedState
+from trunkline.app.tui.state.open_run import OpenRun
+from trunkline.app.tui.state.search import Search
 from trunkline.core.events import Event, Trace
 from trunkline.sim import judge
-
-if TYPE_CHECKING:
-    from trunkline.app.tui.state.workspace import OpenRun, Workspace
 
 #: what a frame may spend on reading, judging and indexing; the rest is for the picture
 FRAME = Budget(2000, 0.012)
@@ -59,23 +57,23 @@ class LiveSession:
         """Resume reading."""
         self.live.paused = opened.playback.held = False
 
-    def pull(self, workspace: Workspace) -> bool:
-        """Read new events. Returns whether anything changed."""
-        opened, before = workspace.run, workspace.run.view.last
-        opened.playback.stops_at_broken = workspace.search.breakpoints.on_broken
+    def pull(self, opened: OpenRun, search: Search) -> tuple[OpenRun, bool]:
+        """Read new events. Returns the run, a new one if events were rejected, and whether anything changed."""
+        before = opened.view.last
+        opened.playback.stops_at_broken = search.breakpoints.on_broken
         done = self.live.pull(opened.view.grow, self.budget)
         if self.live.problem:
-            opened = workspace.open_run = _rescued(opened, self.live)
+            opened = _rescued(opened, self.live)
         if self.live.feed.header is not None:
             opened.view.header = self.live.feed.header
         if done and not self.live.problem:
-            opened.playback.grown(workspace.search.met(opened, before))
+            opened.playback.grown(search.met(opened, before))
             self._settle(done)
         self._mark(opened)
         until = perf_counter() + self.settling
         settled = opened.settle(lambda: perf_counter() >= until)
         said, self._said = self._said, self.live.status()
-        return bool(done) or settled or said != self._said
+        return opened, bool(done) or settled or said != self._said
 
     def _mark(self, opened: OpenRun) -> None:
         view, playback = opened.view, opened.playback
@@ -111,8 +109,6 @@ def _rescued(was: OpenRun, live: LiveRun) -> OpenRun:
 
 
 def _up_to(was: OpenRun, events: Sequence[Event]) -> OpenRun:
-    from trunkline.app.tui.state.workspace import OpenRun
-
     kept = OpenRun(Run(trace=Trace(header=was.view.header, events=tuple(events)), verdicts=judge(events)))
     end, playback = kept.view.last, kept.playback
     playback.seek(end)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
+from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.view.timeline.breakpoints import Breakpoint, Breakpoints, BreakpointTargets
 from trunkline.app.view.timeline.filters import FilterMatcher, TimelineFilter, parse_filter
 from trunkline.app.view.timeline.timeline import FilteredRows, Timeline, VisibleRows
 from trunkline.core.events.delivery import MirrorAppended
 from trunkline.sim.events.wire import WireAccepted
-
-if TYPE_CHECKING:
-    from trunkline.app.tui.state.workspace import OpenRun
 
 
 class _FilteredRows:

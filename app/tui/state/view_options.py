@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.view.timeline.lane_filter import hidden_lanes
-
-if TYPE_CHECKING:
-    from trunkline.app.tui.state.workspace import OpenRun
 
 
 class ViewOptions:

@@ -336,6 +336,6 @@ async def test_a_frame_takes_no_more_than_its_budget(growing: Growing):
     assert workspace.live is not None
     before = now[0]
     workspace.live.budget = Budget(10_000, 0.004)
-    workspace.live.pull(workspace)
+    workspace.tick(0)
     assert now[0] - before < 0.012
     assert workspace.run.view.last < len(LINES)

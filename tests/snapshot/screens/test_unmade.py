@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import trunkline.app.tui.state.workspace as workspace
 from tests.support.app.pilot import WIDE_SCREEN, app, press, settle, text_of
+from trunkline.app.tui.state import open_run
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.timeline.timeline import Timeline
 
@@ -28,9 +28,9 @@ def broken(*_: Any, **__: Any) -> Any:
 
 
 def breaks(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    made = getattr(workspace, name)
+    made = getattr(open_run, name)
     monkeypatch.setattr(
-        workspace, name, lambda view, *more, **how: broken() if getattr(view, "last", 1) else made(view, *more, **how)
+        open_run, name, lambda view, *more, **how: broken() if getattr(view, "last", 1) else made(view, *more, **how)
     )
 
 
@@ -53,7 +53,7 @@ async def test_a_screen_says_that_it_cannot_be_made(name, size, monkeypatch):
 
 
 async def test_without_the_lives_of_messages_three_screens_say_so(monkeypatch):
-    monkeypatch.setattr(workspace, "MessageHistories", lambda events: broken() if events else MessageHistories(events))
+    monkeypatch.setattr(open_run, "MessageHistories", lambda events: broken() if events else MessageHistories(events))
     one = app()
     async with one.run_test(size=(120, 40)) as pilot:
         for key in ("3", "6", "7", "1", "4"):
@@ -69,7 +69,7 @@ async def test_internal_events_that_make_no_sense_stay_folded(monkeypatch):
     def timeline(view: Any, lanes: Any, *, unfolded: bool = False) -> Timeline:
         return broken() if unfolded else Timeline(view, lanes)
 
-    monkeypatch.setattr(workspace, "Timeline", timeline)
+    monkeypatch.setattr(open_run, "Timeline", timeline)
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
         one.workspace.show_internal = True

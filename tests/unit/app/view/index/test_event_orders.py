@@ -32,7 +32,7 @@ from tests.support.app.traces import (
 from tests.support.scale import scaled
 from tests.unit.app.view.index.test_growth import SCENARIOS, at_once, check, told, trace_of
 from trunkline.app.runs.model import Run
-from trunkline.app.tui.state.workspace import OpenRun
+from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.view.index.message import MessageHistory
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Body, Event, Trace

@@ -16,7 +16,7 @@ from tests.support.bench.long_runs import long_trace
 from tests.support.scale import scaled
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.scenario_source import load
-from trunkline.app.tui.state.workspace import OpenRun
+from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.view.queue.rows import FoldedMarks
 from trunkline.app.view.timeline.lanes import lay_out
 from trunkline.core.events import Event, Trace

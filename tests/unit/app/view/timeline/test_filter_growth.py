@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.app.traces import DEPLOY, DM, OPS, PLACES, Author
 from trunkline.app.runs.model import Run
+from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.tui.state.search import Search
-from trunkline.app.tui.state.workspace import OpenRun
 from trunkline.core.events import Trace
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.delivery import Fallback
