@@ -12,7 +12,7 @@ from tests.contract.store_kit.bench import Bench, Opened, all_at_once, check
 from tests.support.factories import intent
 from tests.support.stores import state_of
 from trunkline.core.errors import LeaseLost
-from trunkline.core.events.leases import LeaseGone as LeaseWasLost
+from trunkline.core.events.leases import LeaseGone
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import MarkSending
 from trunkline.core.store.lease import LeaseClaim
@@ -34,8 +34,8 @@ async def both(bench: Bench, stack: AsyncExitStack) -> tuple[Opened, Opened]:
     return first, second
 
 
-def lost(it: Opened) -> list[LeaseWasLost]:
-    return [event.body for event in it.log.events if isinstance(event.body, LeaseWasLost)]
+def lost(it: Opened) -> list[LeaseGone]:
+    return [event.body for event in it.log.events if isinstance(event.body, LeaseGone)]
 
 
 def gist(found: LeaseClaim) -> tuple[bool, Reason, int]:

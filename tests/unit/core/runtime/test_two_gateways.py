@@ -13,8 +13,7 @@ from tests.support.sending import Platform, made, message, serving, texts
 from trunkline.core.errors import LeaseLost, SendFailed, StoreTooNew
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import ProcessStarted
-from trunkline.core.events.leases import LeaseAwaited, LeaseTaken
-from trunkline.core.events.leases import LeaseGone as LeaseWasLost
+from trunkline.core.events.leases import LeaseAwaited, LeaseGone, LeaseTaken
 from trunkline.core.reasons import Reason
 
 pytestmark = pytest.mark.anyio
@@ -85,7 +84,7 @@ async def test_a_gateway_that_was_replaced_ends_and_sends_nothing(
             await running.gateway.send(message(key="late", text="late"))
     assert len(ends) == 1
     assert texts(platform) == ["hi"]
-    [lost] = running.told(LeaseWasLost)
+    [lost] = running.told(LeaseGone)
     assert (lost.token, lost.reason) == (1, Reason.LEASE_HELD)
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT owner, token FROM lease").fetchone() == ("other", 2)
@@ -117,7 +116,7 @@ async def test_an_idle_gateway_keeps_its_store(path: Path, platforms: tuple[Plat
                 until, token = db.execute("SELECT until, token FROM lease").fetchone()
                 await anyio.sleep(0.01)
         assert token == taken.token
-        assert not working.told(LeaseWasLost)
+        assert not working.told(LeaseGone)
 
 
 async def test_a_gateway_that_stands_by_can_be_stopped(path: Path, platforms: tuple[Platform, Platform]) -> None:
@@ -128,7 +127,7 @@ async def test_a_gateway_that_stands_by_can_be_stopped(path: Path, platforms: tu
             await standby.until(LeaseAwaited)
             assert standby.told(ProcessStarted) and not standby.told(LeaseTaken)
         await working.gateway.send(message())
-        assert not working.told(LeaseWasLost)
+        assert not working.told(LeaseGone)
 
 
 # ---------------------------------------------------------------- versions
