@@ -28,7 +28,7 @@ class _FilteredRows:
     def fits(self, timeline: Timeline, filter_: TimelineFilter, *, resting: bool) -> bool:
         """Whether the kept rows are those of this timeline and filter, and still current.
 
-        Rows come to look different while a run goes on, and some of that is told by no violation: then all of them are
+        Rows change while a run grows, and not every change comes with a violation: then all of them are
         looked at again when the run rests, and in between as rarely as it has grown by a part.
         """
         if timeline is not self._of or filter_ is not self._filter or timeline.removed != self._removed:

@@ -137,7 +137,7 @@ class LatestCard(FactList):
         facts = latest_facts(run.view, run.verdicts, cursor, story, brief=self.size.width < BRIEF)
         self.set_titles(latest_title(run.view, run.verdicts, cursor))
         before = [line.fact for line in self.lines[:1]]
-        self.write(facts, anew=before != facts[:1])
+        self.write(facts, from_top=before != facts[:1])
 
     def card_target(self) -> CardTarget:
         """The event of the selected line, else of the violation."""

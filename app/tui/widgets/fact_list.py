@@ -39,13 +39,13 @@ class FactList(RowList):
         """Lines, after wrapping."""
         return len(self.lines)
 
-    def write(self, facts: Iterable[Fact], *, anew: bool) -> None:
-        """Show these facts; `anew`: their subject is another one, so begin at the top."""
+    def write(self, facts: Iterable[Fact], *, from_top: bool) -> None:
+        """Show these facts; `from_top`: begin at the top, for another subject."""
         wrapped_from = (list(facts), self.size.width - 2)
         if wrapped_from != self._wrapped_from:
             self._wrapped_from = wrapped_from
             self.lines = [line for fact in wrapped_from[0] for line in self._wrapped(fact, wrapped_from[1])]
-        if anew:
+        if from_top:
             self.top, self.selected = 0, -1
         self.refresh()
 
@@ -106,11 +106,11 @@ class DetailPane(FactList):
         written = (run, subject, self.workspace.cursor, self.size.width, run.view.last)
         if written == self._written:
             return
-        anew = not self._written or subject != self._subject
+        from_top = not self._written or subject != self._subject
         self._subject, self._written = subject, written
         title, facts = make()
         self.set_titles(title)
-        self.write(facts, anew=anew)
+        self.write(facts, from_top=from_top)
 
     def on_resize(self) -> None:
         """Wrap again."""

@@ -69,7 +69,7 @@ async def test_an_unreported_result_is_marked():
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, "$", "7")
         text = text_of(one)
-        assert "✗ nobody was told" in text
+        assert "✗ not delivered" in text
         assert "✗ LOST" in text
         assert "L2" in text
         assert list_of(one).marks() == (2, 3)

@@ -78,7 +78,7 @@ class FaultPalette(Dialog[str]):
         self._preview()
 
     def _preview(self) -> None:
-        self.preview.write(self._facts(), anew=True)
+        self.preview.write(self._facts(), from_top=True)
 
     def _facts(self) -> Iterator[Fact]:
         option = self.list.chosen

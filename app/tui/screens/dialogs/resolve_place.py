@@ -68,7 +68,7 @@ class ResolvePlaceDialog(Dialog[Resolution]):
 
     def ask(self, text: str) -> None:
         """Show the answer for a typed conversation, or why there is none."""
-        self.list.write(self._facts(text), anew=True)
+        self.list.write(self._facts(text), from_top=True)
 
     def _facts(self, text: str) -> Iterator[Fact]:
         view, cursor = self.workspace.run.view, self.workspace.cursor

@@ -152,7 +152,7 @@ class DiffRecord(FactList):
         else:
             self.set_titles(f"Row {row.mark.value}")
             facts = list(facts_of(diff, row))
-        self.write(facts, anew=True)
+        self.write(facts, from_top=True)
 
     def on_resize(self) -> None:
         """Wrap again."""

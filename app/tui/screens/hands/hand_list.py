@@ -99,7 +99,7 @@ class HandList(CursorList[HandRow]):
             cell = place_cell(number + text)
             return LabelCell(text=cell.text, more=cell.more, tone=Tone.BAD if twice else Tone.PLAIN)
         if row.over and row.finished:
-            return LabelCell(text="✗ nobody", more="✗ nobody was told", tone=Tone.BAD)
+            return LabelCell(text="✗ none", more="✗ not delivered", tone=Tone.BAD)
         if row.waits is not None and slow:
             return LabelCell(text=f"… {row.waits:.1f}s", more=f"not yet, for {row.waits:.1f} s", tone=Tone.WARN)
         return EMPTY

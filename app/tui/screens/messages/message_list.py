@@ -80,7 +80,7 @@ class MessageList(CursorList[tuple[MessageHistory, AttemptRecord | Event | None]
         self.keep()
 
     def _grown(self) -> bool:
-        """Whether the messages are others than those listed. What a filter keeps is found anew as a run has grown."""
+        """Whether the list is outdated. A filter is applied again after a run has grown by an eighth."""
         histories, (_, last) = self.workspace.run.messages.histories, self._listed
         if self._filter is None and not self._opened:
             return histories.reordered != self._reordered

@@ -77,9 +77,9 @@ class ScenarioList(RowList):
 
     def head(self) -> None:
         """Set the titles and the widths of the results."""
-        told = [(self.results.sound(entry), self.results.defect(entry)) for entry in self.shown]
+        results = [(self.results.sound(entry), self.results.defect(entry)) for entry in self.shown]
         self._widths = tuple(
-            min(max([len(title), *(cell_len(pair[at].cell) for pair in told)]) + 2, _WIDEST)
+            min(max([len(title), *(cell_len(pair[at].cell) for pair in results)]) + 2, _WIDEST)
             for at, title in enumerate(_RESULTS)
         )
         said = self.running or self.results.summary(self.shown)
@@ -132,8 +132,8 @@ class ScenarioList(RowList):
     def _draw_results(self, canvas: Canvas, entry: ScenarioEntry, width: int) -> int:
         """Draw both results. Returns the cell where they begin."""
         start = at = width - sum(self._widths)
-        for told, room in zip((self.results.sound(entry), self.results.defect(entry)), self._widths, strict=True):
-            canvas.put(at, cut(told.cell, room - 2), self.palette.tone(told.tone))
+        for result, room in zip((self.results.sound(entry), self.results.defect(entry)), self._widths, strict=True):
+            canvas.put(at, cut(result.cell, room - 2), self.palette.tone(result.tone))
             at += room
         return start
 
@@ -227,8 +227,8 @@ class ScenarioStory(RowList):
         found.append((str(entry.path), palette.dim))
         return found
 
-    def _result(self, which: str, told: RunSummary) -> tuple[str, Style]:
-        return f"  {which}: {told.words}", self.palette.tone(told.tone)
+    def _result(self, which: str, result: RunSummary) -> tuple[str, Style]:
+        return f"  {which}: {result.words}", self.palette.tone(result.tone)
 
     def draw(self, index: int, width: int) -> Canvas:
         """One line of prose."""
