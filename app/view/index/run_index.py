@@ -7,7 +7,7 @@ a run that grew equals the same run opened whole.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 from trunkline.app.runs.model import Run, so_far
@@ -81,6 +81,11 @@ class RunView(Projection):
         self._known: dict[str, int] = {}
         self.grow(run.trace.events, run.verdicts)
         self._run = run
+
+    @property
+    def takes(self) -> Collection[type[Body]]:
+        """The bodies that the projections of the index take."""
+        return self._feed.handlers.keys()
 
     def register(self, view: G) -> G:
         """Let a view grow with the run. A view that reads another one is registered after it."""

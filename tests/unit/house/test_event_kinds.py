@@ -2,9 +2,14 @@
 
 import pytest
 
+from trunkline.app.runs.model import Run
+from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import KINDS
-from trunkline.core.events import BODIES
+from trunkline.core.events import BODIES, Trace, TraceHeader
 from trunkline.sim import find_scenarios, load_scenario, run_scenario
+from trunkline.sim.index.projection import EventFeed
+from trunkline.sim.index.run_facts import RunFacts
+from trunkline.sim.invariants import CHECKERS
 
 #: kinds that the timeline folds into the row before them, each with the reason
 WITHOUT_ROW = {
@@ -50,3 +55,34 @@ def test_bodies_declare_what_records_them(name: str):
     for event in run_scenario(scenario).trace.events:
         recorder = event.node if event.node in ("gateway", "sim") else "platform"
         assert event.body.recorded_by == recorder, event.kind
+
+
+#: kinds that no checker judges and no projection of the index takes, each with the reason
+WITHOUT_PROJECTION = {
+    "adapter.ended": "a stream that ends normally has no effect to judge",
+    "adapter.failed": "the waits that follow are judged",
+    "backlog.waiting": "the senders that wait are judged by what they send",
+    "bug.enabled": "part of the setting",
+    "control.called": "the effect of a chat command is judged, not the command",
+    "control.ended": "the effect of a chat command is judged, not the command",
+    "delegation.ignored": "only the first result of a hand counts",
+    "hook.failed": "the message goes on, and is judged",
+    "inbound.ack_failed": "the repeated delivery that may follow is judged",
+    "lease.awaited": "the lease that is taken is judged",
+    "lease.lost": "attempts without a lease are judged",
+    "script.skipped": "the runner reports it",
+    "send.joined": "the answer to the client is judged",
+    "send.refused": "the answer to the client is judged",
+    "store.pruned": "removes only ended work",
+    "thread.closed": "sends into a closed thread are judged",
+    "thread.reopened": "sends into the thread are judged",
+    "tool.called": "the effect of a tool is judged",
+    "tool.refused": "a refused tool has no effect",
+    "webhook.gone": "posts of the bot instead are judged",
+}
+
+
+def test_a_kind_that_nothing_is_computed_from_has_a_reason():
+    index = RunView(Run(trace=Trace(header=TraceHeader(scenario="none"), events=()), verdicts=()))
+    taken = {*EventFeed(RunFacts(), *(checker(RunFacts()) for checker in CHECKERS)).handlers, *index.takes}
+    assert {kind for kind, body in BODIES.items() if body not in taken} == set(WITHOUT_PROJECTION)
