@@ -171,7 +171,7 @@ class SessionReset(Body, frozen=True, kw_only=True):
 
 
 class SessionMoved(Body, frozen=True, kw_only=True):
-    """Committed: a session got another key, which only its conversation has from now on (S1)."""
+    """Committed: a session got another key, which only its conversation has from now on."""
 
     kind: ClassVar[str] = "session.moved"
     old_key: str
@@ -193,7 +193,7 @@ class SessionLeft(Body, frozen=True, kw_only=True):
 
 
 class SessionShared(Body, frozen=True, kw_only=True):
-    """A warning: under the scope ``main``, a person who is not linked to the others joins their session (S3)."""
+    """A warning: under the scope ``main``, a person who is not linked to the others joins their session."""
 
     kind: ClassVar[str] = "session.shared"
     session_key: str

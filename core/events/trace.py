@@ -170,7 +170,7 @@ def parse_trace(lines: Iterable[bytes], *, name: str = "trace", whole: bool = Tr
     """Read a trace from lines. Raises `TraceError` naming the line.
 
     With `whole`, a trace that does not end in ``run.ended`` is an error (it was cut). Without it, a trace is read up to
-    the first line that cannot be, and `Trace.cut` tells where that is; only the header is required.
+    the first line that cannot be, and `Trace.cut` gives that place; only the header is required.
     """
     header: TraceHeader | None = None
     events: list[Event] = []

@@ -1,4 +1,4 @@
-"""Which bindings have not ended after an event. A lookup costs what is open then, not what ever was.
+"""Which bindings have not ended after an event. A lookup costs the bindings open then, not all.
 
 A run may make thousands of bindings and hold a few at any moment.
 """

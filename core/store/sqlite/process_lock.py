@@ -91,7 +91,7 @@ else:
         except OSError:
             return None
         try:
-            # flock locks per descriptor, not per process: it tells two gateways in one process apart.
+            # flock locks per descriptor, not per process: it also separates two gateways in one process.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(descriptor)

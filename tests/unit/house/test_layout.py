@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -118,9 +119,12 @@ def test_a_heavy_import_is_found(tmp_path: Path) -> None:
 # Bug switches
 
 
+INSTALLS = re.compile(r"\bbugs?\b.*\.install\(", re.IGNORECASE)
+
+
 def uses_of_wiring(sources: dict[str, str]) -> list[str]:
     """Modules that could put a defect into a gateway: those that name the wiring or install a bug."""
-    return sorted(name for name, text in sources.items() if "Wiring" in text or ".install(" in text)
+    return sorted(name for name, text in sources.items() if "Wiring" in text or INSTALLS.search(text))
 
 
 def test_only_the_simulated_process_installs_bug_switches():
@@ -131,3 +135,4 @@ def test_only_the_simulated_process_installs_bug_switches():
 
 def test_a_bug_switch_elsewhere_would_be_seen():
     assert uses_of_wiring({"core/gateway.py": "from trunkline.sim.run.wiring import Wiring"}) == ["core/gateway.py"]
+    assert uses_of_wiring({"app/x.py": "BUGS[bug].install(wiring)"}) == ["app/x.py"]

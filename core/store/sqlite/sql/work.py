@@ -98,7 +98,7 @@ def start_delegation(c: sqlite3.Connection, command: StartDelegation) -> None:
 
 
 def finish_delegation(c: sqlite3.Connection, command: FinishDelegation) -> HandFinish:
-    """Handle `FinishDelegation`. A callback whose requester's session was reset meanwhile is not stored (S5)."""
+    """Handle `FinishDelegation`. A callback whose requester's session was reset meanwhile is not stored."""
     callback = command.callback
     before, has_session, own = _requester(c, command.delegation)
     try:
