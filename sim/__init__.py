@@ -1,6 +1,6 @@
-"""Trunkline's simulator: a whole world around the gateway, in virtual time, the same for the same seed.
+"""Trunkline's simulator: the world around a gateway in virtual time, reproducible for the same seed.
 
-from sim import load_scenario, run_scenario
+from trunkline.sim import load_scenario, run_scenario
 
 result = run_scenario(load_scenario("scenarios/tour/told-twice.yaml"))
 result.holds, result.verdicts, result.trace
