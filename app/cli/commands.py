@@ -24,9 +24,10 @@ _FUNCTIONS = {
     "bugs": "run.run:print_bugs",
     "queue": "store.queue:app",
     "bindings": "store.bindings:app",
+    "transcript": "store.transcript:print_transcript",
 }
 #: every command, as error messages list them
-COMMANDS = (*_FUNCTIONS, "transcript", "schema")
+COMMANDS = (*_FUNCTIONS, "schema")
 
 
 def _version() -> str:
@@ -70,24 +71,6 @@ def schema() -> int:
 
     print(schema_text(), end="")
     return 0
-
-
-@app.command
-def transcript(session: str | None = None, /, *, store: Path) -> int:
-    """Print the transcript of a session as JSON lines; without a session, list the sessions of the store.
-
-    The store is only read; a gateway may be running on it.
-
-    Parameters
-    ----------
-    session:
-        Key of a session, or its id, which also finds a session that has ended.
-    store:
-        The store file of a gateway.
-    """
-    from trunkline.app.cli.store.transcript import print_transcript
-
-    return print_transcript(session, store)
 
 
 def dispatch(arguments: Sequence[str]) -> int:

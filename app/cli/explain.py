@@ -38,7 +38,7 @@ app = App(
 )
 
 _OUTPUT = Parameter(group=Group("Output", sort_key=2))
-Json = Annotated[Flag, _OUTPUT]
+Json = Annotated[Flag, _OUTPUT, Parameter(help="Print JSON.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +83,6 @@ def inbound(
     ----------
     near:
         With more than 100 route rules, show only those related to the message, as a running gateway records them.
-    json:
-        Print JSON.
     """
     answer = decide_inbound(question, config.load(), near=near)
     return _print(inbound_facts(answer), inbound_json(answer), json=json)
@@ -122,8 +120,6 @@ def send(
         What a directory lookup says the target is.
     agent:
         The agent that sends; by default the default agent.
-    json:
-        Print JSON.
     """
     question = OutboundQuestion(
         agent=agent or "",
@@ -146,8 +142,6 @@ def key(text: Annotated[str, Parameter(allow_leading_hyphen=False)], /, *, json:
     ----------
     text:
         A key in any accepted form: Trunkline's own, or one of the upstream gateway.
-    json:
-        Print JSON.
     """
     answer = read_any_key(text)
     return _print(key_facts(answer), key_json(answer), json=json)

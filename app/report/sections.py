@@ -17,7 +17,8 @@ from trunkline.app.view.invariants.results import NOT_JUDGED
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.messages.rows import MessageRows
 from trunkline.app.view.queue.rows import QueueRows
-from trunkline.app.view.sessions.transcripts import AlignedPair, SessionListRow, Sessions
+from trunkline.app.view.sessions.alignment_index import AlignedPair
+from trunkline.app.view.sessions.transcripts import SessionListRow, Sessions
 from trunkline.app.view.sessions.violations import SessionViolations
 from trunkline.app.view.text.cells import clean, count, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone

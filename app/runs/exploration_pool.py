@@ -12,11 +12,9 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 
-import msgspec
-
 from trunkline.app import gc_policy
 from trunkline.app.runs.exploration import Exploration
-from trunkline.sim import ScenarioFile
+from trunkline.app.runs.model import RunJob
 from trunkline.sim.explore import CrashRun, Explorer, Sampling
 from trunkline.sim.explore.crash_plan import CrashTrial
 
@@ -26,18 +24,10 @@ _CHUNK = 16
 _AHEAD = 3
 
 
-class ExplorationJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A scenario to explore under one seed."""
-
-    file: ScenarioFile
-    seed: int
-    bugs: tuple[str, ...]
-
-
 class _Worker:
     """Runs trials. The chunks of a scenario come one after another, so it keeps one explorer."""
 
-    def __init__(self, jobs: Sequence[ExplorationJob]) -> None:
+    def __init__(self, jobs: Sequence[RunJob]) -> None:
         self._jobs = jobs
         self._explorer: tuple[int, Explorer] | None = None
 
@@ -58,7 +48,7 @@ class _Worker:
 _own: list[_Worker] = []
 
 
-def _begin(jobs: Sequence[ExplorationJob]) -> None:
+def _begin(jobs: Sequence[RunJob]) -> None:
     # Ctrl-C reaches all processes of a terminal; the parent ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc_policy.tune_worker()
@@ -75,7 +65,7 @@ def cpu_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def explore(jobs: Sequence[ExplorationJob], sampling: Sampling, workers: int) -> Iterator[Exploration]:
+def explore(jobs: Sequence[RunJob], sampling: Sampling, workers: int) -> Iterator[Exploration]:
     """Explore jobs in order. Yields the results of a job after each chunk of its runs."""
     local = _Worker(jobs)
     with _pool(jobs, workers, local) as submit:
@@ -108,7 +98,7 @@ _Submit = Callable[[int, Sequence[CrashTrial]], "Future[list[CrashRun]]"]
 
 
 @contextmanager
-def _pool(jobs: Sequence[ExplorationJob], workers: int, local: _Worker) -> Generator[_Submit, None, None]:
+def _pool(jobs: Sequence[RunJob], workers: int, local: _Worker) -> Generator[_Submit, None, None]:
     """A function that submits a chunk, to worker processes or, for one worker, to this process."""
     if workers == 1:
         with gc_policy.worker():

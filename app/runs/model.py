@@ -43,6 +43,14 @@ class ScenarioEntry(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
 
 
+class RunJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A scenario to run or to explore under one seed."""
+
+    file: ScenarioFile
+    seed: int
+    bugs: tuple[str, ...]
+
+
 class RunSource(Protocol):
     """Where runs come from: the simulator, or a list in tests."""
 

@@ -6,7 +6,8 @@ import statistics
 from collections import deque
 
 from tests.support.bench.bar import Bar
-from trunkline.app.runs.exploration_pool import ExplorationJob, cpu_seconds, explore
+from trunkline.app.runs.exploration_pool import cpu_seconds, explore
+from trunkline.app.runs.model import RunJob
 from trunkline.sim import ScenarioFile
 from trunkline.sim.explore import Sampling
 from trunkline.sim.scenario import load_text
@@ -48,7 +49,7 @@ def rate(file: ScenarioFile) -> tuple[float, int]:
     """Runs per CPU second as `trunkline explore --jobs 1` makes them, from the run without a crash on; and how many."""
     gc.collect()
     before = cpu_seconds()
-    job = ExplorationJob(file=file, seed=1, bugs=())
+    job = RunJob(file=file, seed=1, bugs=())
     found = deque(explore([job], Sampling(every_step=EVERY_STEP, stops=20, second=20), 1), maxlen=1)[0]
     spent = cpu_seconds() - before
     broken = [one.summary for one in found.breaches.values()]

@@ -19,7 +19,8 @@ from trunkline.app.cli.run.run import check_folders, load_all
 from trunkline.app.report.exploration import Cost, as_json, lines_of, summary
 from trunkline.app.report.summary import report_lines
 from trunkline.app.runs.exploration import Exploration
-from trunkline.app.runs.exploration_pool import ExplorationJob, cpu_seconds, explore
+from trunkline.app.runs.exploration_pool import cpu_seconds, explore
+from trunkline.app.runs.model import RunJob
 from trunkline.app.runs.scenario_source import named_scenarios
 from trunkline.core.errors import UsageError
 from trunkline.core.events import write_trace
@@ -104,10 +105,10 @@ def _check(options: ExploreOptions) -> None:
     check_folders(options.trace, options.json)
 
 
-def _jobs(names: Sequence[str], options: ExploreOptions) -> list[ExplorationJob]:
+def _jobs(names: Sequence[str], options: ExploreOptions) -> list[RunJob]:
     bugs = tuple(bug for name in options.bug for bug in find_bugs(name))
     return [
-        ExplorationJob(file=file, seed=first + number, bugs=bugs)
+        RunJob(file=file, seed=first + number, bugs=bugs)
         for file in load_all(named_scenarios(names), options.keyword)
         for first in [file.scenario.seed if options.seed is None else options.seed]
         for number in range(options.seeds)
@@ -127,7 +128,7 @@ def _crashes(options: ExploreOptions) -> tuple[CrashAt, ...]:
 # ------------------------------------------------------------ one run
 
 
-def _repeat(job: ExplorationJob, crashes: Sequence[CrashAt], trace: Path | None) -> int:
+def _repeat(job: RunJob, crashes: Sequence[CrashAt], trace: Path | None) -> int:
     """Repeat one run of an exploration, and report it as `trunkline run` does."""
     tried = Explorer(job.file, seed=job.seed, bugs=job.bugs).run(crashes)
     if all(breach.id != "PLAYED" for breach in tried.breaches):
@@ -150,7 +151,7 @@ def _repeat(job: ExplorationJob, crashes: Sequence[CrashAt], trace: Path | None)
 # ------------------------------------------------------------ everywhere
 
 
-def _everywhere(jobs: Sequence[ExplorationJob], options: ExploreOptions) -> int:
+def _everywhere(jobs: Sequence[RunJob], options: ExploreOptions) -> int:
     sampling = Sampling(every_step=options.every_step, stops=options.stops, second=options.second)
     workers = options.jobs or os.cpu_count() or 1
     every: list[Exploration] = []

@@ -11,14 +11,13 @@ from functools import reduce
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from trunkline.app import gc_policy
 from trunkline.app.cli.options import Many, Selection
 from trunkline.app.cli.run.trace_pipe import STDOUT, TracePipe
 from trunkline.app.report.summary import report_lines, summary
-from trunkline.app.runs.model import Run
+from trunkline.app.runs.model import Run, RunJob
 from trunkline.app.runs.scenario_source import load
 from trunkline.core.errors import UsageError
 from trunkline.core.events import write_trace
@@ -51,14 +50,6 @@ class RunOptions(Selection):
     """Write a JSON report."""
 
 
-class RunJob(msgspec.Struct, frozen=True, kw_only=True):
-    """One run to make."""
-
-    file: ScenarioFile
-    seed: int
-    bugs: tuple[str, ...]
-
-
 _DEFAULTS = RunOptions()
 
 
@@ -81,8 +72,9 @@ def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*
     runs: list[Run] = []
     spent: list[float] = []
     gc_policy.freeze()
-    header = header_of(jobs[0].file, seed=jobs[0].seed, bugs=jobs[0].bugs)
-    pipe = TracePipe(header) if options.trace == STDOUT else None
+    pipe: TracePipe | None = None
+    if options.trace == STDOUT:
+        pipe = TracePipe(header_of(jobs[0].file, seed=jobs[0].seed, bugs=jobs[0].bugs))
     output = sys.stdout if pipe is None else sys.stderr
     with _progress(len(jobs)) as advance:
         for job in jobs:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from cyclopts import App
 
 from trunkline.app.cli.options import Flag
-from trunkline.app.cli.store.files import Id, Json, open_to_change, open_to_read, or_exit
+from trunkline.app.cli.store.files import Id, Json, StoreFile, open_to_change, open_to_read, or_exit
 from trunkline.app.report.queue import ago, as_json_of, moment
 from trunkline.app.view.text.cells import clean, count
 from trunkline.core.bindings.conversation_match import ref_of
@@ -31,17 +30,13 @@ BINDINGS_VERSION = 1
 
 
 @app.command(name="list")
-def list_(*, store: Path, ended: Flag = False, json: Json = False) -> int:
+def list_(*, store: StoreFile, ended: Flag = False, json: Json = False) -> int:
     """List bindings, oldest first.
 
     Parameters
     ----------
-    store:
-        The store file of a gateway.
     ended:
         Also those that have ended.
-    json:
-        Print JSON.
     """
     now = time.time()
     with open_to_read(store) as connection:
@@ -57,7 +52,7 @@ def list_(*, store: Path, ended: Flag = False, json: Json = False) -> int:
 
 @app.command
 @or_exit
-def unbind(binding: Id, /, *, store: Path, json: Json = False) -> int:
+def unbind(binding: Id, /, *, store: StoreFile, json: Json = False) -> int:
     """End a binding: its conversation takes its default route from the next start on.
 
     While a gateway runs, ask the gateway: through its program, or with `/unfocus` in the conversation.
@@ -66,10 +61,6 @@ def unbind(binding: Id, /, *, store: Path, json: Json = False) -> int:
     ----------
     binding:
         Its id, as `trunkline bindings list` prints it.
-    store:
-        The store file of a gateway.
-    json:
-        Print JSON.
     """
     with open_to_change(store) as connection:
         after = bindings_file.unbind(connection, binding, now=time.time())
@@ -83,14 +74,11 @@ def unbind(binding: Id, /, *, store: Path, json: Json = False) -> int:
 def _lines(found: StoredBindings, now: float) -> Iterator[str]:
     yield count(len(found.rows), "binding")
     for one in found.rows:
-        ends = one.expires_at
-        when = (
-            ""
-            if ends is None or one.ended_at is not None
-            else f", {'over' if ends <= now else 'ends'} {ago(ends, now)}"
-        )
+        when = ""
         if one.ended_at is not None:
             when = f", ended {ago(one.ended_at, now)}"
+        elif one.expires_at is not None:
+            when = f", {'over' if one.expires_at <= now else 'ends'} {ago(one.expires_at, now)}"
         why = "" if one.reason is None else f" ({one.reason.value})"
         who = f"by {one.bound_by}" + (f", {one.label}" if one.label else "")
         yield f"{one.status.value}{why}  {one.binding_id}  {one.conversation} -> {one.target_session_key}  {who}{when}"

@@ -21,7 +21,8 @@ P = ParamSpec("P")
 OUTPUT = Group("Output", sort_key=2)
 #: ids may begin with a dash
 Id = Annotated[str, Parameter(allow_leading_hyphen=True)]
-Json = Annotated[Flag, Parameter(group=OUTPUT)]
+Json = Annotated[Flag, Parameter(group=OUTPUT, help="Print JSON.")]
+StoreFile = Annotated[Path, Parameter(help="The store file of a gateway.")]
 
 
 class NotPossible(Exception):

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from cyclopts import App, Group, Parameter
 
 from trunkline.app.cli.options import Flag
-from trunkline.app.cli.store.files import OUTPUT, Id, Json, NotPossible, open_to_change, open_to_read, or_exit
+from trunkline.app.cli.store.files import (
+    OUTPUT,
+    Id,
+    Json,
+    NotPossible,
+    StoreFile,
+    open_to_change,
+    open_to_read,
+    or_exit,
+)
 from trunkline.app.report.queue import (
     as_json,
     changed_json,
@@ -47,7 +55,7 @@ Channel = Annotated[str, Parameter(group=_WHICH, show_default=False)]
 @app.command(name="list")
 def list_(
     *,
-    store: Path,
+    store: StoreFile,
     state: States = (),
     channel: Channel = "",
     all: Annotated[Flag, Parameter(group=_WHICH)] = False,  # noqa: A002
@@ -60,8 +68,6 @@ def list_(
 
     Parameters
     ----------
-    store:
-        The store file of a gateway.
     state:
         Only those in this state, e.g. `dead`. May be given several times.
     channel:
@@ -70,8 +76,6 @@ def list_(
         Also those that are delivered or cancelled.
     limit:
         List at most this many.
-    json:
-        Print JSON.
     """
     if limit < 1:
         raise UsageError("--limit must be at least 1")
@@ -90,17 +94,13 @@ def list_(
 
 
 @app.command
-def show(intent: Id, /, *, store: Path, json: Json = False) -> int:
+def show(intent: Id, /, *, store: StoreFile, json: Json = False) -> int:
     """Show one intent: its chunks, receipts and attempts, and what can be done to it now.
 
     Parameters
     ----------
     intent:
         Its id, as `trunkline queue list` prints it.
-    store:
-        The store file of a gateway.
-    json:
-        Print JSON.
     """
     now = time.time()
     with open_to_read(store) as connection:
@@ -111,7 +111,7 @@ def show(intent: Id, /, *, store: Path, json: Json = False) -> int:
 
 @app.command
 @or_exit
-def retry(*intents: str, store: Path, state: States = (), channel: Channel = "", json: Json = False) -> int:
+def retry(*intents: str, store: StoreFile, state: States = (), channel: Channel = "", json: Json = False) -> int:
     """Retry intents that have ended, from their first chunk without a receipt, behind all others.
 
     Named intents are retried all, or none if one of them cannot be. Intents in doubt are resolved instead.
@@ -120,15 +120,11 @@ def retry(*intents: str, store: Path, state: States = (), channel: Channel = "",
     ----------
     intents:
         Their ids.
-    store:
-        The store file of a gateway.
     state:
         Instead of ids: all in this state, e.g. `dead`, except those that cannot be retried and those that were
         abandoned in doubt. May be given several times.
     channel:
         With a state: only those to this platform.
-    json:
-        Print JSON.
     """
     if bool(intents) == bool(state):
         raise UsageError("name the intents, or all of a state with --state")
@@ -152,7 +148,7 @@ def resolve(
     intent: Id,
     /,
     *,
-    store: Path,
+    store: StoreFile,
     sent: Flag = False,
     unsent: Flag = False,
     abandon: Flag = False,
@@ -165,8 +161,6 @@ def resolve(
     ----------
     intent:
         Id of an intent whose state is `unknown`.
-    store:
-        The store file of a gateway.
     sent:
         The platform has it: record a receipt, and send the chunks after it.
     unsent:
@@ -175,8 +169,6 @@ def resolve(
         Send neither it nor the chunks after it.
     message_id:
         With `--sent`: the platform's id of the message.
-    json:
-        Print JSON.
     """
     given = [verdict for verdict, chosen in zip(QueueVerdict, (sent, unsent, abandon), strict=True) if chosen]
     if len(given) != 1:
@@ -192,7 +184,7 @@ def resolve(
 @or_exit
 def purge(
     *,
-    store: Path,
+    store: StoreFile,
     state: States = (),
     channel: Channel = "",
     older_than: Annotated[str, Parameter(group=_WHICH, show_default=False)] = "",
@@ -205,8 +197,6 @@ def purge(
 
     Parameters
     ----------
-    store:
-        The store file of a gateway.
     state:
         Only those in this state, e.g. `delivered`. May be given several times.
     channel:
@@ -215,8 +205,6 @@ def purge(
         Only those last written longer ago than this, e.g. `7d` or `12h`.
     yes:
         Do not ask.
-    json:
-        Print JSON.
     """
     if not (state or channel or older_than):
         raise UsageError("say which: --state, --channel or --older-than")

@@ -6,10 +6,10 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from trunkline.app.view.text.cells import clean
+from trunkline.app.cli.store.files import StoreFile
+from trunkline.app.view.text.cells import clean, count
 from trunkline.core.errors import StoreError, UnknownName, UsageError
 from trunkline.core.store.sqlite.offline.transcript_export import (
-    SessionHeader,
     find_session,
     near,
     reading,
@@ -18,11 +18,19 @@ from trunkline.core.store.sqlite.offline.transcript_export import (
 )
 
 
-def print_transcript(name: str | None, store: Path) -> int:
-    """Print the transcript of a session, or which sessions there are. Raises `UsageError`."""
+def print_transcript(session: str | None = None, /, *, store: StoreFile) -> int:
+    """Print the transcript of a session as JSON lines; without a session, list the sessions of the store.
+
+    The store is only read; a gateway may be running on it.
+
+    Parameters
+    ----------
+    session:
+        Key of a session, or its id, which also finds a session that has ended.
+    """
     try:
         with reading(store) as connection:
-            for line in _sessions(connection) if name is None else _transcript(connection, name, store):
+            for line in _sessions(connection) if session is None else _transcript(connection, session, store):
                 print(line)
     except StoreError as error:
         raise UsageError(error.facts) from error
@@ -30,13 +38,10 @@ def print_transcript(name: str | None, store: Path) -> int:
 
 
 def _sessions(connection: sqlite3.Connection) -> Iterator[str]:
-    for header, count in sessions(connection):
-        yield f"{clean(header.session_key)}  {clean(header.session_id)}  {_facts(header, count)}"
-
-
-def _facts(header: SessionHeader, count: int) -> str:
-    lines = f"generation {header.generation}, {count} line{'' if count == 1 else 's'}"
-    return lines if header.ended is None else f"{lines}, ended ({header.ended})"
+    for header, lines in sessions(connection):
+        facts = f"generation {header.generation}, {count(lines, 'line')}"
+        ended = "" if header.ended is None else f", ended ({header.ended})"
+        yield f"{clean(header.session_key)}  {clean(header.session_id)}  {facts}{ended}"
 
 
 def _transcript(connection: sqlite3.Connection, name: str, store: Path) -> Iterator[str]:

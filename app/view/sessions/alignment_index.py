@@ -1,39 +1,74 @@
-"""Index of an alignment of a transcript with the visible messages: counts at any event, and the row of any event."""
+"""A transcript aligned with the visible messages: its rows, and counts at any event."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from enum import StrEnum
 from itertools import accumulate
-from typing import Protocol
+
+import msgspec
 
 from trunkline.app.view.index.evidence import Evidence
+from trunkline.app.view.index.transcripts import TranscriptEntry
+from trunkline.app.view.index.visible_messages import VisibleMessage
 
 
-class _Side(Protocol):
-    @property
-    def seq(self) -> int: ...
+class TranscriptDifference(StrEnum):
+    """How a transcript can differ from the visible messages."""
+
+    NONE = ""
+    #: visible, but not in the transcript
+    MISSING_MIRROR = "not in the transcript"
+    #: in the transcript, but visible in another conversation
+    FOREIGN_MIRROR = "said elsewhere"
+    #: in the transcript, but never visible
+    UNDELIVERED = "never delivered"
+    #: visible more often than in the transcript
+    COPY = "seen again"
+    #: posted by a person, but never passed to the agent
+    UNHEARD = "not given to the agent"
+    #: in the transcript more often than visible
+    TWICE = "held twice"
+    #: on both sides, with different texts
+    TEXT = "other words"
 
 
-class _Row(Protocol):
-    """A pair of `trunkline.app.view.sessions.transcripts`."""
+class AlignedPair(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the alignment. A side without the row is none."""
+
+    line: TranscriptEntry | None = None
+    seen: VisibleMessage | None = None
+    difference: TranscriptDifference = TranscriptDifference.NONE
+    #: details of the difference
+    note: str = ""
 
     @property
-    def line(self) -> _Side | None: ...
+    def seq(self) -> int:
+        """The event of this row: the earlier of its sides."""
+        return min(side.seq for side in (self.line, self.seen) if side is not None)
+
     @property
-    def seen(self) -> _Side | None: ...
+    def at(self) -> float:
+        """The time of the earlier of its sides."""
+        return min(side.at for side in (self.line, self.seen) if side is not None)
+
     @property
-    def seq(self) -> int: ...
+    def delivery(self) -> int:
+        """The event to explain: the visible message, else the transcript entry."""
+        side = self.seen or self.line
+        return side.seq if side is not None else 0
+
     @property
-    def at(self) -> float: ...
-    @property
-    def wrong(self) -> bool: ...
+    def wrong(self) -> bool:
+        """Whether the sides differ."""
+        return self.difference is not TranscriptDifference.NONE
 
 
 class AlignmentIndex:
     """Counts over rows in order of events, each by bisection."""
 
-    def __init__(self, rows: Sequence[_Row], marks: Evidence) -> None:
+    def __init__(self, rows: Sequence[AlignedPair], marks: Evidence) -> None:
         self._seqs = [row.seq for row in rows]
         self._ats = [row.at for row in rows]
         #: indexes of the rows whose sides differ
@@ -69,6 +104,6 @@ class AlignmentIndex:
         return self._ats[done - 1] if done else 0.0
 
 
-def _is_copy(row: _Row, marks: Evidence) -> bool:
+def _is_copy(row: AlignedPair, marks: Evidence) -> bool:
     copy = marks.copies.get(row.seen.seq) if row.seen is not None else None
     return copy is not None and copy.number > 1

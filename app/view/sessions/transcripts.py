@@ -7,7 +7,6 @@ the intent that a platform accepted. A row differs when one side lacks it or has
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import StrEnum
 
 import msgspec
 
@@ -16,7 +15,7 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.index.session_states import SessionState
 from trunkline.app.view.index.transcripts import TranscriptEntry
 from trunkline.app.view.index.visible_messages import VisibleMessage
-from trunkline.app.view.sessions.alignment_index import AlignmentIndex
+from trunkline.app.view.sessions.alignment_index import AlignedPair, AlignmentIndex, TranscriptDifference
 from trunkline.app.view.sessions.ownership import Ownership
 from trunkline.core.delivery.mirror_text import mirror_text
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
@@ -26,60 +25,6 @@ from trunkline.sim.events.world import PeerSaid
 
 #: the invariant whose evidence is a mirror with another text than the sent message
 TEXTS = "M2"
-
-
-class TranscriptDifference(StrEnum):
-    """How a transcript can differ from the visible messages."""
-
-    NONE = ""
-    #: visible, but not in the transcript
-    MISSING_MIRROR = "not in the transcript"
-    #: in the transcript, but visible in another conversation
-    FOREIGN_MIRROR = "said elsewhere"
-    #: in the transcript, but never visible
-    UNDELIVERED = "never delivered"
-    #: visible more often than in the transcript
-    COPY = "seen again"
-    #: posted by a person, but never passed to the agent
-    UNHEARD = "not given to the agent"
-    #: in the transcript more often than visible
-    TWICE = "held twice"
-    #: on both sides, with different texts
-    TEXT = "other words"
-
-
-class AlignedPair(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of the alignment. A side without the row is none."""
-
-    line: TranscriptEntry | None = None
-    seen: VisibleMessage | None = None
-    difference: TranscriptDifference = TranscriptDifference.NONE
-    #: details of the difference
-    note: str = ""
-
-    @property
-    def seq(self) -> int:
-        """The event of this row: the earlier of its sides."""
-        if self.line is None or self.seen is None:
-            side = self.line or self.seen
-            return side.seq if side is not None else 0
-        return min(self.line.seq, self.seen.seq)
-
-    @property
-    def at(self) -> float:
-        """The time of the earlier of its sides."""
-        return min(side.at for side in (self.line, self.seen) if side is not None)
-
-    @property
-    def delivery(self) -> int:
-        """The event to explain: the visible message, else the transcript entry."""
-        side = self.seen or self.line
-        return side.seq if side is not None else 0
-
-    @property
-    def wrong(self) -> bool:
-        """Whether the sides differ."""
-        return self.difference is not TranscriptDifference.NONE
 
 
 class SessionListRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.sessions.transcripts import AlignedPair, Sessions
+from trunkline.app.view.sessions.alignment_index import AlignedPair
+from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.core.events import Event
 from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, RouteDecided, TurnStarted
 

@@ -13,8 +13,8 @@ from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.transcripts import TranscriptEntry
 from trunkline.app.view.index.visible_messages import VisibleMessage
-from trunkline.app.view.sessions.alignment_index import AlignmentIndex
-from trunkline.app.view.sessions.transcripts import AlignedPair, SessionListRow, TranscriptDifference
+from trunkline.app.view.sessions.alignment_index import AlignedPair, AlignmentIndex, TranscriptDifference
+from trunkline.app.view.sessions.transcripts import SessionListRow
 from trunkline.app.view.sessions.violations import SessionViolations
 from trunkline.app.view.text.cells import cut, middle_cut, quoted, seconds
 

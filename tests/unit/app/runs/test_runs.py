@@ -7,7 +7,8 @@ import pytest
 from trunkline.app.runs.model import Run
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.sessions.transcripts import AlignedPair, Sessions
+from trunkline.app.view.sessions.alignment_index import AlignedPair
+from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.events.delivery import IntentSettled

@@ -15,7 +15,8 @@ from tests.support.app.traces import (
 )
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.sessions.transcripts import Sessions, TranscriptDifference
+from trunkline.app.view.sessions.alignment_index import TranscriptDifference
+from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.app.view.sessions.violations import SessionViolations
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
 from trunkline.core.events.gateway import SessionCreated, SessionMoved, TranscriptAppended

@@ -6,7 +6,8 @@ from tests.support.app.traces import AUDIT, BO, DM, IDLE, KEYS, OPS, RELEASE, Au
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.sessions.transcripts import Sessions, TranscriptDifference
+from trunkline.app.view.sessions.alignment_index import TranscriptDifference
+from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.row import Look
 from trunkline.app.view.timeline.timeline import Timeline
