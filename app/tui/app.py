@@ -83,7 +83,6 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
     # ------------------------------------------------------------ screens
 
     async def on_mount(self) -> None:
-        """Open the first screen, and the picker above it if no run is open."""
         self._idle_collector.start()
         self.set_class(self.ascii_only, "-ascii")
         self.theme_changed_signal.subscribe(self, lambda _theme: self._repaint())
@@ -97,7 +96,6 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
             self.clock(running=True)
 
     def on_unmount(self) -> None:
-        """Restore the garbage collector."""
         self._idle_collector.stop()
 
     def _run_screen(self, name: str) -> RunScreen:
@@ -109,23 +107,19 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
         return self._run_screens[name]
 
     def show(self, screen: str) -> None:
-        """Show a screen of the run; the cursor stays."""
         if screen != self._current:
             self._previous, self._current = self._current, screen
             # Not awaited: the caller is the screen that is replaced, which would wait for itself.
             self.switch_screen(self._run_screen(screen))  # pyright: ignore[reportUnknownMemberType]
 
     def select_on_screen(self, thing: str | PlaceKey) -> None:
-        """Select a thing on the screen that is shown, if it lists such things."""
         if isinstance(self.screen, RunScreen):
             self.screen.choose(thing)
 
     def show_previous(self) -> None:
-        """Show the screen that was shown before."""
         self.show(self._previous)
 
     def open_picker(self) -> None:
-        """Open the scenario picker."""
         self.push_screen(PickerScreen(self.workspace), self._picked)
 
     def _picked(self, opened: bool | None) -> None:
@@ -135,7 +129,6 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
         self.sync()
 
     def open_entry(self, entry: ScenarioEntry) -> None:
-        """Run a scenario with its defect and play it."""
         try:
             self.workspace.open(entry, seed=self.workspace.seed_for(entry), bugs=entry.bugs)
         except UsageError as error:
@@ -144,7 +137,6 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
         self._picked(True)
 
     def open_help(self, screen: str) -> None:
-        """Open the help of a screen, and run the action that is chosen there."""
         self.push_screen(HelpDialog(screen), self._run_screen_action)
 
     async def _run_screen_action(self, action: str | None) -> None:
@@ -152,13 +144,11 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
             await self.run_action(f"screen.{action}")
 
     def action_command_palette(self) -> None:
-        """Open the command palette, which also takes moments and speeds."""
         if not CommandPalette.is_open(self):  # pyright: ignore[reportArgumentType]
             hint = "a command, a scenario, t 1.27, #14, x8"
             self.push_screen(CommandPalette(placeholder=hint, id="--command-palette"))
 
     def sync(self) -> None:
-        """Show the current state of the workspace."""
         self._idle_collector.activity()
         if isinstance(self.screen, RunScreen):
             self.screen.sync()
@@ -178,7 +168,6 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
     # ------------------------------------------------------------ time
 
     def clock(self, *, running: bool) -> None:
-        """Start or stop the timer that plays."""
         if not self._clocked:
             return
         if self._timer is None:
@@ -207,13 +196,11 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
 
     @property
     def palette(self) -> Palette:
-        """The styles of the current theme."""
         if self._palette is None:
             self._palette = palette_of(self.theme_variables, ansi=self.current_theme.ansi)
         return self._palette
 
     def next_theme(self) -> None:
-        """Switch to the next theme."""
         index = CYCLE.index(self.theme) if self.theme in CYCLE else -1
         self.theme = CYCLE[(index + 1) % len(CYCLE)]
         self.notify(f"theme {self.theme}", timeout=2, markup=False)

@@ -36,7 +36,6 @@ class KeyTableCommands(Provider):
             yield f"scenario {entry.title}", entry.id, partial(app.open_entry, entry)
 
     async def discover(self) -> Hits:
-        """The commands shown before anything is typed."""
         if hasattr(self.screen, "go_to"):
             yield DiscoveryHit(
                 "t 1.27  #14  x8: type a moment to go to, or a speed", partial(self.screen.notify, _HOW), help=_HOW

@@ -90,8 +90,6 @@ class BorderCache(StylesCache):
         border_subtitle: object,
         *rest: Any,
     ) -> Strip:
-        """Draw one line with its frame."""
-
         def framed(content: Callable[[int], Strip]) -> Strip:
             before = (styles, y, size, content_size, padding, base_background, background)
             render: Any = super(BorderCache, self).render_line

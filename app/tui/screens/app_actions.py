@@ -26,25 +26,19 @@ class AppActions:
 
     @property
     def host(self) -> HostApp:
-        """The app, with its type."""
         return host_of(cast(DOMNode, self))
 
     def action_theme(self) -> None:
-        """Switch to the next theme."""
         self.host.next_theme()
 
     def action_help(self) -> None:
-        """Show every key of this screen."""
         self.host.open_help(self.name_in_keys)
 
     def action_palette(self) -> None:
-        """Open the command palette."""
         self.host.action_command_palette()
 
     def action_suspend_process(self) -> None:
-        """Return to the shell for a while."""
         self.host.action_suspend_process()
 
     async def action_quit(self) -> None:
-        """Leave the app."""
         self.host.exit(0)

@@ -14,7 +14,6 @@ class BranchActions(ActionScreen):
     """The actions of `i`, `u`, `W` and `p`."""
 
     def action_fault(self) -> None:
-        """Choose a fault to place at the cursor."""
         try:
             options = offered(self.workspace)
         except UsageError as error:
@@ -34,7 +33,6 @@ class BranchActions(ActionScreen):
         self.moved()
 
     def action_undo_fault(self) -> None:
-        """Remove the last fault."""
         try:
             fault = undo(self.workspace)
         except UsageError as error:
@@ -46,7 +44,6 @@ class BranchActions(ActionScreen):
         self.moved()
 
     def action_save_scenario(self) -> None:
-        """Write the run as a scenario file into the current folder."""
         try:
             path, result = save(self.workspace, current_folder())
         except UsageError as error:
@@ -55,7 +52,6 @@ class BranchActions(ActionScreen):
         self.notify(f"trunkline run {path.name}\n{result}", title="written", timeout=8, markup=False)
 
     def action_pin(self) -> None:
-        """Pin the open run as A, or release it."""
         if self.workspace.open_run is None:
             return
         pinned = self.workspace.branch.pin(self.workspace.open_run)

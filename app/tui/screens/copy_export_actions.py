@@ -33,13 +33,11 @@ class CopyExportActions(ActionScreen):
         raise NotImplementedError
 
     def action_yank(self) -> None:
-        """Choose what to copy."""
         if self.run_is_open():
             found = copy_choices(self.workspace.run.view, self.workspace.cursor, self.pane.row_text())
             self.host.push_screen(MenuDialog("Copy", found), lambda chosen: _copy(self.host, chosen))
 
     def action_export(self) -> None:
-        """Choose what to write."""
         if not self.run_is_open():
             return
         # Taken before the menu opens, which would be in the picture.

@@ -30,16 +30,13 @@ class Dialog(ListKeys, ModalScreen[Result], Generic[Result]):
 
     @property
     def host(self) -> HostApp:
-        """The app, with its type."""
         return host_of(self)
 
     def on_mount(self) -> None:
-        """Use plain borders if only ASCII may be drawn."""
         self.set_class(self.host.ascii_only, "-ascii")
 
     @property
     def rows(self) -> RowList | DialogList:
-        """The main list."""
         return cast("RowList | DialogList", self.query("RowList, DialogList").first())
 
     def changed(self) -> None:
@@ -53,18 +50,14 @@ class Dialog(ListKeys, ModalScreen[Result], Generic[Result]):
             widget.refresh()
 
     def list_size(self) -> tuple[int, int]:
-        """Rows of the main list, and how many are in view."""
         return self.rows.count, self.rows.page
 
     def move(self, rows: int) -> None:
-        """Move the selection."""
         self.rows.select(max(self.rows.selected + rows, 0))
         self.changed()
 
     def action_back(self) -> None:
-        """Close the dialog."""
         self.dismiss(None)
 
     async def action_quit(self) -> None:
-        """Leave the app."""
         self.host.exit(0)

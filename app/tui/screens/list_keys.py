@@ -17,25 +17,19 @@ class ListKeys:
         """Rows of the list, and how many of them are in view."""
 
     def action_down(self) -> None:
-        """Select the next row."""
         self.move(1)
 
     def action_up(self) -> None:
-        """Select the previous row."""
         self.move(-1)
 
     def action_page_down(self) -> None:
-        """Move down by a page."""
         self.move(self.list_size()[1] - 1)
 
     def action_page_up(self) -> None:
-        """Move up by a page."""
         self.move(1 - self.list_size()[1])
 
     def action_first(self) -> None:
-        """Select the first row."""
         self.move(-self.list_size()[0])
 
     def action_last(self) -> None:
-        """Select the last row."""
         self.move(self.list_size()[0])

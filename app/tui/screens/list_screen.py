@@ -30,12 +30,10 @@ class ListAndDetail(RunScreen, Generic[Rows, Told]):
         raise NotImplementedError
 
     def select_row(self, pane: RowList, index: int) -> None:
-        """Select a row of a pane."""
         pane.select(index)
         self.picked(pane)
 
     def on_row_list_clicked(self, message: RowList.Clicked) -> None:
-        """A click selects; a second click enters."""
         self.select_row(message.rows, message.index)
         if message.again:
             self.action_enter()
@@ -50,21 +48,17 @@ class ListAndDetail(RunScreen, Generic[Rows, Told]):
         raise NotImplementedError
 
     def go(self, seq: int | None) -> None:
-        """Show an event on the timeline."""
         if seq:
             self.workspace.seek(seq)
             self.action_show("timeline")
 
     def action_left(self) -> None:
-        """Focus the list."""
         self.list.focus()
 
     def action_right(self) -> None:
-        """Focus the detail."""
         self.detail.focus()
 
     def action_why(self) -> None:
-        """Zoom the explanation, or restore it."""
         self.zoom(self._explains)
         self._explains.focus()
 
@@ -80,7 +74,6 @@ class ListScreen(ListAndDetail[CursorList[Any], Detail]):
         self._seen: tuple[object, int, int] | None = None
 
     def compose_body(self) -> ComposeResult:
-        """List and detail."""
         yield self.list
         yield self.detail
 
@@ -97,7 +90,6 @@ class ListScreen(ListAndDetail[CursorList[Any], Detail]):
         self.refresh_bars()
 
     def on_resize(self) -> None:
-        """Choose the columns for the new width."""
         self.call_after_refresh(self.sync)
 
     def picked(self, pane: RowList) -> None:

@@ -31,7 +31,6 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
         self._notified: tuple[str, int] | None = None
 
     def compose(self) -> ComposeResult:
-        """Bars around the body of the screen."""
         yield StatusBar(self.workspace)
         yield TabBar(self.workspace, self.name_in_keys)
         yield FeedStatus(self.workspace)
@@ -45,14 +44,12 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
         raise NotImplementedError
 
     def on_mount(self) -> None:
-        """Focus the main pane."""
         panes = self.panes()
         if panes:
             panes[0].focus()
         self.sync()
 
     def on_screen_resume(self) -> None:
-        """The cursor may have moved on another screen."""
         self.sync()
 
     def sync(self) -> None:
@@ -81,11 +78,9 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
 
     @property
     def pane(self) -> RowList:
-        """The pane with the focus; the main one when nothing has it."""
         return self.focused if isinstance(self.focused, RowList) else self.panes()[0]
 
     def list_size(self) -> tuple[int, int]:
-        """Rows of the pane, and how many are in view."""
         return self.pane.count, self.pane.page
 
     def choose(self, thing: str | PlaceKey) -> None:
@@ -111,7 +106,6 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
     # ------------------------------------------------------------ time
 
     def action_play(self) -> None:
-        """Play or pause."""
         if self.workspace.open_run is None:
             return
         playback = self.workspace.run.playback
@@ -124,11 +118,9 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
         self.moved()
 
     def action_step(self) -> None:
-        """One event forward."""
         self._step(1)
 
     def action_step_back(self) -> None:
-        """One event back."""
         self._step(-1)
 
     def _step(self, events: int) -> None:
@@ -147,21 +139,17 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
             self.notify_once("this is before the first event: ] steps, Space plays")
 
     def action_delivery(self) -> None:
-        """Go to the next message on the wire."""
         self._move_to(lambda: self.workspace.step_delivery(1), "no later message")
 
     def action_delivery_back(self) -> None:
-        """The previous message on the wire."""
         self._move_to(lambda: self.workspace.step_delivery(-1), "no earlier message")
 
     def action_rewind(self) -> None:
-        """Back to the start."""
         if self.workspace.open_run and not self.workspace.cursor:
             self._notify_at_end()
         self._seek(0)
 
     def action_run_to_end(self) -> None:
-        """To the last event."""
         if self.workspace.open_run:
             if self.workspace.cursor == self.workspace.run.view.last:
                 self._notify_at_end()
@@ -173,11 +161,9 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
             self.moved()
 
     def action_faster(self) -> None:
-        """Twice as fast."""
         self._speed(1)
 
     def action_slower(self) -> None:
-        """Half as fast."""
         self._speed(-1)
 
     def _speed(self, steps: int) -> None:
@@ -198,7 +184,6 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
         self._move_to(lambda: self.workspace.next_violation(1), "no invariant is broken in this run")
 
     def action_previous_violation(self) -> None:
-        """The previous violation, wrapping around; while rows are filtered, the previous of these."""
         if self._next_match(-1):
             return
         self._move_to(lambda: self.workspace.next_violation(-1), "no invariant is broken in this run")
@@ -211,11 +196,9 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
         return True
 
     def action_first_violation(self) -> None:
-        """The first violation."""
         self._move_to(self.workspace.first_violation, "no invariant is broken in this run")
 
     def action_twin(self) -> None:
-        """The other copy of a duplicate."""
         self._move_to(self.workspace.twin, "this event has no copy: n finds a violation")
 
     def _move_to(self, go: Callable[[], bool], failure: str) -> None:
@@ -228,15 +211,12 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
     # ------------------------------------------------------------ panes
 
     def action_next_pane(self) -> None:
-        """Focus the next pane."""
         self.focus_next(RowList)
 
     def action_previous_pane(self) -> None:
-        """Focus the previous pane."""
         self.focus_previous(RowList)
 
     def action_zoom(self) -> None:
-        """Give the whole body to the pane with the focus, or share it again."""
         self.zoom(self.pane)
 
     def zoom(self, pane: RowList) -> None:
@@ -273,27 +253,21 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
     # ------------------------------------------------------------ app
 
     def action_show(self, screen: str) -> None:
-        """Go to a screen by its name."""
         self.host.show(screen)
 
     def action_previous_screen(self) -> None:
-        """The screen before this one."""
         self.host.show_previous()
 
     def action_scenarios(self) -> None:
-        """Choose a scenario."""
         self.host.open_picker()
 
     def action_bug(self) -> None:
-        """Run with the defect of the scenario, or without it."""
         self._rerun(lambda: self.workspace.rerun(bugs=self.workspace.other_bugs()))
 
     def action_rerun(self) -> None:
-        """Run again with the same seed."""
         self._rerun(self.workspace.rerun)
 
     def action_reseed(self) -> None:
-        """Run again with the next seed."""
         self._rerun(lambda: self.workspace.rerun(seed=self.workspace.seed + 1))
 
     def _rerun(self, run: Callable[[], None]) -> None:
@@ -307,5 +281,4 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
         self.moved()
 
     def action_notes(self) -> None:
-        """List the notifications."""
         self.host.push_screen(NotificationsDialog(self.host.notes))

@@ -17,20 +17,17 @@ class SearchActions(ActionScreen):
     """The actions of `.`, `F`, `/`, `b`, `L`, `'` and `w`, and moments typed in the command palette."""
 
     def action_next_timer(self) -> None:
-        """Go to the next event that a timer triggers."""
         if self.run_is_open():
             if not self.workspace.next_timer():
                 self.notify("no later event is triggered by a timer", timeout=3)
             self.moved()
 
     def action_follow(self) -> None:
-        """Go to the end, and stay there while the run grows."""
         if self.run_is_open():
             self.workspace.follow()
             self.moved()
 
     def action_filter_rows(self) -> None:
-        """Filter the rows."""
         if self.run_is_open():
             self.host.push_screen(FilterDialog(self.workspace), self._filtered)
 
@@ -43,24 +40,20 @@ class SearchActions(ActionScreen):
         self.moved()
 
     def action_breakpoints(self) -> None:
-        """List, set and remove breakpoints."""
         if self.run_is_open():
             self.workspace.run.playback.pause()
             self.host.push_screen(BreakpointsDialog(self.workspace), lambda _: self.moved())
 
     def action_lanes(self) -> None:
-        """Choose the lanes to draw."""
         if self.run_is_open():
             self.host.push_screen(LanesDialog(self.workspace), lambda _: self.moved())
 
     def action_marks(self) -> None:
-        """Mark this event, or go to a mark."""
         if self.run_is_open():
             self.workspace.run.playback.pause()
             self.host.push_screen(BookmarksDialog(self.workspace), self._seek_chosen)
 
     def action_why_not(self) -> None:
-        """Show why the decision did not choose another place."""
         if self.run_is_open():
             self.host.push_screen(AlternativesDialog(self.workspace), self._seek_chosen)
 

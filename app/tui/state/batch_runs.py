@@ -89,7 +89,6 @@ class BatchRun:
         return True
 
     def take(self, message: RunFinished) -> None:
-        """Keep a result, also one of a stopped batch."""
         self._desk.results.note(message.job.entry, message.result, defect=bool(message.job.bugs))
         if message.batch == self._number and self._ended is not None:
             self._done += 1

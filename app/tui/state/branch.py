@@ -43,7 +43,6 @@ class Branch:
         return self.pinned is not None
 
     def other(self, opened: OpenRun | None) -> OpenRun | None:
-        """Run A, if there are two runs."""
         found = self.pinned or self.before
         return found if found is not opened else None
 

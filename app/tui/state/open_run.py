@@ -75,24 +75,20 @@ class OpenRun:
 
     @cached_property
     def histories(self) -> MessageHistories:
-        """The history of every message, made on first use."""
         return self.lazy.make(
             "histories", lambda: MessageHistories(self.view.events), lambda none: MessageHistories(none.events)
         )
 
     @cached_property
     def messages(self) -> MessageRows:
-        """The stages of every message."""
         return self._of_histories("messages", MessageRows)
 
     @cached_property
     def queue(self) -> QueueRows:
-        """The rows and the balance of the queue."""
         return self._of_histories("queue", QueueRows)
 
     @cached_property
     def hands(self) -> HandRuns:
-        """The runs of hands."""
         return self._of_histories("hands", HandRuns)
 
     def _of_histories(self, name: str, make: Callable[[RunView, MessageHistories], Made]) -> Made:

@@ -50,7 +50,6 @@ class Playback:
 
     @property
     def mode(self) -> PlaybackMode:
-        """The mode for the status line."""
         if self.playing:
             return PlaybackMode.PLAYING
         if self.held:
@@ -77,7 +76,6 @@ class Playback:
         self._waited = 0.0
 
     def pause(self) -> None:
-        """Stop where the cursor is."""
         self.playing = False
 
     def seek(self, seq: int) -> None:
@@ -132,7 +130,6 @@ class Playback:
             self.speed = onward[min(abs(steps), len(onward)) - 1]
 
     def set_speed(self, speed: float) -> None:
-        """Any speed between the ends."""
         self.speed = max(SPEEDS[0], min(speed, SPEEDS[-1]))
 
     def tick(self, seconds: float) -> bool:

@@ -138,7 +138,6 @@ class Workspace:
 
     @property
     def cursor(self) -> int:
-        """The event under the cursor."""
         return self.run.playback.cursor
 
     def pick(self, seq: int | None) -> None:
@@ -147,7 +146,6 @@ class Workspace:
 
     @property
     def subject(self) -> int:
-        """The event of the selected row until the cursor moves; else the event under the cursor."""
         if self._picked is not None and self._picked[:2] == (self.open_run, self.cursor):
             return self._picked[2]
         return self.cursor
@@ -167,7 +165,6 @@ class Workspace:
         )
 
     def why(self) -> Explanation:
-        """The explanation of the event under the cursor."""
         return explain(self.run.view, self.cursor)
 
     def repro(self) -> str:
@@ -181,11 +178,9 @@ class Workspace:
     # ------------------------------------------------------------ moving
 
     def seek(self, seq: int) -> None:
-        """Put the cursor on an event."""
         self.run.playback.seek(seq)
 
     def tick(self, seconds: float) -> bool:
-        """Let wall time pass. True when the cursor moved, or the run has grown."""
         if self.live is not None and self.live.pulling:
             self.open_run, changed = self.live.pull(self.run, self.search)
             return changed
@@ -193,7 +188,6 @@ class Workspace:
         return self.run.playback.tick(seconds)
 
     def follow(self) -> None:
-        """Go to the end and stay there while the run grows."""
         if self.live is not None:
             self.live.read_on(self.run)
         self.run.playback.follow()
@@ -206,7 +200,6 @@ class Workspace:
         return self.open_run is not None and self.open_run.playback.playing
 
     def next_timer(self) -> bool:
-        """Move to the next event that a timer triggers. Returns false if there is none."""
         return self._go(self.run.playback.next_timer())
 
     def next_match(self, direction: int) -> bool:
@@ -216,11 +209,9 @@ class Workspace:
         return self._go(found or ((seqs[0] if direction > 0 else seqs[-1]) if seqs else None))
 
     def step(self, events: int) -> None:
-        """Move by events."""
         self.seek(self.cursor + events)
 
     def step_rows(self, rows: int) -> None:
-        """Move by visible rows."""
         self.seek(self.timeline.neighbour(self.cursor, rows))
 
     def step_delivery(self, direction: int) -> bool:
@@ -237,7 +228,6 @@ class Workspace:
         return self._go(found or (stops[0] if direction > 0 else stops[-1]))
 
     def first_violation(self) -> bool:
-        """Move to the first violation. False when there is none."""
         return self._go(next(iter(self.run.view.marks.stops), None))
 
     def twin(self) -> bool:

@@ -37,7 +37,6 @@ class StatusBar(LineWidget):
         self._places: list[tuple[int, int, str]] = []
 
     def render_line(self, y: int) -> Strip:
-        """The only line."""
         width = self.size.width
         canvas = self.canvas(width, self.palette.bar)
         self._places = []
@@ -95,7 +94,6 @@ class Banner(LineWidget):
     """The name of the product, above the picker."""
 
     def render_line(self, y: int) -> Strip:
-        """The only line."""
         canvas = self.canvas(self.size.width, self.palette.bar)
         x = canvas.put(1, "Trunkline", self.palette.bar + Style(bold=True))
         canvas.put(x + 2, "a chat-agent gateway you can see through", self.palette.bar)
@@ -112,7 +110,6 @@ class TabBar(LineWidget):
         self._places: list[tuple[int, int, str]] = []
 
     def render_line(self, y: int) -> Strip:
-        """The only line."""
         canvas = self.canvas(self.size.width)
         self._places = []
         x = 1
@@ -153,7 +150,6 @@ class TabBar(LineWidget):
         return opened.view.header.title if opened else ""
 
     async def on_click(self, event: events.Click) -> None:
-        """Go to the screen that was clicked."""
         for start, end, screen in self._places:
             if start <= event.x < end:
                 await self.run_action(f"screen.show({screen!r})")
@@ -169,7 +165,6 @@ class KeyBar(LineWidget):
         self._places: list[tuple[int, int, Key]] = []
 
     def render_line(self, y: int) -> Strip:
-        """The only line."""
         palette = self.palette
         width = self.size.width
         canvas = self.canvas(width, palette.bar)
@@ -203,7 +198,6 @@ class KeyBar(LineWidget):
         return "Pause" if key.id == "play" and self.workspace.ticking else key.footer
 
     async def on_click(self, event: events.Click) -> None:
-        """Run the action of the key under the pointer."""
         for start, end, key in self._places:
             if start <= event.x < end:
                 await self.run_action(f"screen.{key.action}")

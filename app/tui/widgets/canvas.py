@@ -60,11 +60,9 @@ class Canvas:
             self._styles[x] = style
 
     def char(self, x: int) -> str:
-        """The character in a cell."""
         return self._cells[x] if 0 <= x < self.width else ""
 
     def restyle(self, style: Style) -> None:
-        """Give every cell one style."""
         self._styles = [style] * self.width
 
     def strip(

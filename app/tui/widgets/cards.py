@@ -63,7 +63,6 @@ class Card(ColumnList[CardRow]):
         raise NotImplementedError
 
     def sync(self) -> None:
-        """Show the current state of the workspace."""
         if self.workspace.open_run is not None:
             self.fill()
             self.select(self.selected)
@@ -73,7 +72,6 @@ class Card(ColumnList[CardRow]):
         return CardTarget(screen=self.screen_name, thing=self.chosen.thing if self.chosen else "")
 
     def on_focus(self) -> None:
-        """Select the first row."""
         self.select(max(self.selected, 0))
         self.invalidate()
 
@@ -83,7 +81,6 @@ class Card(ColumnList[CardRow]):
         self.invalidate()
 
     def cells(self, index: int) -> dict[str, StyledCell]:
-        """The cells of a card row."""
         row = self.rows[index]
         return {title: StyledCell(cell.text, self._style(row, cell)) for title, cell in row.cells.items()}
 
@@ -104,7 +101,6 @@ class FamiliesCard(Card):
     )
 
     def fill(self) -> None:
-        """The families at the cursor."""
         verdicts = self.workspace.run.verdicts
         self.rows = family_rows(verdicts, self.workspace.cursor)
         broken = verdicts.broken(self.workspace.cursor)
@@ -115,7 +111,6 @@ class FamiliesCard(Card):
         return f"ok:{self.workspace.run.view.so_far or ' in the whole run'}"
 
     def empty_text(self) -> str:
-        """Text shown when the trace was not judged."""
         return "this run was not judged"
 
 
@@ -124,12 +119,10 @@ class LatestCard(FactList):
 
     @property
     def hint(self) -> str:
-        """Where Enter leads, for the hint line."""
         broken = self.workspace.run.verdicts.broken(self.workspace.cursor)
         return "see it on the timeline" if broken else "see the run on the timeline"
 
     def sync(self) -> None:
-        """Show the current state of the workspace."""
         if self.workspace.open_run is None or not self.size.width:
             return
         run, cursor = self.workspace.run, self.workspace.cursor
@@ -145,7 +138,6 @@ class LatestCard(FactList):
         return CardTarget(screen="timeline", seq=self.target() or (found[0].at if found else 0))
 
     def on_resize(self) -> None:
-        """Wrap again."""
         self.sync()
         super().on_resize()
 
@@ -162,13 +154,11 @@ class SessionsCard(Card):
     )
 
     def fill(self) -> None:
-        """The sessions at the cursor, those to come dim."""
         found = self.workspace.run.sessions.rows(self.workspace.cursor)
         self.rows = [session_row(row, self.workspace.cursor) for row in found]
         self.set_titles(f"Sessions {sum(bool(row.key) for row in found)}")
 
     def empty_text(self) -> str:
-        """Text shown when the run has no session."""
         return self.workspace.unmade("sessions") or "no session in this run"
 
 
@@ -190,7 +180,6 @@ class QueueCard(Card):
         return CardTarget(screen=self.screen_name, seq=self.rows[self.selected].seq if moved else 0)
 
     def fill(self) -> None:
-        """The intents at the cursor."""
         run, cursor = self.workspace.run, self.workspace.cursor
         intents = list(reversed(run.histories.prepared_by(cursor)))
         self.rows = LazySequence(intents, lambda message: queue_row(run.view, message, cursor))
@@ -199,7 +188,6 @@ class QueueCard(Card):
         self.set_titles("Queue  cannot be summed" if self.workspace.unmade("queue") else f"Queue  {line}")
 
     def empty_text(self) -> str:
-        """Text shown when nothing is queued."""
         return "no message is queued so far"
 
 
@@ -214,14 +202,12 @@ class BindingsCard(Card):
     )
 
     def fill(self) -> None:
-        """The bindings at the cursor, those to come dim."""
         view, cursor = self.workspace.run.view, self.workspace.cursor
         numbers = range(len(view.bindings))
         self.rows = LazySequence(numbers, lambda index: binding_row(view, view.bindings.nth(index, cursor), cursor))
         self.set_titles(f"Bindings {self.count}" if self.rows else "Bindings")
 
     def empty_text(self) -> str:
-        """Text shown when the run has no binding."""
         return "no conversation is bound in this run"
 
 
@@ -236,19 +222,16 @@ class RecentCard(Card):
     )
 
     def card_target(self) -> CardTarget:
-        """The event of the row."""
         inside = 0 <= self.selected < self.count
         return CardTarget(screen=self.screen_name, seq=self.rows[self.selected].seq if inside else 0)
 
     def fill(self) -> None:
-        """Up to the cursor."""
         run = self.workspace.run
         newest = run.folded.row_at(self.workspace.cursor)
         self.rows = LazySequence(range(newest, -1, -1), lambda index: recent_row(run.folded, run.lanes, index))
         self.set_titles(f"Recent: {count(self.count, 'row')} of the timeline" if self.count else "Recent")
 
     def empty_text(self) -> str:
-        """Text shown before the first visible event."""
         return "nothing yet: ] steps, Space plays"
 
 
@@ -260,12 +243,10 @@ class HintLine(LineWidget):
         self.text = ""
 
     def show_text(self, text: str) -> None:
-        """Replace the text."""
         self.text = text
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """The only line."""
         canvas = self.canvas(self.size.width)
         canvas.put(1, cut(self.text, self.size.width - 2), self.palette.accent)
         return self.finish(canvas)

@@ -81,12 +81,10 @@ class ColumnList(RowList, Generic[ListedRow]):
 
     @property
     def count(self) -> int:
-        """Number of rows."""
         return len(self.rows)
 
     @property
     def chosen(self) -> ListedRow | None:
-        """The selected row."""
         return self.rows[self.selected] if 0 <= self.selected < self.count else None
 
     def select_where(self, matches: Callable[[ListedRow], bool]) -> bool:
@@ -106,7 +104,6 @@ class ColumnList(RowList, Generic[ListedRow]):
         raise NotImplementedError
 
     def draw_title(self, canvas: Canvas, column: ListColumn, x: int, size: int) -> None:
-        """Draw the title of a column."""
         title = column.title if cell_len(column.title) <= size else self.short_titles.get(column.title, column.title)
         text = cut(title, size)
         canvas.put(x + size - cell_len(text) if column.right else x, text, self.palette.dim)
@@ -114,7 +111,6 @@ class ColumnList(RowList, Generic[ListedRow]):
     def draw_cell(
         self, canvas: Canvas, index: int, column: ListColumn, cell: StyledCell, span: tuple[int, int]
     ) -> None:
-        """Draw one cell into its span."""
         x, size = span
         text = cell.more if cell.more and cell_len(cell.more) <= size else cell.text
         text = middle_cut(text, size) if column.middle else cut(text, size)
@@ -131,7 +127,6 @@ class ColumnList(RowList, Generic[ListedRow]):
         return canvas
 
     def draw(self, index: int, width: int) -> Canvas:
-        """Draw the cells of a row."""
         canvas = self.canvas(width)
         cells = self.cells(index)
         for column, span in zip(self.columns, spread(self.columns, width - self.margin, self.gap), strict=True):

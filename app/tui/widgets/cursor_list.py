@@ -63,7 +63,6 @@ class Detail(DetailPane):
     """Explains the selected row of a `CursorList`."""
 
     def explain_row(self, rows: CursorList[ListedRow]) -> None:
-        """Show the facts of the selected row at the cursor."""
         self.show((self.workspace.open_run, self.subject(rows)), lambda: self.facts(rows))
 
     def subject(self, rows: CursorList[ListedRow]) -> object:

@@ -39,12 +39,10 @@ class DialogList(OptionList, can_focus=False):
 
     @property
     def ascii_only(self) -> bool:
-        """Whether only plain ASCII may be drawn."""
         return host_of(self).ascii_only
 
     @property
     def palette(self) -> Palette:
-        """The styles of the current theme."""
         return host_of(self).palette
 
     @property
@@ -63,7 +61,6 @@ class DialogList(OptionList, can_focus=False):
         return -1 if self.highlighted is None else self.highlighted
 
     def select(self, index: int) -> None:
-        """Select a row and bring it into view."""
         self.highlighted = max(0, min(index, self.count - 1)) if self._rows else None
 
     def write(self, rows: Iterable[DialogRow], *, keep: bool = False) -> None:
@@ -79,7 +76,6 @@ class DialogList(OptionList, can_focus=False):
         self.select(max(selected, 0))
 
     def on_resize(self) -> None:
-        """Lay the rows out for the new width."""
         self.write(self._rows, keep=True)
 
     def on_click(self, event: events.Click) -> None:

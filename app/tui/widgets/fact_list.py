@@ -36,7 +36,6 @@ class FactList(RowList):
 
     @property
     def count(self) -> int:
-        """Lines, after wrapping."""
         return len(self.lines)
 
     def write(self, facts: Iterable[Fact], *, from_top: bool) -> None:
@@ -55,14 +54,12 @@ class FactList(RowList):
         return line, line.fact.seq > self.workspace.cursor
 
     def row_text(self) -> str:
-        """The selected fact as text to copy."""
         if not 0 <= self.selected < self.count:
             return ""
         fact = self.lines[self.selected].fact
         return " ".join(part for part in (fact.label, fact.text, fact.mark) if part)
 
     def target(self) -> int | None:
-        """The event that the selected line names."""
         fact = self.lines[self.selected].fact if 0 <= self.selected < self.count else None
         return fact.seq or None if fact else None
 
@@ -74,7 +71,6 @@ class FactList(RowList):
         return [WhyLine(fact, first, first=True), *(WhyLine(fact, "  " + text, first=False) for text in rest)]
 
     def draw(self, index: int, width: int) -> Canvas:
-        """One line: label, text, mark."""
         line = self.lines[index]
         canvas = self.canvas(width)
         style = self.palette.tone(line.fact.tone)
@@ -113,7 +109,6 @@ class DetailPane(FactList):
         self.write(facts, from_top=from_top)
 
     def on_resize(self) -> None:
-        """Wrap again."""
         if self._latest is not None:
             self.show(*self._latest)
         super().on_resize()
@@ -127,11 +122,9 @@ class Inspector(DetailPane):
         self.border_title = "Why"
 
     def empty_text(self) -> str:
-        """Text shown when no run is open."""
         return "nothing to explain yet"
 
     def sync(self) -> None:
-        """Explain the current event."""
         if self.workspace.open_run is not None:
             self.show((self.workspace.open_run, self.workspace.cursor), self._explanation)
 

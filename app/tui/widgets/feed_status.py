@@ -45,11 +45,9 @@ class FeedStatus(LineWidget):
         return f"✗ {said}: what was read stays" if said else ""
 
     def on_resize(self) -> None:
-        """Wrap again."""
         self.call_after_refresh(self.sync)
 
     def render_line(self, y: int) -> Strip:
-        """One of the lines."""
         status = self.workspace.status()
         broken = status is not None and status.mode is not PlaybackMode.WAITING
         canvas = self.canvas(self.size.width)

@@ -89,7 +89,6 @@ class RowList(LineWidget, can_focus=True):
 
         @property
         def control(self) -> RowList:
-            """The list that was clicked."""
             return self.rows
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
@@ -194,7 +193,6 @@ class RowList(LineWidget, can_focus=True):
         return known[3]
 
     def render_line(self, y: int) -> Strip:
-        """One line of the picture; the very same strip as before where it is the same line."""
         width = self.size.width
         if y < self.heading:
             strip = self.finish(self.draw_heading(y, width))
@@ -239,7 +237,6 @@ class RowList(LineWidget, can_focus=True):
     # ------------------------------------------------------------ mouse and theme
 
     def on_click(self, event: events.Click) -> None:
-        """Select the row under the pointer."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -254,24 +251,19 @@ class RowList(LineWidget, can_focus=True):
             self.post_message(self.Clicked(self, index, again=index == self.selected))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Scroll down; the selection stays."""
         event.stop()
         self._scroll_rows(self.top + 3)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Scroll up; the selection stays."""
         event.stop()
         self._scroll_rows(self.top - 3)
 
     def on_resize(self) -> None:
-        """Keep the selected row in view at any size."""
         self._cache.clear()
         self.reveal()
 
     def on_focus(self) -> None:
-        """The selected row looks different with the focus."""
         self.refresh()
 
     def on_blur(self) -> None:
-        """The selected row looks different without the focus."""
         self.refresh()

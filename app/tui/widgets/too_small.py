@@ -15,7 +15,6 @@ class TooSmall(Static):
         super().__init__(id="too-small", markup=False)
 
     def on_resize(self) -> None:
-        """Say what is needed and what there is."""
         size = self.app.size  # pyright: ignore[reportUnknownMemberType]
         wide, high = SMALLEST
         self.update(f"needs {wide}x{high}, has {size.width}x{size.height}\n\nq quits")

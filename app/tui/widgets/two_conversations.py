@@ -37,15 +37,12 @@ class TwoConversations(RowList):
 
     @property
     def count(self) -> int:
-        """Messages in both."""
         return len(self.rows)
 
     def empty_text(self) -> str:
-        """Text shown when the run has no visible message."""
         return "no visible message in this run"
 
     def sync(self) -> None:
-        """Show the current state of the workspace."""
         if self.workspace.open_run is None:
             return
         view = self.workspace.run.view
@@ -65,11 +62,9 @@ class TwoConversations(RowList):
         return index, self.rows[index].seen.seq > self.workspace.cursor
 
     def target(self) -> int | None:
-        """The event of the selected message."""
         return self.rows[self.selected].seen.seq if 0 <= self.selected < self.count else None
 
     def marks(self) -> Iterable[int]:
-        """Misplaced messages."""
         if self._wrong[0] is not self.rows:
             self._wrong = self.rows, tuple(at for at, row in enumerate(self.rows) if row.wrong)
         return self._wrong[1]
@@ -77,7 +72,6 @@ class TwoConversations(RowList):
     # ------------------------------------------------------------ drawing
 
     def draw_heading(self, line: int, width: int) -> Canvas:
-        """The names of the two."""
         canvas = self.canvas(width)
         half = (width - 1) // 2
         view = self.workspace.run.view if self.workspace.open_run else None
@@ -89,7 +83,6 @@ class TwoConversations(RowList):
         return canvas
 
     def draw(self, index: int, width: int) -> Canvas:
-        """One message, in the column of its conversation."""
         row = self.rows[index]
         canvas = self.canvas(width)
         half = width // 2

@@ -52,11 +52,9 @@ class BindingList(ColumnList[BindingRow]):
         self._wrong: tuple[int, ...] = ()
 
     def empty_text(self) -> str:
-        """Text shown when the run has no binding; the record explains bindings."""
         return "no conversation is bound in this run"
 
     def sync(self) -> None:
-        """Show the current state of the workspace; the selection stays."""
         if self.workspace.open_run is None:
             return
         view, cursor = self.workspace.run.view, self.workspace.cursor
@@ -73,7 +71,6 @@ class BindingList(ColumnList[BindingRow]):
         return self._wrong
 
     def choose(self, binding: str) -> None:
-        """Select the line of a binding."""
         self.select_where(lambda row: row.id == binding)
 
     def draw_title(self, canvas: Canvas, column: ListColumn, x: int, size: int) -> None:
@@ -96,7 +93,6 @@ class BindingList(ColumnList[BindingRow]):
             canvas.put(x + column(now, bindings.span, size), "▼", self.palette.primary + Style(bold=True))
 
     def cells(self, index: int) -> dict[str, StyledCell]:
-        """One binding at the cursor."""
         row = self.rows[index]
         standing = self.workspace.run.view.bindings.standing(row, self.workspace.cursor)
         wrong = index in self._wrong
@@ -106,7 +102,6 @@ class BindingList(ColumnList[BindingRow]):
         return cells | {"status": StyledCell(cells["status"].text, status_style), LIFE: StyledCell("", style)}
 
     def draw_cell(self, canvas: Canvas, index: int, column: ListColumn, cell: StyledCell, span: Span) -> None:
-        """Draw a cell, or the life bar."""
         if column.title == LIFE:
             self._draw_life(canvas, span[0], self._life(self.rows[index], span[1]))
         else:
@@ -177,7 +172,6 @@ class BindingRecord(DetailPane):
         self.border_title = "Binding"
 
     def show_row(self, row: BindingRow | None) -> None:
-        """Show a binding at the cursor; without one, what bindings are."""
         self.show(row.id if row else None, lambda: self._facts(row))
 
     def _facts(self, row: BindingRow | None) -> tuple[str, Iterable[Fact]]:

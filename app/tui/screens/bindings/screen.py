@@ -30,7 +30,6 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord], screen="bindings
         self._seen: tuple[object, int, int] | None = None
 
     def compose_body(self) -> ComposeResult:
-        """List, record and the Why pane."""
         yield self.list
         yield self.detail
         yield self.inspector
@@ -54,7 +53,6 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord], screen="bindings
         self.query_one("#body").styles.grid_rows = f"{height} 1fr"
 
     def on_resize(self) -> None:
-        """Lay the panes out for the new size."""
         self.call_after_refresh(self.sync)
 
     def _follow(self) -> None:
@@ -68,13 +66,11 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord], screen="bindings
             self.list.choose(found)
 
     def choose(self, thing: str | PlaceKey) -> None:
-        """Select a binding."""
         if isinstance(thing, str):
             self.list.choose(thing)
             self.detail.show_row(self.list.chosen)
 
     def picked(self, pane: RowList) -> None:
-        """Show the selected binding."""
         if pane is not self.list:
             return
         if self.list.chosen is not None:
@@ -93,7 +89,6 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord], screen="bindings
         self.go(target)
 
     def action_ask(self) -> None:
-        """Ask the resolver where a conversation goes."""
         if self.workspace.open_run is None:
             self.notify("no run is open: s chooses a scenario", timeout=3)
             return

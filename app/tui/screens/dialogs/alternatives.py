@@ -25,7 +25,6 @@ class AlternativesDialog(SearchDialog[int]):
         self.list.nothing = "no place of this run has this name" if event else "nothing has happened yet: ] steps"
 
     def show(self, text: str) -> None:
-        """The places with every typed word."""
         wanted = text.casefold().split()
         self._shown = [one for one in self._answers if all(word in one.name.casefold() for word in wanted)]
         self.list.write_items(
@@ -39,7 +38,6 @@ class AlternativesDialog(SearchDialog[int]):
         )
 
     def take(self) -> None:
-        """Go to the decision."""
         index = self.list.selected
         if 0 <= index < len(self._shown) and self._shown[index].seq:
             self.dismiss(self._shown[index].seq)

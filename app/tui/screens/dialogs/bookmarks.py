@@ -45,7 +45,6 @@ class BookmarksDialog(SearchDialog[int]):
         return self.workspace.all_rows.rows[index].text if index >= 0 else "before the first event"
 
     def take(self) -> None:
-        """Set or remove the mark here, or go to another."""
         index = self.list.selected
         here, marks = self.workspace.cursor, self.workspace.view_options.marks(self.workspace.run)
         name = " ".join(self.words.value.split())

@@ -62,7 +62,6 @@ class BreakpointsDialog(SearchDialog[None]):
         self.list.write_items(items, keep=keep)
 
     def take(self) -> None:
-        """Set or remove the selected one."""
         points = self.workspace.search.breakpoints
         index = self.list.selected
         one = self._lines[index] if 0 <= index < len(self._lines) else None

@@ -20,7 +20,6 @@ class FaultList(DialogList):
 
     @property
     def chosen(self) -> FaultOption | None:
-        """The selected fault."""
         return self._faults[self.selected] if 0 <= self.selected < len(self._faults) else None
 
     def number_of(self, option: FaultOption) -> int:
@@ -35,7 +34,6 @@ class FaultList(DialogList):
             self.fill()
 
     def fill(self) -> None:
-        """Write every fault; the selection stays."""
         self.write(map(self._row, self._faults), keep=True)
 
     def _row(self, option: FaultOption) -> DialogRow:

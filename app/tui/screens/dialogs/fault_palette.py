@@ -53,7 +53,6 @@ class FaultPalette(Dialog[str]):
         self._error = ""
 
     def compose(self) -> ComposeResult:
-        """The list above, the selected fault below."""
         at = f"after #{self.workspace.cursor}, t={seconds(self.workspace.run.view.time(self.workspace.cursor))} s"
         with Container(id="fault-box", classes="box") as box:
             box.border_title = f"What goes wrong {at}?"
@@ -64,16 +63,13 @@ class FaultPalette(Dialog[str]):
         yield TooSmall()
 
     def on_mount(self) -> None:
-        """The first fault is selected."""
         self.list.fill()
         self.call_after_refresh(self.changed)
 
     def on_resize(self) -> None:
-        """Wrap again."""
         self.call_after_refresh(self.changed)
 
     def changed(self) -> None:
-        """Preview the selected fault."""
         self._error = ""
         self._preview()
 
@@ -94,12 +90,10 @@ class FaultPalette(Dialog[str]):
             yield Fact(label="step", text=clean(moment.written), tone=Tone.DIM)
 
     def repaint(self) -> None:
-        """Write the faults in the styles of the theme."""
         self.list.fill()
         super().repaint()
 
     def on_option_list_option_highlighted(self) -> None:
-        """Describe the fault that was clicked."""
         self.changed()
 
     def on_option_list_option_selected(self) -> None:
@@ -107,11 +101,9 @@ class FaultPalette(Dialog[str]):
         self.action_enter()
 
     def action_later(self) -> None:
-        """Choose the next moment of the selected fault."""
         self._shift(1)
 
     def action_sooner(self) -> None:
-        """Choose the previous moment of the selected fault."""
         self._shift(-1)
 
     def _shift(self, by: int) -> None:

@@ -28,7 +28,6 @@ class FilterDialog(SearchDialog[str]):
         super().__init__(str(workspace.search.filter or ""))
 
     def show(self, text: str) -> None:
-        """The rows that the filter keeps; without a filter, its syntax."""
         self._wrong = False
         try:
             filter_ = parse_filter(text)
@@ -55,6 +54,5 @@ class FilterDialog(SearchDialog[str]):
             yield Item(name=f"v:{verdict}", text=what, tone=Tone.DIM)
 
     def take(self) -> None:
-        """Filter by it."""
         if not self._wrong:
             self.dismiss(self.words.value)

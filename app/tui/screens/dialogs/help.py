@@ -37,7 +37,6 @@ class KeyList(DialogList):
 
     @property
     def chosen(self) -> Key | None:
-        """The selected key."""
         return self.shown[self.selected] if 0 <= self.selected < len(self.shown) else None
 
     def filter(self, words: str) -> None:
@@ -80,7 +79,6 @@ class HelpDialog(Dialog[str]):
         self.words.cursor_blink = False
 
     def compose(self) -> ComposeResult:
-        """An input line above the keys."""
         with Container(id="help", classes="box") as box:
             signs = ", and its signs" if self._screen_name in RUN else ""
             box.border_title = f"Keys of the {self._screen_name} screen{signs}"
@@ -90,15 +88,12 @@ class HelpDialog(Dialog[str]):
         yield TooSmall()
 
     def on_mount(self) -> None:
-        """Show every key."""
         self.repaint()
 
     def repaint(self) -> None:
-        """Write the keys in the styles of the theme."""
         self.list.filter(self.words.value)
 
     def on_input_changed(self, message: Input.Changed) -> None:
-        """Filter while typing."""
         self.list.filter(message.value)
 
     def on_input_submitted(self) -> None:

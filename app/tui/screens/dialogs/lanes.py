@@ -23,7 +23,6 @@ class LanesDialog(SearchDialog[None]):
         self.list.nothing = "no lane has this name"
 
     def show(self, text: str) -> None:
-        """The lanes with every typed word."""
         self._write(text, keep=False)
         if text.strip() and self._lanes[1:]:
             self.list.select(1)

@@ -44,7 +44,6 @@ class MenuDialog(Dialog[Choice]):
         self.list = MenuList(id="choices")
 
     def compose(self) -> ComposeResult:
-        """The list in a box as high as its choices."""
         with Container(id="choose", classes="box") as box:
             box.border_title = self._title
             box.border_subtitle = "a letter or Enter takes it, Esc closes"
@@ -53,11 +52,9 @@ class MenuDialog(Dialog[Choice]):
         yield TooSmall()
 
     def on_mount(self) -> None:
-        """Show the choices."""
         self.repaint()
 
     def repaint(self) -> None:
-        """Write the choices in the styles of the theme."""
         palette = self.host.palette
         self.list.write(
             (
@@ -68,7 +65,6 @@ class MenuDialog(Dialog[Choice]):
         )
 
     def on_key(self, event: events.Key) -> None:
-        """Take the choice with this letter."""
         found = next((one for one in self._choices if one.key and one.key == event.character), None)
         if found is not None:
             event.stop()
@@ -76,10 +72,8 @@ class MenuDialog(Dialog[Choice]):
             self.dismiss(found)
 
     def on_option_list_option_selected(self) -> None:
-        """Take the choice that was clicked."""
         self.action_enter()
 
     def action_enter(self) -> None:
-        """Take the selected choice."""
         if 0 <= self.list.selected < len(self._choices):
             self.dismiss(self._choices[self.list.selected])

@@ -26,7 +26,6 @@ class NotificationsDialog(SearchDialog[None]):
         self.list.nothing = "no notification yet"
 
     def show(self, text: str) -> None:
-        """The notifications with every typed word."""
         words = text.lower().split()
         kept = [note for note in self._notes if all(word in note.text.lower() for word in words)]
         if self._notes:
@@ -38,5 +37,4 @@ class NotificationsDialog(SearchDialog[None]):
         )
 
     def take(self) -> None:
-        """Close."""
         self.dismiss(None)

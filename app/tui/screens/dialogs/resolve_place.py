@@ -24,7 +24,6 @@ class Answers(FactList):
     can_focus = False
 
     def empty_text(self) -> str:
-        """Text shown when the run has no place."""
         return "this run has no place: channel:account/conversation[/thread] can be typed"
 
 
@@ -45,7 +44,6 @@ class ResolvePlaceDialog(Dialog[Resolution]):
         self._found: Resolution | None = None
 
     def compose(self) -> ComposeResult:
-        """An input line above the answer."""
         at = f"after #{self.workspace.cursor}, t={seconds(self.workspace.run.view.time(self.workspace.cursor))} s"
         with Container(id="ask", classes="box") as box:
             box.border_title = f"Where does a conversation go {at}?"
@@ -55,15 +53,12 @@ class ResolvePlaceDialog(Dialog[Resolution]):
         yield TooSmall()
 
     def on_mount(self) -> None:
-        """Answer for every place at first."""
         self.call_after_refresh(self.ask, "")
 
     def on_resize(self) -> None:
-        """Wrap again."""
         self.call_after_refresh(self.ask, self.asked.value)
 
     def on_input_changed(self, message: Input.Changed) -> None:
-        """Answer while typing."""
         self.ask(message.value)
 
     def ask(self, text: str) -> None:
@@ -88,6 +83,5 @@ class ResolvePlaceDialog(Dialog[Resolution]):
         yield from resolution_facts(view, self._found)
 
     def on_input_submitted(self) -> None:
-        """Close with the answer, when there is one."""
         if self._found is not None:
             self.dismiss(self._found)

@@ -56,7 +56,6 @@ class SearchDialog(Dialog[Result], Generic[Result]):
         self.words.cursor_blink = False
 
     def compose(self) -> ComposeResult:
-        """An input line above the list."""
         with Container(id="typed", classes="box") as box:
             box.border_title = self.title_text
             box.border_subtitle = self.hint
@@ -65,15 +64,12 @@ class SearchDialog(Dialog[Result], Generic[Result]):
         yield TooSmall()
 
     def on_mount(self) -> None:
-        """Show the items for the initial input."""
         self.show(self.words.value)
 
     def on_input_changed(self, message: Input.Changed) -> None:
-        """Show the items for what is typed."""
         self.show(message.value)
 
     def on_input_submitted(self) -> None:
-        """Take the selected item."""
         self.take()
 
     def on_option_list_option_selected(self) -> None:
@@ -81,7 +77,6 @@ class SearchDialog(Dialog[Result], Generic[Result]):
         self.take()
 
     def repaint(self) -> None:
-        """Write the items in the styles of the theme."""
         self.show(self.words.value)
 
     def show(self, text: str) -> None:

@@ -44,7 +44,6 @@ class DiffList(ColumnList[DiffRow]):
         self.border_title = "Diff"
 
     def empty_text(self) -> str:
-        """Text shown when there is nothing to compare."""
         opened, branch = self.workspace.open_run, self.workspace.branch
         if opened is not None and branch.pinned is opened:
             if self.workspace.entry is None:
@@ -53,7 +52,6 @@ class DiffList(ColumnList[DiffRow]):
         return "one run is open, and it takes two to compare"
 
     def show(self, diff: Diff | None) -> None:
-        """Show a comparison, or that there is none."""
         self.diff = diff
         self.rows = diff.rows if diff else ()
         if diff is None:
@@ -65,18 +63,15 @@ class DiffList(ColumnList[DiffRow]):
         self.invalidate()
 
     def on_resize(self) -> None:
-        """Fit the titles."""
         self.show(self.diff)
         super().on_resize()
 
     def marks(self) -> Iterable[int]:
-        """Rows that are really different."""
         return self.diff.different if self.diff else ()
 
     # ------------------------------------------------------------ drawing
 
     def draw_heading(self, line: int, width: int) -> Canvas:
-        """The outcome, then the titles of the columns."""
         canvas = self.canvas(width)
         if self.diff is None:
             return canvas
@@ -155,6 +150,5 @@ class DiffRecord(FactList):
         self.write(facts, from_top=True)
 
     def on_resize(self) -> None:
-        """Wrap again."""
         self.show(self._diff, self._row)
         super().on_resize()

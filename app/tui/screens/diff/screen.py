@@ -25,7 +25,6 @@ class DiffScreen(RunScreen, screen="diff"):
         self._met: Diff | None = None
 
     def compose_body(self) -> ComposeResult:
-        """Rows and record."""
         yield self.list
         yield self.record
 
@@ -65,7 +64,6 @@ class DiffScreen(RunScreen, screen="diff"):
         self.moved()
 
     def on_row_list_clicked(self, message: RowList.Clicked) -> None:
-        """A click selects a row; a second one goes in."""
         if message.rows is self.list:
             self.go(message.index)
         else:
@@ -80,11 +78,9 @@ class DiffScreen(RunScreen, screen="diff"):
             self.go(self.list.selected + rows)
 
     def action_next_difference(self) -> None:
-        """Where the next stretch of differences begins, round and round."""
         self._jump(1)
 
     def action_previous_difference(self) -> None:
-        """Where the stretch of differences before begins."""
         self._jump(-1)
 
     def _jump(self, step: int) -> None:
@@ -99,11 +95,9 @@ class DiffScreen(RunScreen, screen="diff"):
             self.go(stop)
 
     def action_left(self) -> None:
-        """To the rows."""
         self.list.focus()
 
     def action_right(self) -> None:
-        """To the record."""
         self.record.focus()
 
     def action_enter(self) -> None:
@@ -121,6 +115,5 @@ class DiffScreen(RunScreen, screen="diff"):
         self.action_show("timeline")
 
     def action_why(self) -> None:
-        """The record, large; again: as before."""
         self.zoom(self.record)
         self.record.focus()

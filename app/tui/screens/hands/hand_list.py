@@ -37,11 +37,9 @@ class HandList(CursorList[HandRow]):
         self.border_title = "Hands"
 
     def empty_text(self) -> str:
-        """Text shown when nothing was delegated."""
         return self.workspace.unmade("hands") or "no hand was given work in this run"
 
     def sync(self) -> None:
-        """Show the current state of the workspace; the selection stays."""
         if self.workspace.open_run is None:
             return
         self.rows = self.workspace.run.hands.rows(self.workspace.cursor)
@@ -52,12 +50,10 @@ class HandList(CursorList[HandRow]):
         self.keep()
 
     def follow(self, seq: int) -> None:
-        """Select the run that an event is about."""
         found = self.workspace.run.hands.concerned(self.workspace.run.view.event(seq))
         self.select_where(lambda row: row.id == found)
 
     def target(self) -> int | None:
-        """The event with which the selected run began."""
         return self.chosen.since if self.chosen is not None else None
 
     def marks(self) -> tuple[int, ...]:
@@ -67,7 +63,6 @@ class HandList(CursorList[HandRow]):
     # ------------------------------------------------------------ drawing
 
     def cells(self, index: int) -> dict[str, StyledCell]:
-        """One run of a hand at the cursor."""
         row = self.rows[index]
         return self.styled(self._cells(row), later=row.state is HandState.LATER)
 
@@ -145,7 +140,6 @@ class HandRecord(Detail):
     """The fields of the selected run, and its events."""
 
     def subject(self, rows: CursorList[ListedRow]) -> object:
-        """The run."""
         return rows.chosen.id if isinstance(rows, HandList) and rows.chosen is not None else None
 
     def facts(self, rows: CursorList[ListedRow]) -> tuple[str, Sequence[Fact]]:

@@ -25,7 +25,6 @@ class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail], screen="invari
         self._seen: tuple[object, int] | None = None
 
     def compose_body(self) -> ComposeResult:
-        """List, violations and the Why pane."""
         yield self.list
         yield self.detail
         yield self.inspector
@@ -42,7 +41,6 @@ class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail], screen="invari
         self.refresh_bars()
 
     def on_resize(self) -> None:
-        """The panes may stand in another way now."""
         self.call_after_refresh(self.sync)
 
     def _follow(self) -> bool:
@@ -60,13 +58,11 @@ class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail], screen="invari
         return True
 
     def choose(self, thing: str | PlaceKey) -> None:
-        """Select an invariant."""
         if isinstance(thing, str):
             self.list.choose(thing)
             self.detail.show_row(self.list.chosen)
 
     def picked(self, pane: RowList) -> None:
-        """Show the selected invariant."""
         if pane is self.list:
             self.detail.show_row(self.list.chosen)
 

@@ -32,15 +32,12 @@ class VerdictList(ColumnList[VerdictRow]):
         self.border_title = "Invariants"
 
     def marks(self) -> Iterable[int]:
-        """Invariants that are violated up to the cursor."""
         return (at for at, row in enumerate(self.rows) if row.judged is InvariantStatus.VIOLATED)
 
     def empty_text(self) -> str:
-        """Text shown when the trace was not judged."""
         return "this run was not judged"
 
     def sync(self) -> None:
-        """Show the current state of the workspace; the selection stays."""
         if self.workspace.open_run is None:
             return
         self.rows = self.workspace.run.verdicts.rows(self.workspace.cursor)
@@ -59,11 +56,9 @@ class VerdictList(ColumnList[VerdictRow]):
         return next((at for at, row in enumerate(self.rows) if row.judged is InvariantStatus.VIOLATED), 0)
 
     def choose(self, name: str) -> None:
-        """Select the line of an invariant."""
         self.select_where(lambda row: row.id == name)
 
     def cells(self, index: int) -> dict[str, StyledCell]:
-        """One invariant at the cursor."""
         row = self.rows[index]
         return {
             title: StyledCell(text, self._style(row, coloured=title in _COLOURED))
@@ -96,11 +91,9 @@ class VerdictDetail(DetailPane):
         self.border_subtitle = "Enter: its event on the timeline"
 
     def empty_text(self) -> str:
-        """Text shown when no invariant is selected."""
         return "nothing is selected"
 
     def show_row(self, row: VerdictRow | None) -> None:
-        """Show an invariant at the cursor."""
         self.show(row.id if row else None, lambda: self._facts(row))
 
     def _facts(self, row: VerdictRow | None) -> tuple[str, Iterable[Fact]]:

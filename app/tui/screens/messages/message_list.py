@@ -51,7 +51,6 @@ class MessageList(CursorList[tuple[MessageHistory, AttemptRecord | Event | None]
         self._broken: set[str] | None = None
 
     def empty_text(self) -> str:
-        """Text shown when the run has no message, or none passes the filter."""
         kept = self.workspace.search.filter
         if self.workspace.open_run is not None and kept is not None and len(self.workspace.run.messages):
             return f"/{kept}: none of {len(self.workspace.run.messages)} messages, esc clears"
@@ -153,7 +152,6 @@ class MessageList(CursorList[tuple[MessageHistory, AttemptRecord | Event | None]
         return True
 
     def marks(self) -> tuple[int, ...]:
-        """Messages with a violation up to the cursor."""
         return self._wrong
 
     # ------------------------------------------------------------ drawing
@@ -166,7 +164,6 @@ class MessageList(CursorList[tuple[MessageHistory, AttemptRecord | Event | None]
         return messages.head(history, cursor) if part is None else messages.part(history, part, cursor)
 
     def cells(self, index: int) -> dict[str, StyledCell]:
-        """The stages of a message, or of one attempt."""
         line = self._line(index)
         if line is None:
             return {}

@@ -44,11 +44,9 @@ class OverviewScreen(RunScreen, screen="overview"):
 
     @property
     def cards(self) -> tuple[Card | LatestCard, ...]:
-        """Every card."""
         return (self.latest, self.families, self.sessions, self.queue, self.bindings_card, self.recent)
 
     def compose_body(self) -> ComposeResult:
-        """Two columns; in a wide terminal, queue and bindings stand side by side."""
         yield self.hint
         with Container(id="judged", classes="column"):
             yield self.families
@@ -65,7 +63,6 @@ class OverviewScreen(RunScreen, screen="overview"):
         return list(self.cards)
 
     def sync(self) -> None:
-        """Show the current state of the workspace."""
         if self.workspace.open_run is not None:
             for card in self.cards:
                 card.sync()
@@ -74,11 +71,9 @@ class OverviewScreen(RunScreen, screen="overview"):
         self.refresh_bars()
 
     def on_resize(self) -> None:
-        """Share the new size."""
         self.call_after_refresh(self.sync)
 
     def on_descendant_focus(self) -> None:
-        """Show the hint of the focused card."""
         self._update_hint()
 
     # ------------------------------------------------------------ room
@@ -129,7 +124,6 @@ class OverviewScreen(RunScreen, screen="overview"):
 
     @property
     def card(self) -> Card | LatestCard:
-        """The card with the focus."""
         return next((card for card in self.cards if card is self.focused), self.latest)
 
     def _update_hint(self) -> None:
@@ -140,7 +134,6 @@ class OverviewScreen(RunScreen, screen="overview"):
         )
 
     def on_row_list_clicked(self, message: RowList.Clicked) -> None:
-        """A click selects; a second one goes to the screen."""
         message.rows.select(message.index)
         if message.again:
             self.action_enter()
@@ -152,20 +145,16 @@ class OverviewScreen(RunScreen, screen="overview"):
         pane.select(max(0, min(pane.selected + rows, pane.count - 1)))
 
     def action_left(self) -> None:
-        """To the column of the invariants."""
         self.families.focus()
 
     def action_right(self) -> None:
-        """To the column of the latest violation."""
         self.latest.focus()
 
     def action_enter(self) -> None:
-        """Show the screen of the card, with the selected row."""
         if self.workspace.open_run is None:
             return
         go_to_card_target(self, self.card.card_target())
 
     def action_why(self) -> None:
-        """The latest violation, large; again: as before."""
         self.zoom(self.latest)
         self.latest.focus()

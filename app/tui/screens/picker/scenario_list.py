@@ -35,7 +35,6 @@ class ScenarioList(RowList):
         self.selected = 0 if self.entries else -1
 
     def on_mount(self) -> None:
-        """Show how many there are."""
         self.head()
 
     @property
@@ -45,22 +44,18 @@ class ScenarioList(RowList):
 
     @property
     def count(self) -> int:
-        """Scenarios that pass the filter."""
         return len(self.shown)
 
     def empty_text(self) -> str:
-        """Text shown when no scenario passes the filter, or none was found."""
         if not self.entries:
             return "no scenario was found"
         return f"none of {len(self.entries)} has “{self.words}”: Esc clears the filter"
 
     @property
     def chosen(self) -> ScenarioEntry | None:
-        """The selected scenario."""
         return self.shown[self.selected] if 0 <= self.selected < self.count else None
 
     def choose(self, name: str) -> None:
-        """Select a scenario by its id."""
         index = next((at for at, entry in enumerate(self.shown) if entry.id == name), None)
         if index is not None:
             self.select(index)
@@ -76,7 +71,6 @@ class ScenarioList(RowList):
         self.select(self.shown.index(kept) if kept in self.shown else 0)
 
     def head(self) -> None:
-        """Set the titles and the widths of the results."""
         results = [(self.results.sound(entry), self.results.defect(entry)) for entry in self.shown]
         self._widths = tuple(
             min(max([len(title), *(cell_len(pair[at].cell) for pair in results)]) + 2, _WIDEST)
@@ -93,7 +87,6 @@ class ScenarioList(RowList):
         return "· not run yet   a runs all" if self.results.many else "● shows a defect: d switches it   a runs all"
 
     def draw_heading(self, line: int, width: int) -> Canvas:
-        """What the results mean."""
         canvas = self.canvas(width)
         at = width - 1 - sum(self._widths)
         for title, room in zip(_RESULTS, self._widths, strict=True):
@@ -102,7 +95,6 @@ class ScenarioList(RowList):
         return canvas
 
     def draw(self, index: int, width: int) -> Canvas:
-        """Draw a scenario: folder, title, tags and results."""
         entry = self.shown[index]
         canvas = self.canvas(width)
         folder = entry.path.parent.name
@@ -157,24 +149,20 @@ class ScenarioStory(RowList):
 
     @property
     def count(self) -> int:
-        """Lines, after wrapping."""
         return len(self.lines)
 
     def show(self, entry: ScenarioEntry | None, *, bugs: tuple[str, ...], seed: int) -> None:
-        """Show the story of a scenario."""
         self._entry, self._bugs, self._seed, self._error = entry, bugs, seed, ""
         self.set_titles(entry.id if entry else "Story")
         self.top, self.selected = 0, -1
         self.invalidate()
 
     def fail(self, message: str) -> None:
-        """Show why the scenario cannot be run."""
         self._error = message
         self.top = 0
         self.invalidate()
 
     def on_resize(self) -> None:
-        """Wrap again."""
         self.invalidate()
         super().on_resize()
 
@@ -231,7 +219,6 @@ class ScenarioStory(RowList):
         return f"  {which}: {result.words}", self.palette.tone(result.tone)
 
     def draw(self, index: int, width: int) -> Canvas:
-        """One line of prose."""
         text, style = self.lines[index]
         canvas = self.canvas(width)
         canvas.put(0, text, style)

@@ -39,7 +39,6 @@ class PickerScreen(AppActions, Dialog[bool], screen="picker"):
         self._headed = self.list.heading
 
     def compose(self) -> ComposeResult:
-        """Search line, list, story and keys."""
         yield Banner()
         with Container(id="body"):
             with Container(id="choice"):
@@ -50,7 +49,6 @@ class PickerScreen(AppActions, Dialog[bool], screen="picker"):
         yield TooSmall()
 
     def on_mount(self) -> None:
-        """Start at the scenario that is open."""
         self.search.display = False
         if self.workspace.entry is not None:
             self.list.choose(self.workspace.entry.id)
@@ -59,7 +57,6 @@ class PickerScreen(AppActions, Dialog[bool], screen="picker"):
         self.changed()
 
     def changed(self) -> None:
-        """Show the story of the selected scenario."""
         entry = self.list.chosen
         self.story.show(entry, bugs=self._bugs(entry), seed=self.workspace.seed_for(entry) if entry else 0)
 
@@ -67,7 +64,6 @@ class PickerScreen(AppActions, Dialog[bool], screen="picker"):
         return entry.bugs if entry and entry.id not in self._without else ()
 
     def on_row_list_clicked(self, message: RowList.Clicked) -> None:
-        """A click selects; a second click runs."""
         if message.rows is not self.list:
             return
         self.list.select(message.index)
@@ -76,27 +72,22 @@ class PickerScreen(AppActions, Dialog[bool], screen="picker"):
             self.action_enter()
 
     def on_input_changed(self, message: Input.Changed) -> None:
-        """Filter while typing."""
         self.list.filter(message.value)
         self.changed()
 
     def on_input_submitted(self) -> None:
-        """Back to the list, filtered."""
         self.list.focus()
         if self.list.count == 1:
             self.action_enter()
 
     def action_filter(self) -> None:
-        """Type to filter."""
         self.search.display = True
         self.search.focus()
 
     def action_next_pane(self) -> None:
-        """Focus the next pane."""
         self.focus_next()
 
     def action_previous_pane(self) -> None:
-        """Focus the previous pane."""
         self.focus_previous()
 
     def action_run_all(self) -> None:
@@ -106,16 +97,13 @@ class PickerScreen(AppActions, Dialog[bool], screen="picker"):
         self.show_results()
 
     def on_run_finished(self, message: RunFinished) -> None:
-        """Show one more result."""
         self.all.take(message)
         self.show_results()
 
     def on_unmount(self) -> None:
-        """Stop the batch."""
         self.all.stop()
 
     def show_results(self) -> None:
-        """Show the current results."""
         self.list.running = self.all.progress
         self.list.head()
         self.list.invalidate()
@@ -132,7 +120,6 @@ class PickerScreen(AppActions, Dialog[bool], screen="picker"):
             super().move(rows)
 
     def action_bug(self) -> None:
-        """With the defect of the scenario, or without it."""
         entry = self.list.chosen
         if entry is None or not entry.bugs:
             self.notify("this scenario declares no defect", timeout=3)

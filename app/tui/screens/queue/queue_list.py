@@ -43,12 +43,10 @@ class QueueList(CursorList[object]):
         return len(self.workspace.run.queue.rows)
 
     def empty_text(self) -> str:
-        """Text shown when nothing was queued."""
         none = "nothing was put into the queue in this run: nothing was to be said"
         return self.workspace.unmade("queue") or none
 
     def sync(self) -> None:
-        """Show the current state of the workspace; the selection stays."""
         if self.workspace.open_run is None:
             return
         queue, cursor = self.workspace.run.queue, self.workspace.cursor
@@ -102,7 +100,6 @@ class QueueList(CursorList[object]):
         return super().draw_heading(line, width)
 
     def cells(self, index: int) -> dict[str, StyledCell]:
-        """One message at the cursor."""
         line = self._line(index)
         return self.styled(line.cells, later=line.later) if line is not None else {}
 

@@ -46,11 +46,9 @@ class Alignment(RowList):
 
     @property
     def count(self) -> int:
-        """Aligned rows."""
         return len(self.pairs)
 
     def empty_text(self) -> str:
-        """Text shown when the session is empty."""
         return "nothing was said in this session"
 
     def sync(self, row: SessionListRow | None, blame: SessionViolations | None = None) -> None:
@@ -89,13 +87,11 @@ class Alignment(RowList):
         return short if len(set(short.values())) == len(found) else labels
 
     def on_resize(self) -> None:
-        """Fit the title again."""
         if self.workspace.open_run:
             self.sync(self.row)
         super().on_resize()
 
     def marks(self) -> Iterable[int]:
-        """Rows whose sides differ or that violate an invariant."""
         return self._wrong[2]
 
     @property
@@ -106,7 +102,6 @@ class Alignment(RowList):
         return self._gutter + (width - self._gutter) // 2
 
     def draw_heading(self, line: int, width: int) -> Canvas:
-        """What the two sides are."""
         canvas = self.canvas(width)
         middle = self._middle(width - 1)
         canvas.put(3, "#", self.palette.dim)
@@ -118,7 +113,6 @@ class Alignment(RowList):
         return canvas
 
     def draw(self, index: int, width: int) -> Canvas:
-        """One row of both sides."""
         pair = self.pairs[index]
         canvas = self.canvas(width)
         middle = self._middle(width)

@@ -29,7 +29,6 @@ class SessionsScreen(ListAndDetail[SessionList, Alignment], screen="sessions"):
         self._seen: tuple[object, int, int] | None = None
 
     def compose_body(self) -> ComposeResult:
-        """List, sides and the Why pane."""
         yield self.list
         yield self.detail
         yield self.inspector
@@ -62,7 +61,6 @@ class SessionsScreen(ListAndDetail[SessionList, Alignment], screen="sessions"):
             super().select_row(pane, index)
 
     def choose(self, thing: str | PlaceKey) -> None:
-        """Select a session."""
         self.list.choose(thing)
         self.detail.sync(self.list.chosen)
 

@@ -43,11 +43,9 @@ class SessionList(ColumnList[SessionListRow]):
         self._wrong: tuple[int, ...] = ()
 
     def empty_text(self) -> str:
-        """Text shown when the run has no session."""
         return self.workspace.unmade("sessions") or "no session in this run"
 
     def sync(self) -> None:
-        """Show the current state of the workspace; the selection stays."""
         if self.workspace.open_run is None:
             return
         chosen = self.chosen
@@ -81,7 +79,6 @@ class SessionList(ColumnList[SessionListRow]):
         return self._wrong
 
     def choose(self, owner: str | PlaceKey) -> None:
-        """Select the line of a session or conversation."""
         if self.select_where(lambda row: row.owner == owner):
             self.keep()
 
@@ -91,11 +88,9 @@ class SessionList(ColumnList[SessionListRow]):
         self.select(next(iter(self.marks()), 0))
 
     def keep(self) -> None:
-        """Keep the selected session selected."""
         self._kept = self.chosen.owner if self.chosen is not None else None
 
     def cells(self, index: int) -> dict[str, StyledCell]:
-        """The counts of a session, and its violations."""
         row, palette = self.rows[index], self.palette
         later = row.since > self.workspace.cursor
 

@@ -41,13 +41,11 @@ class TimelineScreen(RunScreen, screen="timeline"):
         self._frame = 0
 
     def compose_body(self) -> ComposeResult:
-        """Lanes and the Why pane."""
         with Container(id="main", classes="column"):
             yield self.lane
             yield self.inspector
 
     def sync(self) -> None:
-        """Show the current state of the workspace."""
         self.lane.sync()
         self.inspector.sync()
         if self.side is not None and self.side.display and self._side_is_due():
@@ -70,7 +68,6 @@ class TimelineScreen(RunScreen, screen="timeline"):
         return size.width >= SIDE[0] and size.height >= SIDE[1]
 
     async def on_resize(self) -> None:
-        """Show the side column if it fits."""
         await self._show_side()
 
     async def _show_side(self) -> None:
@@ -95,7 +92,6 @@ class TimelineScreen(RunScreen, screen="timeline"):
         self.call_after_refresh(self.sync)
 
     async def action_side(self) -> None:
-        """Show or hide the side column."""
         if not self._roomy:
             size = self.host.size
             wide, high = SIDE
@@ -166,11 +162,9 @@ class TimelineScreen(RunScreen, screen="timeline"):
             pane.select(max(pane.selected + rows, 0))
 
     def action_left(self) -> None:
-        """Lanes further to the left."""
         self._scroll_lanes(-1)
 
     def action_right(self) -> None:
-        """Lanes further to the right."""
         self._scroll_lanes(1)
 
     def _scroll_lanes(self, lanes: int) -> None:
@@ -196,12 +190,10 @@ class TimelineScreen(RunScreen, screen="timeline"):
             self.notify_once("this line names no event to go to")
 
     def action_why(self) -> None:
-        """The Why pane, large; again: as before."""
         self.zoom(self.inspector)
         self.inspector.focus()
 
     def action_chain(self) -> None:
-        """Light the causal chain of the event, or everything again."""
         if self.workspace.open_run:
             if not self.workspace.cursor:
                 self.notify_once("nothing has happened yet, so nothing caused it: ] steps")
@@ -209,6 +201,5 @@ class TimelineScreen(RunScreen, screen="timeline"):
             self.moved()
 
     def action_fold(self) -> None:
-        """Show or hide the events inside the gateway."""
         self.workspace.show_internal = not self.workspace.show_internal
         self.moved()

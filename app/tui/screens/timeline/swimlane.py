@@ -73,7 +73,6 @@ class Swimlane(RowList):
 
     @property
     def timeline(self) -> VisibleRows:
-        """The rows as they are folded now."""
         return self.workspace.timeline
 
     @property
@@ -82,7 +81,6 @@ class Swimlane(RowList):
         return len(self.timeline.rows) if self.workspace.open_run else 0
 
     def empty_text(self) -> str:
-        """Text shown when no run is open or no row passes the filter."""
         kept = self.workspace.search.filter
         if self.workspace.open_run is not None and kept is not None:
             return f"/{kept}: none of {len(self.workspace.all_rows.rows)} rows, esc clears"
@@ -91,7 +89,6 @@ class Swimlane(RowList):
         return "no run is open: s chooses a scenario"
 
     def sync(self) -> None:
-        """Show the current state of the workspace."""
         if self.workspace.open_run is None:
             return
         timeline = self.timeline
@@ -122,7 +119,6 @@ class Swimlane(RowList):
         return True
 
     def on_resize(self) -> None:
-        """Lay the lanes out again."""
         if self.workspace.open_run:
             self._lay_out()
         super().on_resize()
@@ -183,7 +179,6 @@ class Swimlane(RowList):
     # ------------------------------------------------------------ drawing
 
     def marks(self) -> Iterable[int]:
-        """Rows at which violations were seen."""
         return self.timeline.broken
 
     def cache_key(self, index: int) -> object:
@@ -205,7 +200,6 @@ class Swimlane(RowList):
         return self.size.width >= ROOMY
 
     def draw_heading(self, line: int, width: int) -> Canvas:
-        """Platforms, or lanes."""
         canvas = self.canvas(width)
         layout = self.layout_now
         if self.workspace.open_run is None or layout is None:
@@ -274,7 +268,6 @@ class Swimlane(RowList):
         canvas.put(self._gutter + at, text, style)
 
     def draw(self, index: int, width: int) -> Canvas:
-        """One event between its lanes."""
         row = self.timeline.rows[index]
         canvas = self.canvas(width)
         layout = self.layout_now
