@@ -218,13 +218,6 @@ def test_a_crowd_has_made_up_names_that_stay_the_same(trunkline, tmp_path):
     assert len(names) == 1 and " " in names[0]
 
 
-def test_the_report_in_the_readme_is_what_is_printed(trunkline):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = readme.split("```\n✗ B001", 1)[1].split("              ...\n", 1)[0]
-    _, out, _ = trunkline("run", B001, "--bug", "B001")
-    assert out.startswith(f"✗ B001{shown}")
-
-
 def test_the_commands_that_are_named_are_those_that_there_are():
     from trunkline.app.cli.commands import COMMANDS, app
 
