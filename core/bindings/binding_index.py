@@ -29,7 +29,6 @@ class BindingIndex:
         self._numbers = 0
 
     def __len__(self) -> int:
-        """The number of bindings."""
         return len(self._by_id)
 
     def __iter__(self) -> Iterator[SessionBindingRecord]:
@@ -37,7 +36,6 @@ class BindingIndex:
         return iter(tuple(self._by_id.values()))
 
     def get(self, binding: str) -> SessionBindingRecord | None:
-        """The binding with this id."""
         return self._by_id.get(binding)
 
     def add(self, record: SessionBindingRecord) -> None:
@@ -64,7 +62,6 @@ class BindingIndex:
             self._by_session.setdefault(after, {})[binding] = None
 
     def remove(self, binding: str) -> None:
-        """Remove an ended binding."""
         record = self._by_id.pop(binding, None)
         if record is None:
             return

@@ -102,7 +102,6 @@ class BoundDeliveryRouter:
         requester: ConversationRef | Address | None,
         fail_closed: bool = True,
     ) -> RouterDecision:
-        """Choose the destination of a completion, by default without guessing. Raises like the function."""
         key = target_session_key.strip()
         return resolve_destination(
             event_kind=event_kind,

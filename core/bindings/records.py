@@ -108,7 +108,6 @@ class SessionBindingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defau
         return Reason.MAX_AGE_EXPIRED if age is not None and (idle is None or age <= idle) else Reason.IDLE_EXPIRED
 
     def expired(self, now: float) -> bool:
-        """Whether a deadline has passed."""
         ends = self.expires_at
         return ends is not None and ends <= now
 

@@ -125,7 +125,6 @@ class HookResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reason(self) -> Reason:
-        """The verdict's reason."""
         return self.cancelled or (Reason.MODIFIED_BY_HOOK if self.by else Reason.KEPT_BY_HOOKS)
 
 

@@ -166,5 +166,4 @@ class Recorder:
         delegation: str | None = None,
         binding: str | None = None,
     ) -> int:
-        """Append an event and return its seq."""
         return self._log.append(self.node, self.generation, body, cause, (inbound, turn, intent, delegation, binding))

@@ -91,7 +91,6 @@ class Context:
         return new_session(self.env, key, agent, address, key_of, person=person, codec=codec_of(config.profile))
 
     def _memo(self) -> _Memo:
-        """The caches for the current configuration and adapters."""
         memo = self.memo
         if memo is None or memo.config is not self.config or memo.adapters is not self.adapters:
             memo = self.memo = _Memo(config=self.config, adapters=self.adapters)
@@ -102,17 +101,14 @@ class Context:
         return config_key(key, self.config)
 
     def accounts(self, channel: str) -> tuple[str, ...]:
-        """The gateway's accounts on a channel."""
         return tuple(sorted(account for name, account in self.adapters if name == channel))
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The channels that have an adapter."""
         return tuple(sorted({channel for channel, _ in self.adapters}))
 
     @property
     def default_accounts(self) -> dict[str, str]:
-        """The default account of each channel."""
         return {channel: self._default_account(channel) for channel in self.channels}
 
     def _default_account(self, channel: str) -> str:

@@ -38,7 +38,6 @@ class Deadline:
         return self.expired and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError
 
     def expire(self) -> None:
-        """Cancel the body."""
         self.expired = True
         self._task.cancel()
 
@@ -51,17 +50,14 @@ class Deadlines:
         self._timer: asyncio.TimerHandle | None = None
 
     def within(self, seconds: float) -> Deadline:
-        """A deadline in a number of seconds from now."""
         return Deadline(self, asyncio.get_running_loop().time() + seconds)
 
     def add(self, limit: Deadline) -> None:
-        """Register a deadline."""
         self._running[limit] = None
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_at(limit.at, self._look)
 
     def remove(self, limit: Deadline) -> None:
-        """Unregister a deadline."""
         self._running.pop(limit, None)
 
     def _look(self) -> None:

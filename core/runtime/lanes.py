@@ -60,7 +60,6 @@ class Lanes(Generic[K, T]):
             self._spawn(group)
 
     def put(self, lane: K, item: T) -> None:
-        """Append an item to a lane."""
         waiting = self._lanes.get(lane)
         if waiting is None:
             self._lanes[lane] = deque((item,))
@@ -86,7 +85,6 @@ class Lanes(Generic[K, T]):
         self._make_ready(lane)
 
     def busy(self, lane: K) -> bool:
-        """Whether a lane has queued or running items."""
         return lane in self._lanes
 
     def wake(self, wanted: Callable[[K], bool]) -> None:

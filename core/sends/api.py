@@ -146,7 +146,6 @@ class SendPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def mirror_text(self) -> str:
-        """The text for the transcript."""
         return mirror_text(self.text, self.media) or ""
 
 

@@ -207,7 +207,6 @@ class SessionMap:
         return await self._store.write(EnsureSession(session=self._new(key, address), now=self._env.now()), story)
 
     async def get(self, key: SessionKey) -> SessionRow | None:
-        """The session of a key, if there is one."""
         return await self._store.read(FindSession(key=str(key)))
 
     async def reset(self, key: SessionKey, cause: int | None = None) -> SessionRow | None:

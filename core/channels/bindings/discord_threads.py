@@ -113,7 +113,6 @@ class TokenHolder:
 
     @property
     def current(self) -> str:
-        """The current token."""
         return self._token
 
     def renew(self, token: str | None) -> None:
@@ -121,7 +120,6 @@ class TokenHolder:
         self._token = (token or "").strip() or self._token
 
     def clear(self) -> None:
-        """Forget the token."""
         self._token = ""
 
 
@@ -240,7 +238,6 @@ class ThreadManagers:
         return manager
 
     def get(self, account: str) -> ThreadManager | None:
-        """The manager of an account, if there is one."""
         return self._managers.get(account)
 
     def stop(self, account: str) -> None:

@@ -20,7 +20,6 @@ class BlueBubbles(AppleRules):
     forms = (*FORMS, "chat123 (a group)", "group:ID")
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
-        """A handle, or a chat."""
         return self._upstream(text) if hints.profile.upstream else self.read_own(text, hints)
 
     def _upstream(self, text: str) -> ParsedTarget:

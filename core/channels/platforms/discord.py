@@ -102,7 +102,6 @@ class Discord(ChannelRules):
         return self._bare(trimmed, text, hints)
 
     def _bare(self, id: str, text: str, hints: Hints) -> ParsedTarget:  # noqa: A002 -- the word
-        """An id without a kind word."""
         if hints.kind is None and _DIGITS.fullmatch(id):
             raise self.ambiguous(text, f"write user:{id} for a direct message, channel:{id} for a channel or thread")
         direct = hints.kind is ChatKind.DIRECT and _DIGITS.fullmatch(id) is not None

@@ -27,7 +27,6 @@ class IMessage(AppleRules):
     channel = "imessage"
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
-        """A handle, or a chat."""
         return self._upstream(self.clean(text), text) if hints.profile.upstream else self.read_own(text, hints)
 
     def _upstream(self, bare: str, text: str) -> ParsedTarget:
@@ -49,7 +48,6 @@ class IMessage(AppleRules):
         return self.target(ChatKind.DIRECT, handle, text, "by handle")
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To: the handle, or the chat with its word."""
         word = f"{target.form}:" if target.form else chat_word(target.kind, target.id)
         return f"{word or f'{self.channel}:'}{target.id}"
 

@@ -99,7 +99,6 @@ class AppleRules(ChannelRules):
         return self.target(ChatKind.GROUP, value, text, f"by the prefix {word}:")
 
     def _plain(self, id: str, text: str, hints: Hints) -> ParsedTarget:  # noqa: A002
-        """A target without a word."""
         if _GUID.fullmatch(id):
             return self._chat("chat_guid", id, text)
         known = _IDENTIFIER.fullmatch(id)
@@ -109,7 +108,6 @@ class AppleRules(ChannelRules):
         return self._handle(id, text)
 
     def _handle(self, handle: str, text: str) -> ParsedTarget:
-        """A person by handle."""
         if _MAIL.fullmatch(handle):
             return self.target(ChatKind.DIRECT, handle, text, "by mail address")
         if _SERVICE.fullmatch(handle):

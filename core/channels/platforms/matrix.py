@@ -72,7 +72,6 @@ class Matrix(ChannelRules):
         return super().place(target, named, None, profile)
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To: ``room:``, or ``user:``."""
         # Upstream calls users rooms.
         word = "user" if target.kind is ChatKind.DIRECT and not profile.upstream else "room"
         return f"{word}:{target.id}"

@@ -42,7 +42,6 @@ class NextcloudTalk(ChannelRules):
         return found
 
     def sender(self, target: ParsedTarget) -> str:
-        """From: the room, or the person."""
         return f"{self.channel}:{'user' if target.kind is ChatKind.DIRECT else 'room'}:{target.id}"
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:

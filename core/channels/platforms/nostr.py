@@ -47,7 +47,6 @@ class Nostr(ChannelRules):
         return found
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To: the platform and the key as written."""
         return f"{self.channel}:{target.id}"
 
 

@@ -88,7 +88,6 @@ class Signal(ChannelRules):
         return target.form or super().sender(target)
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To: ``group:<id>``, else the platform and the person."""
         if target.kind is not ChatKind.DIRECT:
             return f"group:{target.id}"
         return f"{self.channel}:{target.id.removeprefix('uuid:')}"

@@ -157,7 +157,6 @@ class Telegram(ChannelRules):
         return current.thread if (topic[1] if topic else here).strip().lower() == target.id.lower() else None
 
     def write(self, address: Address) -> TargetText:
-        """The number, with its topic."""
         tail = f":topic:{address.thread}" if address.thread else ""
         return TargetText(target=f"telegram:{address.conversation}{tail}", thread=address.thread)
 

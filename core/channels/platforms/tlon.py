@@ -61,7 +61,6 @@ class Tlon(ChannelRules):
         return self.target(ChatKind.GROUP, f"{nest}/{self._checked(host, text)}/{name}", text, "by host and name")
 
     def _checked(self, ship: str, text: str) -> str:
-        """A ship with its ``~``."""
         found = _SHIP.fullmatch(ship)
         if found is None:
             raise self.wrong(text, f"{ship!r} is not the name of a ship")

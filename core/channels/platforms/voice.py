@@ -34,7 +34,6 @@ class Voice(ChannelRules):
         return self.target(ChatKind.DIRECT, phone, text, "by phone number")
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To: ``voice:<number>``."""
         return f"{self.channel}:{target.id}"
 
 

@@ -89,11 +89,9 @@ class WhatsApp(ChannelRules):
         return ParsedTarget(kind=ChatKind.DIRECT, id=phone, understood="a user, by phone number")
 
     def sender(self, target: ParsedTarget) -> str:
-        """From is the id itself."""
         return target.id
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To is the id itself."""
         return target.id
 
 

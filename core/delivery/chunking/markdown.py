@@ -45,11 +45,9 @@ class _Cutter:
 
     @property
     def done(self) -> bool:
-        """Whether the whole text is consumed."""
         return self._pos >= len(self._text)
 
     def next(self) -> str:
-        """The next chunk."""
         stop = reach(self._text, self._pos, len(self._text), self._limit - units(self._head))
         if stop >= len(self._text):
             return self._take(stop, stop)

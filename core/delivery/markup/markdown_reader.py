@@ -90,7 +90,6 @@ class _Reader:
         self._lists = 0
 
     def block(self, token: Token) -> None:
-        """Write a block token."""
         match token.type:
             case "inline":
                 self._spans(token.children or ())

@@ -134,7 +134,6 @@ class _Plain:
         self._size += len(text)
 
     def enter(self, mark: MarkupKind, detail: str = "") -> None:
-        """A mark begins."""
         if mark is MarkupKind.QUOTE:
             self.text(_QUOTE)
             self._quotes += 1
@@ -162,7 +161,6 @@ class _Html:
         self._open: list[tuple[MarkupKind, str, tuple[str, str], int, int]] = []
 
     def text(self, text: str) -> None:
-        """Visible text."""
         if text:
             self.parts.append(escaped(text))
             self.shown.append(text)

@@ -38,13 +38,11 @@ class BindingExpiry:
             self._some.set()
 
     async def run(self) -> None:
-        """Run both tasks until cancelled."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._expire, name="expiry of bindings")
             group.start_soon(self._probe, name="probes of bindings")
 
     async def _expire(self) -> None:
-        """End bindings when their deadline passes."""
         while True:
             self._wake = anyio.Event()
             for record in self._bound.index.due(self._ctx.env.now()):

@@ -240,7 +240,6 @@ class SessionBindingService:
         return adapter
 
     async def _check_session(self, asked: BindRequest) -> None:
-        """Raise `BindingError` if the session does not exist and is not created with the binding."""
         key = asked.target_session_key.strip()
         if asked.new_session or await self._ctx.store.read(FindSession(key=key)) is not None:
             return
@@ -370,7 +369,6 @@ def _check_child(child: Address, parent: Address) -> None:
 
 
 def _failure(error: Exception, limit: float) -> str:
-    """The description of an adapter's failure."""
     if isinstance(error, TimeoutError):
         return f"no answer within {limit:g} s: try again"
     return well_formed(error.facts if isinstance(error, PlatformError) else f"{type(error).__name__}: {error}")

@@ -48,24 +48,19 @@ class GatewaySendPorts:
 
     @property
     def config(self) -> GatewayConfig:
-        """The current configuration."""
         return self._ctx.config
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The channels that have an adapter."""
         return self._ctx.channels
 
     def session(self, text: str | None) -> tuple[str, str] | None:
-        """Key and agent of a session that a client names."""
         return self._targets.session(text)
 
     def account(self, channel: str, named: str | None) -> str | None:
-        """The account that sends."""
         return self._targets.account(channel, named, None)
 
     async def look_up(self, channel: str, account: str, text: str) -> DirectoryAnswer:
-        """Ask the adapter's directory, if it has one."""
         return await self._targets.look_up(channel, account, text)
 
     async def fate(self, key: str) -> SendResult | None:
@@ -74,7 +69,6 @@ class GatewaySendPorts:
         return None if send is None else await self._wait(send)
 
     async def _wait(self, send: SendRow) -> SendResult:
-        """The end of a send's intent."""
         waited = False
         while True:
             # Registered before the state is read, so that an end in between is not missed.
@@ -89,7 +83,6 @@ class GatewaySendPorts:
                 self._delivery.forget(send.intent, ended)
 
     async def store(self, plan: SendPlan, cause: int | None) -> StoredSend:
-        """Store and queue the send, unless its key was used before."""
         while True:
             draft = self._draft(plan)
             before = await self._seen_before(plan) if self._preparer.has_hooks else 1
@@ -159,7 +152,6 @@ class GatewaySendPorts:
         return send.tries + 1 if self._may_try_again(fate.state) else _stored(plan, send, fate, new=False)
 
     async def ended(self, stored: StoredSend) -> SendResult:
-        """Wait for the end of a send."""
         send = SendRow(
             key=stored.plan.key,
             intent=stored.intent,
@@ -170,11 +162,9 @@ class GatewaySendPorts:
         return await self._wait(send)
 
     def bound(self, address: Address) -> SessionBindingRecord | None:
-        """The active binding of a place."""
         return self._ctx.bindings.at(address)
 
     def preview(self, plan: SendPlan) -> tuple[Address, tuple[str, ...]]:
-        """The place and the chunks of a send, for a dry run."""
         row = self._preparer.preview(self._draft(plan), well_formed(plan.text))
         return row.address, row.chunks
 
@@ -266,7 +256,6 @@ def _fate(send: SendRow, fate: IntentFate | None, *, waited: bool) -> SendResult
 
 
 def _detail(fate: IntentFate) -> str:
-    """The description of a failed send."""
     reason = "" if fate.reason is None else f": {fate.reason.sentence}"
     advice = "; nothing more is sent under this key" if fate.state in _MAY_BE_SEEN else ""
     return f"it ended as {fate.state.value}{reason}{advice}"

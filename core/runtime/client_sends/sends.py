@@ -48,7 +48,6 @@ class Sends:
         self._planner = SendPlanner(ports, events, decisions)
 
     def stop(self) -> None:
-        """Cancel all waiting calls when the gateway ends."""
         self._stopped = True
         for scope in tuple(self._scopes):
             scope.cancel()

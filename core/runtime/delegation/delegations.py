@@ -77,7 +77,6 @@ class DelegationRunner:
         self._busy = busy
 
     def start(self, group: anyio.abc.TaskGroup) -> None:
-        """Run hands inside a task group."""
         self._group = group
 
     async def delegate(
@@ -168,7 +167,6 @@ class DelegationRunner:
         await self._finish(row, result, reason, started)
 
     async def _work(self, row: DelegationRow) -> tuple[HandResult, Reason | None]:
-        """Run the hand until its deadline."""
         ctx = self._ctx
         deadline = ctx.config.hands.of(row.hand).deadline
         try:

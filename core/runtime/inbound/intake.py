@@ -234,7 +234,6 @@ class Intake:
 
 
 def _repeated(envelope: Envelope, *, stable: bool) -> Reason:
-    """The reason to drop a known message."""
     if envelope.stands_for is not None:
         return Reason.DUPLICATE_PROXY
     return Reason.DUPLICATE_MESSAGE if stable else Reason.DUPLICATE_REPLAY

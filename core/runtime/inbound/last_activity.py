@@ -20,7 +20,6 @@ class Activity:
         self._outbound: dict[tuple[str, str], float] = {}
 
     def inbound(self, channel: str, account: str, at: float) -> None:
-        """Note an inbound message."""
         self._inbound[channel, account] = at
 
     def outbound(self, channel: str, account: str, at: float) -> None:
@@ -28,6 +27,5 @@ class Activity:
         self._outbound[channel, account] = at
 
     def of(self, channel: str, account: str) -> LastActivity:
-        """The last activity of an account."""
         key = channel, account
         return LastActivity(inbound_at=self._inbound.get(key), outbound_at=self._outbound.get(key))

@@ -67,7 +67,6 @@ class LiveTurn:
         thread: str | None = None,
         session: str | None = None,
     ) -> None:
-        """The message tool; see `trunkline.core.agent.Turn.send`."""
         self._calls += 1
         asked = ToolSend(
             running=self.session_id, to=to, channel=channel, account=account, thread=thread, session=session
@@ -75,13 +74,11 @@ class LiveTurn:
         await self._turns.tool_send(self._work, self._calls, text, asked, self._started)
 
     async def delegate(self, hand: str, task: str, *, thread: bool | None = None) -> DelegationId:
-        """Delegate a task; see `trunkline.core.agent.Turn.delegate`."""
         self._calls += 1
         asked = DelegationRequest(hand=hand, task=task, thread=thread)
         return await self._turns.delegate(self._work, self.session_id, self._calls, asked, self._started)
 
     async def history(self) -> tuple[TranscriptLine, ...]:
-        """The transcript; see `trunkline.core.agent.Turn.history`."""
         return await self._turns.history(self.session_id)
 
 
@@ -182,7 +179,6 @@ class Turns:
             self._deliver(row, cause)
 
     def _suppressed(self, work: Work, answer: str | None, cause: int) -> None:
-        """Record why nothing is sent."""
         silent = answer is None or not answer.strip()
         self._ctx.events.record(
             IntentSuppressed(reason=Reason.NO_REPLY if silent else Reason.NO_ORIGIN, text=answer or ""),
@@ -266,7 +262,6 @@ class Turns:
         await ctx.store.write(Enqueue(intent=row, now=ctx.env.now()), story, then=then)
 
     async def history(self, session: SessionId) -> tuple[TranscriptLine, ...]:
-        """The transcript of a session so far."""
         return await self._ctx.store.read(ReadTranscript(session=session))
 
     async def delegate(

@@ -74,7 +74,6 @@ class Delivery:
         return self._settler.on_end(intent)
 
     def forget(self, intent: IntentId, waiter: EndWaiter) -> None:
-        """Discard a waiter."""
         self._settler.forget(intent, waiter)
 
     # ------------------------------------------------------------ recovery

@@ -44,7 +44,6 @@ class Preparer:
 
     @property
     def has_hooks(self) -> bool:
-        """Whether there are any hooks."""
         return self._any
 
     def connect(self, *, room: Callable[[Address], Awaitable[None]]) -> None:

@@ -43,11 +43,9 @@ class EndWaiter:
         self.ended: EndedIntent | None = None
 
     async def wait(self) -> None:
-        """Wait for the end."""
         await self._event.wait()
 
     def notify(self, ended: EndedIntent | None) -> None:
-        """Wake the caller."""
         self.ended = ended
         self._event.set()
 
@@ -271,13 +269,11 @@ class Settler:
             waiter.notify(None)
 
     def on_end(self, intent: IntentId) -> EndWaiter:
-        """A waiter for the end of an intent."""
         waiter = EndWaiter()
         self._waiters.setdefault(intent, []).append(waiter)
         return waiter
 
     def forget(self, intent: IntentId, waiter: EndWaiter) -> None:
-        """Discard a waiter."""
         waiters = self._waiters.get(intent, [])
         if waiter in waiters:
             waiters.remove(waiter)

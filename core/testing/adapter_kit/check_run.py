@@ -74,7 +74,6 @@ class Inbox:
         return enough()
 
     def saying(self, text: str) -> list[Envelope]:
-        """The messages with this text."""
         return [envelope for envelope in self.envelopes if envelope.text == text]
 
 
@@ -91,11 +90,9 @@ class CheckRun:
 
     @property
     def adapter(self) -> ChannelAdapter:
-        """The adapter under test."""
         return self.bench.adapter
 
     def can(self, capability: Capability) -> bool:
-        """Whether the adapter declares a capability."""
         return capability in self.adapter.capabilities.can
 
     # ------------------------------------------------------------ sending
@@ -155,7 +152,6 @@ class CheckRun:
     # ------------------------------------------------------------ visible messages
 
     async def settle(self) -> None:
-        """Wait for late effects."""
         await anyio.sleep(self.late)
 
     async def seen(self, request: SendRequest) -> list[SeenMessage]:
@@ -217,7 +213,6 @@ class CheckRun:
             raise wrong
 
     async def brought(self, inbox: Inbox, text: str) -> Envelope:
-        """Wait for the message with this text."""
         if not await inbox.until(lambda: bool(inbox.saying(text)), self.patience):
             over = "" if inbox.over is None else f"; the connection is over: {describe(inbox.over)}"
             raise CheckFailed(f"a message did not come: {text!r}{over}")

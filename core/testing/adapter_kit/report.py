@@ -41,12 +41,10 @@ class KitReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def failures(self) -> tuple[CheckResult, ...]:
-        """The failed checks."""
         return self._with(CheckVerdict.FAILED)
 
     @property
     def not_tried(self) -> tuple[CheckResult, ...]:
-        """The checks that were not tried."""
         return self._with(CheckVerdict.NOT_TRIED)
 
     def _with(self, verdict: CheckVerdict) -> tuple[CheckResult, ...]:
@@ -59,7 +57,6 @@ class KitReport(msgspec.Struct, frozen=True, kw_only=True):
             raise ContractBroken(f"{self.adapter}: {failed}")
 
     def __str__(self) -> str:
-        """The report as text."""
         counts = ", ".join(f"{len(self._with(verdict))} {verdict.value}" for verdict in CheckVerdict)
         lines = [f"{self.adapter}: {counts}"]
         for check in self.checks:
