@@ -73,20 +73,8 @@ def read_query(
 
 def query_of(envelope: Envelope, profile: Profile) -> RouteQuery:
     """The query of an inbound message."""
-    place = envelope.address
-    peer, parent = _peers(place, profile)
-    return read_query(
-        profile,
-        channel=place.channel,
-        account=place.account,
-        kind=place.kind,
-        peer=peer,
-        parent_kind=place.kind,
-        parent=parent,
-        guild=envelope.guild,
-        team=envelope.team,
-        roles=envelope.roles,
-    )
+    place = query_at(envelope.address, profile)
+    return msgspec.structs.replace(place, guild=given(envelope.guild), team=given(envelope.team), roles=envelope.roles)
 
 
 def query_at(place: Address, profile: Profile) -> RouteQuery:

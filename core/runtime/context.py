@@ -171,18 +171,15 @@ class Context:
                 media=tuple([media_name(one) for one in intent.media]) if intent.media else (),
                 identity=None if intent.identity is None else str(intent.identity),
             )
-        return self.events.record(
-            body,
-            cause,
-            inbound=intent.inbound,
-            turn=intent.turn,
-            intent=intent.id,
-            delegation=intent.delegation,
-            binding=intent.binding,
-        )
+        return self.events.record(body, cause, binding=intent.binding, **ids_of(intent))
 
 
 _UNKNOWN = Capabilities()
+
+
+def ids_of(row: IntentRow) -> dict[str, str | None]:
+    """The correlation ids of an intent's events."""
+    return {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}
 
 
 class QueuedIntent(msgspec.Struct, frozen=True, kw_only=True):

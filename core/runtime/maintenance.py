@@ -9,7 +9,7 @@ from trunkline.core.events.delivery import ChunkAcked, IntentReopened, IntentSet
 from trunkline.core.events.gateway import DelegationFinished, TurnEnded
 from trunkline.core.events.leases import StorePruned
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.store.commands import Prune, PurgeIntents, ResolveIntent, RetryIntent, SetAsideBroken, TakeNudges
 from trunkline.core.store.port import answer
@@ -46,7 +46,7 @@ class Maintenance:
     def __init__(self, context: Context, delivery: Delivery) -> None:
         self._ctx = context
         self._delivery = delivery
-        self._mirrors = delivery.mirrors
+        self._mirrors = delivery.settler
         self._acted = anyio.Event()
         self._prune_at = context.env.now() + _PRUNE_FIRST
         self._mirror_at = 0.0
@@ -111,7 +111,7 @@ class Maintenance:
 
     async def _take_up(self, row: IntentRow, nudge: Nudge, seq: int, *, queue: bool) -> None:
         ctx = self._ctx
-        ids = {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}
+        ids = ids_of(row)
         reason = row.reason or Reason.OPERATOR_RETRY
         if nudge.verb == QueueVerdict.SENT:
             seq = ctx.events.record(await self._acked(row), seq, **ids)

@@ -22,7 +22,7 @@ from trunkline.core.runtime.client_sends.planner import SendResult, StoredSend
 from trunkline.core.runtime.client_sends.sends import Sends
 from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer
 from trunkline.core.sends.api import SendMessage, SendPlan, named_session
-from trunkline.core.store.records import send_intent
+from trunkline.core.store.records import SendRow, send_intent
 from trunkline.core.values import Address, ChatKind, Receipt, SessionEntry
 
 Fields = dict[str, Any]
@@ -153,7 +153,8 @@ class _World:
                 self.entries.append(_entry(plan.session_key, plan.entry))
             assert self._asked is not None
             self.deliveries.append(_delivery(plan, self._asked))
-        return StoredSend(plan=plan, intent=intent, session_key=plan.session_key, tries=1, new=new, fate=known)
+        send = SendRow(key=plan.key, intent=intent, tries=1, session_key=plan.session_key, channel=plan.channel)
+        return StoredSend(plan=plan, send=send, new=new, fate=known)
 
     async def ended(self, stored: StoredSend) -> SendResult:
         number, plan = self._number, stored.plan
@@ -161,7 +162,7 @@ class _World:
         message_id, detail = self._result(number)
         place = Address(channel=plan.channel, account="default", kind=ChatKind.DIRECT, conversation=plan.target)
         fate = self._fates[plan.key] = SendResult(
-            tries=stored.tries,
+            tries=stored.send.tries,
             receipt=None if message_id is None else Receipt(provider_id=message_id, address=place),
             channel=plan.channel,
             session_key=plan.session_key,

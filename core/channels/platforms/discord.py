@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from trunkline.core.channels.rules import (
+    KIND_WORDS,
     ChannelRules,
     Hints,
     InboundPlace,
@@ -29,15 +30,7 @@ _USER_MENTION = re.compile(r"<@!?([0-9]+)>")
 _CHANNEL_MENTION = re.compile(r"<#([0-9]+)>")
 _DIGITS = re.compile(r"[0-9]+")
 _UPSTREAM_WORDS = {"user": ChatKind.DIRECT, "discord": ChatKind.DIRECT, "channel": ChatKind.CHANNEL}
-_WORDS = {
-    "user": ChatKind.DIRECT,
-    "dm": ChatKind.DIRECT,
-    "group": ChatKind.GROUP,
-    "channel": ChatKind.CHANNEL,
-    "conversation": ChatKind.CHANNEL,
-    "room": ChatKind.CHANNEL,
-    "thread": ChatKind.CHANNEL,
-}
+_WORDS = {**KIND_WORDS, "room": ChatKind.CHANNEL}
 _KINDS = {"dm": ChatKind.DIRECT, "group_dm": ChatKind.GROUP}
 
 

@@ -121,7 +121,7 @@ class LiveBindings:
         if record is None or record.status is not BindingStatus.ENDING or binding in self._under_way:
             return
         changes = {"ended_at": self._env.now()}
-        self._note(binding, BindingEvent.DRAINED, changes, lambda after: self._record_end(after, None, "", cause))
+        self._note(binding, BindingEvent.DRAINED, changes, lambda after: self.record_end(after, None, "", cause))
 
     # ------------------------------------------------------------ changes
 
@@ -166,7 +166,7 @@ class LiveBindings:
         if request is not None:
             changes["metadata"] = {**record.metadata, ENDED_BY: request}
         return await self._store.write(
-            ChangeBinding(binding=record.binding_id, event=event, changes=changes), story, then=self._became
+            ChangeBinding(binding=record.binding_id, event=event, changes=changes), story, then=self.apply
         )
 
     def end_soon(self, record: SessionBindingRecord, reason: Reason, *, cause: int | None, detail: str = "") -> None:
@@ -182,7 +182,7 @@ class LiveBindings:
         changes = {"reason": reason, "ended_at": self._env.now()}
 
         def story(after: SessionBindingRecord | None) -> SessionBindingRecord | None:
-            return self._record_end(after, None, detail, cause)
+            return self.record_end(after, None, detail, cause)
 
         self._note(record.binding_id, BindingEvent.END, changes, story)
 
@@ -193,7 +193,7 @@ class LiveBindings:
         under_way = self._under_way.get(record.binding_id, 0)
         if not under_way:
             changes = {"reason": reason, "ended_at": self._env.now()}
-            return BindingEvent.END, changes, lambda after: self._record_end(after, by, detail, cause)
+            return BindingEvent.END, changes, lambda after: self.record_end(after, by, detail, cause)
 
         def story(after: SessionBindingRecord | None) -> SessionBindingRecord | None:
             if after is not None:
@@ -208,13 +208,10 @@ class LiveBindings:
 
         return BindingEvent.DRAIN, {"reason": reason}, story
 
-    def record_end(self, after: SessionBindingRecord, by: str | None, cause: int | None) -> None:
-        """Record the end of a binding that another one replaced."""
-        self._record_end(after, by, "", cause)
-
-    def _record_end(
+    def record_end(
         self, after: SessionBindingRecord | None, by: str | None, detail: str, cause: int | None
     ) -> SessionBindingRecord | None:
+        """Record the end of a binding in the story of its write."""
         if after is not None:
             body = BindingEnded(
                 conversation=after.conversation,
@@ -264,9 +261,9 @@ class LiveBindings:
         changes: Mapping[str, Any],
         story: Callable[[SessionBindingRecord | None], SessionBindingRecord | None],
     ) -> None:
-        self._store.submit(ChangeBinding(binding=binding, event=event, changes=changes), story, then=self._became)
+        self._store.submit(ChangeBinding(binding=binding, event=event, changes=changes), story, then=self.apply)
 
-    def _became(self, after: SessionBindingRecord | None) -> None:
+    def apply(self, after: SessionBindingRecord | None) -> None:
         """Update the index after a commit, and notify the callbacks of an end."""
         if after is None:
             return
@@ -278,10 +275,6 @@ class LiveBindings:
         elif after.status is BindingStatus.ENDING:
             # The work in progress may have finished meanwhile.
             self.drained(after.binding_id, None)
-
-    def apply_end(self, record: SessionBindingRecord) -> None:
-        """Update the index for a binding that another one replaced."""
-        self._became(record)
 
 
 def _nothing() -> None: ...

@@ -312,7 +312,7 @@ class SessionBindingService:
             if stored.session is not None:
                 ctx.record_session(stored.session, agent, None, "binding", cause)
             if stored.ended is not None:
-                self._bound.record_end(stored.ended, asked.by, cause)
+                self._bound.record_end(stored.ended, asked.by, "", cause)
             instead_of = None if stored.ended is None else stored.ended.binding_id
             body = _bound_event(record, placement, instead_of)
             seq = ctx.events.record(body, cause, binding=record.binding_id, delegation=record.delegation)
@@ -327,7 +327,7 @@ class SessionBindingService:
 
         def then(stored: BindResult) -> None:
             if stored.ended is not None:
-                self._bound.apply_end(stored.ended)
+                self._bound.apply(stored.ended)
             if stored.new:
                 self._bound.add(record)
 

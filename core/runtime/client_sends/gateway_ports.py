@@ -72,7 +72,7 @@ class GatewaySendPorts:
         waited = False
         while True:
             # Registered before the state is read, so that an end in between is not missed.
-            ended = self._delivery.on_end(send.intent)
+            ended = self._delivery.settler.on_end(send.intent)
             try:
                 fate = await self._ctx.store.read(FindIntentFate(intent=send.intent))
                 if fate is None or is_final(fate.state):
@@ -80,7 +80,7 @@ class GatewaySendPorts:
                 waited = True
                 await ended.wait()
             finally:
-                self._delivery.forget(send.intent, ended)
+                self._delivery.settler.forget(send.intent, ended)
 
     async def store(self, plan: SendPlan, cause: int | None) -> StoredSend:
         while True:
@@ -152,14 +152,7 @@ class GatewaySendPorts:
         return send.tries + 1 if self._may_try_again(fate.state) else _stored(plan, send, fate, new=False)
 
     async def ended(self, stored: StoredSend) -> SendResult:
-        send = SendRow(
-            key=stored.plan.key,
-            intent=stored.intent,
-            tries=stored.tries,
-            session_key=stored.session_key,
-            channel=stored.plan.channel,
-        )
-        return await self._wait(send)
+        return await self._wait(stored.send)
 
     def bound(self, address: Address) -> SessionBindingRecord | None:
         return self._ctx.bindings.at(address)
@@ -232,14 +225,8 @@ def _address(plan: SendPlan) -> Address:
 
 
 def _stored(plan: SendPlan, send: SendRow, fate: IntentFate | None, *, new: bool) -> StoredSend:
-    return StoredSend(
-        plan=plan,
-        intent=send.intent,
-        session_key=send.session_key,
-        tries=send.tries,
-        new=new,
-        fate=_fate(send, fate, waited=False) if fate is not None and is_final(fate.state) else None,
-    )
+    ended = _fate(send, fate, waited=False) if fate is not None and is_final(fate.state) else None
+    return StoredSend(plan=plan, send=send, new=new, fate=ended)
 
 
 def _fate(send: SendRow, fate: IntentFate | None, *, waited: bool) -> SendResult:

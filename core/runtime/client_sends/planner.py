@@ -18,7 +18,8 @@ from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
 from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer, refusal, resolve
 from trunkline.core.sends.api import SendMessage, SendPlan, check_send, choose_agent, choose_channel
-from trunkline.core.values import Address, IntentId, Receipt
+from trunkline.core.store.records import SendRow
+from trunkline.core.values import Address, Receipt
 from trunkline.core.well_formed import well_formed
 
 #: upstream: maximum number of remembered failures that stored nothing
@@ -46,9 +47,7 @@ class StoredSend(msgspec.Struct, frozen=True, kw_only=True):
     """A durable send. `new`: stored by this call. `fate`: the result of an ended earlier try with the key."""
 
     plan: SendPlan
-    intent: IntentId
-    session_key: str | None
-    tries: int
+    send: SendRow
     new: bool
     fate: SendResult | None = None
 

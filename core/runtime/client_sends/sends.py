@@ -138,7 +138,7 @@ class Sends:
                 return self._preview(plan, planned)
             stored = await self._ports.store(plan, planned)
         except UsageError as error:
-            self._refused(message, error, asked)
+            self._events.record(refused(message.key, error), asked)
             raise
         if not wait and stored.fate is None:
             if not stored.new:
@@ -193,9 +193,6 @@ class Sends:
             preview=chunks,
         )
 
-    def _refused(self, message: SendMessage, error: UsageError, cause: int) -> None:
-        self._events.record(refused(message.key, error), cause)
-
 
 def _requested(message: SendMessage) -> SendRequested:
     return SendRequested(
@@ -215,7 +212,7 @@ def _queued(key: str, stored: StoredSend) -> SendOutcome:
         message_id=None,
         channel=stored.plan.channel,
         conversation="" if route is None else route.address.conversation,
-        session_key=stored.session_key,
+        session_key=stored.send.session_key,
         cached=not stored.new,
     )
 

@@ -20,7 +20,7 @@ from trunkline.core.events import Body
 from trunkline.core.events.bindings import IdentityFallback, PlaceReopened
 from trunkline.core.events.delivery import AttemptStarted, TransportFallback
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import Deadlines
 from trunkline.core.store.commands import MarkSending
 from trunkline.core.store.port import answer
@@ -58,14 +58,8 @@ class Attempts:
         ctx = self._ctx
         if ctx.env.now() >= ctx.lease.until:
             await ctx.lease.assure()
-        seq = ctx.events.record(
-            AttemptStarted(chunk=row.acked, attempt=row.attempts, address=row.address),
-            cause,
-            intent=row.id,
-            turn=row.turn,
-            inbound=row.inbound,
-            delegation=row.delegation,
-        )
+        body = AttemptStarted(chunk=row.acked, attempt=row.attempts, address=row.address)
+        seq = ctx.events.record(body, cause, **ids_of(row))
         request = _request(row, transport_of(row, adapter.capabilities), ctx.config.delivery.mark, seq)
         try:
             with self._limits.within(ctx.config.delivery.request_timeout):

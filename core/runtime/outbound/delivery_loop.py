@@ -22,18 +22,18 @@ from trunkline.core.delivery.states import DeliveryEvent, is_final
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.events.delivery import AttemptEnded, IntentSettled, LaneWaiting, RecoveryDecided
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.context import Context, QueuedIntent
+from trunkline.core.runtime.context import Context, QueuedIntent, ids_of
 from trunkline.core.runtime.lanes import HELD, Lanes
 from trunkline.core.runtime.outbound.attempts import Attempts, can_of, other_way, transport_of
 from trunkline.core.runtime.outbound.backlog import Backlog
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.outbound.recovery_rate import RecoveryRate
-from trunkline.core.runtime.outbound.settle import EndWaiter, Settler, ids_of
+from trunkline.core.runtime.outbound.settle import Settler
 from trunkline.core.store.commands import Defer, EndUnreadableIntent
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, ListUnnotified
 from trunkline.core.store.records import IntentRow
-from trunkline.core.values import IntentId, IntentState
+from trunkline.core.values import IntentState
 
 _Lane = tuple[str, str, str, str]
 #: number of open intents per query at start
@@ -46,8 +46,8 @@ class Delivery:
     def __init__(self, context: Context, preparer: Preparer) -> None:
         self._ctx = context
         self._attempts = Attempts(context)
-        self._settler = self.mirrors = Settler(context, preparer)
-        self._settler.connect(deliver=self.queue)
+        self.settler = Settler(context, preparer)
+        self.settler.connect(deliver=self.queue)
         self.backlog = Backlog(context)
         #: accounts whose adapter last reported that it is ready
         self._ready: set[tuple[str, str]] = set()
@@ -59,7 +59,7 @@ class Delivery:
     def queue(self, row: IntentRow, cause: int | None) -> None:
         """Queue a durable intent in its conversation; a cancelled one is already over."""
         if is_final(row.state):
-            self._settler.over(row, cause)
+            self.settler.over(row, cause)
             return
         self._ctx.bindings.hold(row.binding)
         held = self.backlog.holds
@@ -68,13 +68,6 @@ class Delivery:
     def _put(self, lane: _Lane, item: QueuedIntent) -> None:
         self.backlog.add(lane, held=item.held)
         self.lanes.put(lane, item)
-
-    def on_end(self, intent: IntentId) -> EndWaiter:
-        """A waiter for the end of an intent; see `Settler.on_end`."""
-        return self._settler.on_end(intent)
-
-    def forget(self, intent: IntentId, waiter: EndWaiter) -> None:
-        self._settler.forget(intent, waiter)
 
     # ------------------------------------------------------------ recovery
 
@@ -96,12 +89,12 @@ class Delivery:
 
     async def finish_interrupted(self, cause: int) -> None:
         """Finish the after-work of an earlier process: store due transcript lines and notify hooks."""
-        await self.mirrors.store_due()
+        await self.settler.store_due()
         after = 0
         while page := await self._ctx.store.read(ListUnnotified(after=after, limit=_PAGE)):
             for n, row, fate in page:
                 after = n
-                self._settler.notify_hooks(row, fate, cause)
+                self.settler.notify_hooks(row, fate, cause)
 
     def take(self, row: IntentRow, cause: int | None) -> None:
         """Queue an intent that an operator reopened."""
@@ -141,7 +134,7 @@ class Delivery:
             row = item.row
             if item.action in _ENDINGS:
                 event, reason = _ENDINGS[item.action]
-                await self._settler.end(row, event, reason, item.cause)
+                await self.settler.end(row, event, reason, item.cause)
                 return None
             if item.not_before is not None and self._ctx.env.now() < item.not_before:
                 self.lanes.replace_head(lane, item)
@@ -180,12 +173,12 @@ class Delivery:
                 return await self._not_settled(lane, item, row, decided, ended, archived=outcome.archived)
             assert outcome.receipt is not None
             if decided.next is NextStep.MISPLACED:
-                await self._settler.misplaced(row, outcome.receipt, ended)
+                await self.settler.misplaced(row, outcome.receipt, ended)
                 return None
             if row.acked + 1 == len(row.chunks):
                 self._settle_last(lane, item, row, outcome, ended)
                 return HELD
-            row, cause = await self._settler.settle(row, outcome.receipt, outcome.reason, ended)
+            row, cause = await self.settler.settle(row, outcome.receipt, outcome.reason, ended)
             item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND)
 
     def _settle_last(
@@ -204,7 +197,7 @@ class Delivery:
             self.lanes.replace_head(lane, kept)
             self.lanes.again(lane)
 
-        self._settler.settle_last(row, receipt, outcome.reason, ended, done, failed)
+        self.settler.settle_last(row, receipt, outcome.reason, ended, done, failed)
 
     async def _settle_refused(self, lane: _Lane, item: QueuedIntent, row: IntentRow) -> float | None:
         """Settle an accepted intent whose end the store refused, because of the intent or of its mirror."""
@@ -213,8 +206,8 @@ class Delivery:
         receipt, reason, ended = item.accepted
         if isinstance(item.error, IllegalTransition):
             raise item.error
-        self._settler.refused(row, item.error, ended)
-        await self._settler.settle(row, receipt, reason, ended)
+        self.settler.refused(row, item.error, ended)
+        await self.settler.settle(row, receipt, reason, ended)
         return None
 
     # ------------------------------------------------------------ before the attempt
@@ -233,7 +226,7 @@ class Delivery:
             end = EndUnreadableIntent(intent=item.id, state=state, reason=Reason.BROKEN_ROW, now=self._ctx.env.now())
             await self._ctx.store.write(end, story)
         if row is None or isinstance(row, str) or is_final(row.state):
-            self._settler.gone(item.id, row.binding if isinstance(row, IntentRow) else None)
+            self.settler.gone(item.id, row.binding if isinstance(row, IntentRow) else None)
             return None
         return msgspec.structs.replace(item, row=row)
 
@@ -274,7 +267,7 @@ class Delivery:
     async def _outlived(self, row: IntentRow, cause: int | None) -> None:
         """Expire an intent that is too old to be attempted; one in doubt is parked."""
         event = DeliveryEvent.EXPIRE if row.doubt_at is None else DeliveryEvent.PARK
-        await self._settler.end(row, event, Reason.TOO_OLD, cause)
+        await self.settler.end(row, event, Reason.TOO_OLD, cause)
 
     async def _without_adapter(self, lane: _Lane, item: QueuedIntent, row: IntentRow) -> float | None:
         """Visibly wait for a missing adapter, until the intent is too old."""
@@ -369,7 +362,7 @@ class Delivery:
         self, lane: _Lane, item: QueuedIntent, row: IntentRow, decided: DeliveryDecision, cause: int, *, archived: bool
     ) -> float | None:
         if decided.next not in (NextStep.RETRY, NextStep.LOOKUP):
-            await self._settler.end(row, decided.event, decided.reason, cause, archived=archived)
+            await self.settler.end(row, decided.event, decided.reason, cause, archived=archived)
             return None
         ctx, at = self._ctx, decided.at or self._ctx.env.now()
         row = msgspec.structs.replace(row, marked=decided.mark or row.marked, doubt_at=decided.doubt_at)

@@ -15,7 +15,7 @@ from trunkline.core.delivery.hooks import HookResult, Hooks, Outgoing, Sent, Sen
 from trunkline.core.errors import InvalidSend
 from trunkline.core.events.delivery import HookFailed, HookSending, HookSent
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import Deadlines
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.store.commands import MarkNotified
@@ -69,8 +69,8 @@ class Preparer:
         row = self._cut(draft, passed.text) if passed.cancelled is None else draft
         if not row.chunks and passed.cancelled is None:
             passed = msgspec.structs.replace(passed, cancelled=Reason.EMPTY_AFTER_HOOK)
-        ids = {"intent": draft.id, "turn": draft.turn, "inbound": draft.inbound, "delegation": draft.delegation}
-        self._ctx.events.record(HookSending(verdict=passed.verdict, by=passed.by, reason=passed.reason), cause, **ids)
+        body = HookSending(verdict=passed.verdict, by=passed.by, reason=passed.reason)
+        self._ctx.events.record(body, cause, **ids_of(draft))
         if passed.cancelled is None:
             return row
         # The content of a cancelled message is never stored.
@@ -133,9 +133,7 @@ class Preparer:
 
     def _failed(self, row: IntentRow, hook: str, phase: str, reason: Reason, detail: str, cause: int | None) -> None:
         body = HookFailed(hook=hook, phase=phase, reason=reason, detail=well_formed(detail))
-        self._ctx.events.record(
-            body, cause, intent=row.id, turn=row.turn, inbound=row.inbound, delegation=row.delegation
-        )
+        self._ctx.events.record(body, cause, **ids_of(row))
 
     # ------------------------------------------------------------ outcomes
 
@@ -165,8 +163,7 @@ class Preparer:
                 return
             last = sent.receipts[-1].provider_id if sent.receipts else None
             body = HookSent(state=sent.state, reason=sent.reason, provider_id=last)
-            ids = {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}
-            self._ctx.events.record(body, cause, **ids)
+            self._ctx.events.record(body, cause, **ids_of(row))
 
         self._ctx.store.submit(MarkNotified(intent=row.id), story, urgent=False)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from trunkline.core.events.delivery import LaneWaiting
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.outbound.settle import ids_of
+from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.store.records import IntentRow
 
 

@@ -13,7 +13,7 @@ from trunkline.core.errors import IllegalTransition, StoreError
 from trunkline.core.events.bindings import FallbackDenied
 from trunkline.core.events.delivery import ChunkAcked, IntentSettled, MirrorAppended, MirrorRefused
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import AckChunk, EndIntent, Misplace, StoreMirror
@@ -320,8 +320,3 @@ def notice_text(row: IntentRow, reason: Reason) -> str:
 
 
 def _nobody(_row: IntentRow, _cause: int | None) -> None: ...
-
-
-def ids_of(row: IntentRow) -> dict[str, str | None]:
-    """The correlation ids of an intent's events."""
-    return {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}

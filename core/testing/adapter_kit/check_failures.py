@@ -17,7 +17,7 @@ _WAIT = 7.0
 
 async def look_up(trial: CheckRun) -> None:
     """A look-up returns the receipt of an accepted send, and None for one that was never accepted."""
-    _looks_up(trial)
+    trial.need_idempotency(Idempotency.LOOKUP)
     request = trial.request()
     first = await trial.sent(request)
     await trial.settle()
@@ -33,19 +33,13 @@ async def look_up(trial: CheckRun) -> None:
 
 async def look_up_fails(trial: CheckRun) -> None:
     """A failed look-up raises an error; it never returns None."""
-    _looks_up(trial)
+    trial.need_idempotency(Idempotency.LOOKUP)
     request = trial.request()
     await trial.sent(request)
     await trial.bench.fail_look_up()
     found = await trial.outcome(trial.adapter.find(request.address, request.key))
     if not isinstance(found, PlatformError):
         raise CheckFailed(f"the look-up failed, and it says {describe(found)}")
-
-
-def _looks_up(trial: CheckRun) -> None:
-    says = trial.adapter.capabilities.idempotency
-    if says is not Idempotency.LOOKUP:
-        raise NotTried(f"its idempotency is {says.value}")
 
 
 async def lost_response(trial: CheckRun) -> None:
@@ -58,7 +52,7 @@ async def lost_response(trial: CheckRun) -> None:
 
 async def found_after_loss(trial: CheckRun) -> None:
     """A send whose response was lost can be looked up."""
-    _looks_up(trial)
+    trial.need_idempotency(Idempotency.LOOKUP)
     await trial.bench.lose_response()
     request = trial.request()
     await trial.send(request)

@@ -13,8 +13,8 @@ import msgspec
 from trunkline.core.channels.adapter import ChannelAdapter
 from trunkline.core.delivery.policy import is_misplaced
 from trunkline.core.errors import PlatformError
-from trunkline.core.testing.adapter_kit.platform_double import Bench, SeenMessage
-from trunkline.core.values import Address, Capability, Envelope, IntentId, Markup, Receipt, SendRequest
+from trunkline.core.testing.adapter_kit.platform_double import Bench, NotTried, SeenMessage
+from trunkline.core.values import Address, Capability, Envelope, Idempotency, IntentId, Markup, Receipt, SendRequest
 
 T = TypeVar("T")
 #: the outcome of a call: a value, an error, or `NO_ANSWER`
@@ -94,6 +94,12 @@ class CheckRun:
 
     def can(self, capability: Capability) -> bool:
         return capability in self.adapter.capabilities.can
+
+    def need_idempotency(self, kind: Idempotency) -> None:
+        """Raise `NotTried` if the adapter declares another kind."""
+        declared = self.adapter.capabilities.idempotency
+        if declared is not kind:
+            raise NotTried(f"its idempotency is {declared.value}")
 
     # ------------------------------------------------------------ sending
 

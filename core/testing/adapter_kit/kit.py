@@ -20,49 +20,13 @@ _Check = Callable[[CheckRun], Awaitable[None]]
 #: a check may take this many times the patience
 _MOST_ANSWERS = 20
 
-_ALL: tuple[_Check, ...] = (
-    sends.identity,
-    sends.capabilities,
-    sends.send,
-    sends.two_sends,
-    sends.same_key,
-    sends.same_key_later,
-    sends.longest,
-    sends.too_long,
-    sends.media,
-    sends.poll,
-    sends.payload,
-    sends.unsupported,
-    sends.markup,
-    sends.thread,
-    sends.open_thread,
-    sends.transport,
-    sends.edit,
-    sends.react,
-    failures.look_up,
-    failures.look_up_fails,
-    failures.lost_response,
-    failures.found_after_loss,
-    failures.resent_after_loss,
-    failures.reset,
-    failures.not_sent,
-    failures.no_fallback,
-    failures.rate_limited,
-    failures.refusal,
-    failures.nowhere,
-    failures.goes_on,
-    failures.no_retry,
-    failures.cancelled,
-    failures.side_by_side,
-    inbound.inbound,
-    inbound.unacked,
-    inbound.acked,
-    inbound.own_messages,
-    inbound.broken_stream,
-    inbound.ready,
-    inbound.not_ready,
-)
-_BY_ID = {check.__name__.replace("_", "-"): check for check in _ALL}
+#: the checks by id: the public functions of the three modules, in their order
+_BY_ID: dict[str, _Check] = {
+    name.replace("_", "-"): check
+    for module in (sends, failures, inbound)
+    for name, check in vars(module).items()
+    if inspect.iscoroutinefunction(check) and check.__module__ == module.__name__ and not name.startswith("_")
+}
 
 #: every check by id, with the sentence that says what a conforming adapter does
 CHECKS: dict[str, str] = {name: inspect.cleandoc(check.__doc__ or "") for name, check in _BY_ID.items()}

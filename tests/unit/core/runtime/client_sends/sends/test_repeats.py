@@ -258,7 +258,7 @@ async def test_nothing_is_left_of_calls_that_have_ended(path: Path, platform: Pl
             await platform.arrived.wait()
             tasks.cancel_scope.cancel()
         sends, delivery = running.gateway._sends, running.gateway._delivery
-        assert (sends._flights, sends._scopes, delivery._settler._waiters) == ({}, {}, {})
+        assert (sends._flights, sends._scopes, delivery.settler._waiters) == ({}, {}, {})
 
 
 # ---------------------------------------------------------------- before and after
