@@ -2,7 +2,7 @@
 
     python tools/docs.py            rewrite the text between `<!-- generated: NAME -->` and `<!-- end -->`, and the
                                     output of `$ trunkline explain ...` in ```console blocks, and the titles of
-                                    invariants in their headings
+                                    invariants in their headings; and the JSON Schema of scenario files
     python tools/docs.py --check    change nothing; list stale pages, and exit with 1 if there are any
 
 The texts come from the tables and docstrings of the code, so a page cannot contradict the program.
@@ -28,10 +28,12 @@ from tools.doc_decisions import (
     intent_diagram,
     recovery_table,
 )
+from tools.doc_scenarios import fields_reference
 from tools.doc_text import ROOT
 from trunkline.app.cli.commands import dispatch
 from trunkline.core.errors import UsageError
 from trunkline.sim.invariants import CHECKERS
+from trunkline.sim.scenario import schema_text
 
 DOCS = ROOT / "docs"
 _REGION = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL)
@@ -62,6 +64,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "channels-table": channels_table,
     "screens-table": screens_table,
     "how-to-report": how_to_report,
+    "scenario-fields": fields_reference,
 }
 
 
@@ -96,9 +99,10 @@ def without_generated(text: str) -> str:
 
 
 def pages() -> dict[Path, str]:
-    """Every page that has generated regions, with its fresh text."""
+    """Every page that has generated regions, and the schema of scenario files, with its fresh text."""
     texts = {path: path.read_text("utf-8") for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))}
-    return {path: refreshed(text) for path, text in texts.items() if _REGION.search(text) or _CONSOLE.search(text)}
+    fresh = {path: refreshed(text) for path, text in texts.items() if _REGION.search(text) or _CONSOLE.search(text)}
+    return {**fresh, DOCS / "scenario.schema.json": schema_text()}
 
 
 def main() -> int:

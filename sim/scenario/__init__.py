@@ -6,7 +6,7 @@ from trunkline.sim.scenario.load import ScenarioFile, load_scenario, load_text
 from trunkline.sim.scenario.model.scenario import SCENARIO_VERSION, Scenario
 from trunkline.sim.scenario.place_refs import PlaceError, PlaceRef, resolve_place
 from trunkline.sim.scenario.problems import Problem, ScenarioError
-from trunkline.sim.scenario.schema import reference_text, schema_text
+from trunkline.sim.scenario.schema import schema_text
 
 __all__ = [
     "SCENARIO_VERSION",
@@ -21,7 +21,6 @@ __all__ = [
     "load_config_text",
     "load_scenario",
     "load_text",
-    "reference_text",
     "resolve_place",
     "scenario_home",
     "schema_text",

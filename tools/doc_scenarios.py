@@ -1,0 +1,74 @@
+"""The field reference of scenario files, from their models."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from trunkline.core.config import Model
+from trunkline.sim.scenario.model_fields import bare, element, fields_of, model_of, texts_of, walk
+
+
+def fields_reference() -> str:
+    """The fields of a scenario file as Markdown: one section per model, one row per field."""
+    parts = [""]
+    seen: set[type[Model]] = set()
+    for at, model in walk():
+        if model in seen or not model.model_fields:
+            continue
+        seen.add(model)
+        title = f"`{at}`" if at else "The file"
+        parts += [f"### {title}", "", _paragraph(model.__doc__ or ""), "", *_rows(model), ""]
+    return "\n".join(parts)
+
+
+def _rows(model: type[Model]) -> list[str]:
+    rows = ["| field | value | default | |", "|---|---|---|---|"]
+    for name, info in fields_of(model).items():
+        rows.append(f"| `{name}` | {_kind(info.annotation)} | {_default(info)} | {described(model, name)} |")
+    return rows
+
+
+def described(owner: type[Model], name: str) -> str:
+    """The text of a field, else of its model."""
+    annotation = fields_of(owner)[name].annotation
+    model = model_of(annotation) or model_of(element(annotation))
+    return _paragraph(texts_of(owner).get(name) or (model and model.__doc__) or "")
+
+
+def _kind(annotation: Any) -> str:
+    """A type as the reference names it."""
+    found = bare(annotation)
+    if model_of(found) is not None:
+        return "mapping"
+    if get_origin(found) is dict:
+        return f"mapping of name to {_kind(element(found))}"
+    if get_origin(found) is tuple:
+        return f"list of {_kind(element(found))}"
+    if get_origin(found) is Literal:
+        return " ".join(f"`{str(word).lower() if word is True else word}`" for word in get_args(found))
+    if isinstance(found, type) and issubclass(found, StrEnum):
+        return " ".join(f"`{word}`" for word in found)
+    words: dict[Any, str] = {str: "text", int: "whole number", float: "time", bool: "`true` `false`"}
+    return words.get(found, "value")
+
+
+def _default(info: FieldInfo) -> str:
+    if info.is_required():
+        return "required"
+    value = info.get_default(call_default_factory=True, validated_data={})
+    if value is None or value is PydanticUndefined or isinstance(value, Model | dict) or value == "":
+        return ""
+    if isinstance(value, tuple):
+        items = value
+        return "" if not items or isinstance(items[0], Model) else f"`[{', '.join(f'{item:g}' for item in items)}]`"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f"`{value:g}s`" if isinstance(value, float) else f"`{value}`"
+
+
+def _paragraph(text: str) -> str:
+    return " ".join(text.split())
