@@ -105,10 +105,10 @@ class Checker(Projection):
         summary: str,
         expected: Sequence[str],
         actual: Sequence[str],
-        evidence: Sequence[int],
+        evidence: Sequence[int] = (),
         first_wrong: int | None = None,
     ) -> None:
-        """Report a violation."""
+        """Report a violation. By default, the event that revealed it is the evidence and the first wrong one."""
         self.violations.append(
             Violation(
                 invariant=self.id,
@@ -116,8 +116,8 @@ class Checker(Projection):
                 summary=summary,
                 expected=tuple(expected),
                 actual=tuple(actual),
-                evidence=tuple(evidence),
-                first_wrong=first_wrong,
+                evidence=tuple(evidence) or (at,),
+                first_wrong=at if first_wrong is None else first_wrong,
             )
         )
 

@@ -112,7 +112,6 @@ class ReadyFirst(Checker):
             expected=[f"attempt {facts.tries}" if most == facts.tries else f"attempt {facts.tries} to {most}"],
             actual=[f"#{event.seq} {event.at:.3f}s attempt {body.attempt}"],
             evidence=[facts.prepared.seq, event.seq],
-            first_wrong=event.seq,
         )
 
     def _too_early(self, event: Event, body: AttemptStarted) -> None:
@@ -130,7 +129,6 @@ class ReadyFirst(Checker):
             expected=[f"no attempt before {since.body.until:.3f}s: {since.body.reason.value}"],
             actual=[f"#{event.seq} {event.at:.3f}s attempt {body.attempt}"],
             evidence=[since.seq, event.seq],
-            first_wrong=event.seq,
         )
 
     @on(IntentSettled)
@@ -149,7 +147,6 @@ class ReadyFirst(Checker):
             expected=["it waits until its channel is ready or it expires"],
             actual=[f"#{event.seq} {event.at:.3f}s {body.state.value} after {body.attempts} attempts"],
             evidence=[facts.prepared.seq, event.seq],
-            first_wrong=event.seq,
         )
 
 
@@ -243,5 +240,4 @@ class BoundedAttempts(Checker):
             expected=[bound],
             actual=[f"#{event.seq} {event.at:.3f}s an attempt"],
             evidence=[since.seq, event.seq],
-            first_wrong=event.seq,
         )

@@ -53,7 +53,6 @@ class OncePerIntent(Checker):
             expected=["a key of its own for each chunk of each intent"],
             actual=[f"#{e.seq} {e.at:.3f}s {e.intent} under {getattr(e.body, 'key', '')}" for e in (first, event)],
             evidence=[first.seq, event.seq],
-            first_wrong=event.seq,
         )
 
     def _again(self, event: Event, body: WireAccepted, accepts: list[Event]) -> None:
@@ -148,7 +147,6 @@ class InboundOnce(Checker):
             expected=[f"a turn for {event.inbound}, received at {here} by another account or in another place"],
             actual=[f"#{event.seq} {event.at:.3f}s dropped; {body.first} was received at {there}"],
             evidence=[first.seq, this.seq, event.seq],
-            first_wrong=event.seq,
         )
 
     @on(TurnStarted)
@@ -193,7 +191,6 @@ class InboundOnce(Checker):
                 expected=["no second turn for an answered message"],
                 actual=[f"#{event.seq} {event.at:.3f}s {event.turn} again"],
                 evidence=[*(accept.seq for accept in seen), event.seq],
-                first_wrong=event.seq,
             )
 
 

@@ -97,7 +97,6 @@ class EverythingEnds(Checker):
             expected=["one ending"],
             actual=[f"#{e.seq} {getattr(e.body, 'state', '')}" for e in settled],
             evidence=[e.seq for e in settled],
-            first_wrong=event.seq,
         )
 
     def finish(self, last: Event) -> None:
@@ -163,7 +162,6 @@ class StatusIsTruth(Checker):
             expected=["a receipt that names the accepted message"],
             actual=[f"#{event.seq} {event.at:.3f}s “{body.provider_id}” ({body.reason.value})"],
             evidence=[*(accept.seq for accept in facts.accepts), event.seq],
-            first_wrong=event.seq,
         )
 
     def _is_named(self, provider_id: str | None, made: WireAccepted) -> bool:
@@ -201,7 +199,6 @@ class StatusIsTruth(Checker):
                 expected=["delivered only with the id of a message that the platform created; a dry run as a dry run"],
                 actual=[f"#{event.seq} {event.at:.3f}s {body.key}: {body.status}, message {body.provider_id}"],
                 evidence=[*(e.seq for facts in tries for e in facts.accepts), event.seq],
-                first_wrong=event.seq,
             )
 
     @on(IntentSettled)

@@ -135,7 +135,6 @@ class EveryRunReports(Checker):
             expected=["one callback for one run"],
             actual=[f"#{e.seq} {e.at:.3f}s {e.kind} {e.inbound}" for e in (first, event)],
             evidence=[run.accepted.seq, first.seq, event.seq],
-            first_wrong=event.seq,
         )
 
     @on(TurnStarted)
@@ -162,7 +161,6 @@ class EveryRunReports(Checker):
             expected=[f"its callback turn begins within {_WITHIN:.0f} s of {since:.3f}s"],
             actual=[f"#{run.callback.seq} {run.callback.at:.3f}s stored", f"#{event.seq} {event.at:.3f}s begun"],
             evidence=[run.callback.seq, event.seq],
-            first_wrong=event.seq,
         )
 
     @on(TurnEnded)

@@ -104,8 +104,6 @@ class NothingSilent(Checker):
                 summary="a message was accepted that belongs to no intent",
                 expected=["an intent.prepared before the accept"],
                 actual=[f"#{event.seq} {event.at:.3f}s wire.accepted of {event.intent}"],
-                evidence=[event.seq],
-                first_wrong=event.seq,
             )
 
     @on(WireRefused)
@@ -133,7 +131,6 @@ class NothingSilent(Checker):
             expected=[f"an attempt.ended with the reason {why}"],
             actual=[f"#{event.seq} {event.at:.3f}s attempt.ended: {body.reason.value}"],
             evidence=[refused.seq, event.seq],
-            first_wrong=event.seq,
         )
 
     @on(MirrorRefused)
@@ -181,7 +178,6 @@ class NothingSilent(Checker):
             expected=["one hook.sent for each hook.sending, with the real outcome"],
             actual=[f"#{event.seq} {event.at:.3f}s hook.sent: {getattr(event.body, 'state', '')}"],
             evidence=evidence,
-            first_wrong=event.seq,
         )
 
     # ------------------------------------------------------------ ends

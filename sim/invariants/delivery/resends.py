@@ -259,7 +259,6 @@ class ResumeAtFirst(Checker):
             expected=[f"chunk {facts.acked + 1} next"],
             actual=[f"#{event.seq} {event.at:.3f}s chunk {body.chunk + 1}, attempt {body.attempt}"],
             evidence=[*(e.seq for e in facts.accepts), event.seq],
-            first_wrong=event.seq,
         )
 
     def finish(self, last: Event) -> None:

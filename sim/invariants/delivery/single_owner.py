@@ -103,7 +103,6 @@ class SingleClaim(Checker):
             expected=[f"it waits until {_who(before)} stops, dies, or does not renew its lease"],
             actual=[_line(before), f"{_line(event)}: {reason.value}"],
             evidence=[before.seq, event.seq],
-            first_wrong=event.seq,
         )
 
     # ------------------------------------------------------------ attempts
@@ -139,7 +138,6 @@ class SingleClaim(Checker):
             expected=[f"the hand that {_who(other)} started at #{other.seq}, and no other"],
             actual=[f"#{e.seq} {e.at:.3f}s started by {_who(e)}" for e in (other, event)],
             evidence=[other.seq, event.seq],
-            first_wrong=event.seq,
         )
 
     def _overlap(self, other: Event, event: Event) -> None:
@@ -149,7 +147,6 @@ class SingleClaim(Checker):
             expected=[f"the attempt of #{other.seq} ends before another one begins"],
             actual=[f"#{e.seq} {e.at:.3f}s attempt by {_who(e)}" for e in (other, event)],
             evidence=[other.seq, event.seq],
-            first_wrong=event.seq,
         )
 
     def _outside(self, claim: Event, event: Event) -> None:

@@ -134,7 +134,6 @@ class NoHiddenRedirect(IdentityFidelity):
                     expected=["a fallback only for a chunk that provably did not reach the platform"],
                     actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (accept, event)],
                     evidence=[accept.seq, event.seq],
-                    first_wrong=event.seq,
                 )
 
     @on(IntentSettled)
@@ -178,7 +177,6 @@ class NoHiddenRedirect(IdentityFidelity):
             expected=[f"at {self.run.name(facts.body.address)}, or a fallback event before it"],
             actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
             evidence=[facts.prepared.seq, event.seq],
-            first_wrong=event.seq,
         )
 
 

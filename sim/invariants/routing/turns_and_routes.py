@@ -72,7 +72,6 @@ class FrozenRoute(Checker):
             expected=[f"at {self.run.name(right)}"],
             actual=[f"#{event.seq} {event.at:.3f}s at {self.run.name(wrong)}"],
             evidence=evidence,
-            first_wrong=event.seq,
         )
 
 
@@ -102,7 +101,6 @@ class OneSession(Checker):
             expected=[f"#{first.seq} {getattr(first.body, 'session_id', '')}, and no other"],
             actual=[f"#{event.seq} {body.session_id}"],
             evidence=[first.seq, event.seq],
-            first_wrong=event.seq,
         )
 
     @on(SessionReset, SessionMoved)
@@ -133,7 +131,6 @@ class OneSession(Checker):
             expected=["one turn at a time in a session, in order of admission"],
             actual=[f"#{event.seq} {event.at:.3f}s {event.turn}"],
             evidence=evidence,
-            first_wrong=event.seq,
         )
 
     @on(TurnEnded)
@@ -186,7 +183,6 @@ class GenerationFence(Checker):
                 expected=[f"no turn in the session that began at #{reset.seq}"],
                 actual=[f"#{event.seq} {event.at:.3f}s a turn for a {body.work.value} of {belongs}"],
                 evidence=[reset.seq, event.seq],
-                first_wrong=event.seq,
             )
 
 
@@ -226,5 +222,4 @@ class CurrentRoute(FreshActivity):
                 expected=[f"configuration {reload.body.revision}, loaded at #{reload.seq}"],
                 actual=[f"#{event.seq} {event.at:.3f}s configuration {body.revision}, agent {body.agent}"],
                 evidence=[reload.seq, event.seq],
-                first_wrong=event.seq,
             )

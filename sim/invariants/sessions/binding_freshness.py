@@ -84,7 +84,6 @@ class FreshActivity(Checker):
             expected=[f"binding.touched of {bound.id} at {said.at:.3f}s"],
             actual=[f"#{said.seq} {said.at:.3f}s {said.kind}, and nothing for {_SLACK:g} s"],
             evidence=[bound.bound.seq, said.seq],
-            first_wrong=said.seq,
         )
 
     @on(CredentialRotated)
@@ -106,7 +105,6 @@ class FreshActivity(Checker):
             expected=[f"token {newest.body.number}, which the gateway has had since {given:.3f}s"],
             actual=[f"#{event.seq} {event.at:.3f}s token {body.credential}"],
             evidence=[newest.seq, event.seq],
-            first_wrong=event.seq,
         )
 
 
@@ -125,7 +123,6 @@ class IdentityFidelity(Checker):
             expected=[f"{facts.body.identity}, or binding.degraded before"],
             actual=[f"#{event.seq} {event.at:.3f}s intent.prepared without an identity"],
             evidence=[facts.bound.seq, event.seq],
-            first_wrong=event.seq,
         )
 
     def spoken(self, event: Event) -> None:
@@ -145,5 +142,4 @@ class IdentityFidelity(Checker):
             expected=[f"{facts.body.identity or 'the bot'}, or a fallback.identity before"],
             actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” by {body.identity or 'the bot'}"],
             evidence=[facts.prepared.seq, event.seq],
-            first_wrong=event.seq,
         )

@@ -77,7 +77,6 @@ class BindingLife(Checker):
             expected=[expected],
             actual=[f"#{event.seq} {event.at:.3f}s session {body.session_key}, by {body.matched_by}"],
             evidence=[evidence.seq, event.seq],
-            first_wrong=event.seq,
         )
 
     @on(RouterDecided)
@@ -91,8 +90,6 @@ class BindingLife(Checker):
             summary=f"the completion of {event.delegation} was routed to a binding that is not active",
             expected=["an active, unexpired binding, or none"],
             actual=[f"#{event.seq} {event.at:.3f}s {event.binding}"],
-            evidence=[event.seq],
-            first_wrong=event.seq,
         )
 
     @on(BindingBound)
@@ -108,7 +105,6 @@ class BindingLife(Checker):
                     expected=["the end of the binding before it"],
                     actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (other.bound, event)],
                     evidence=[other.bound.seq, event.seq],
-                    first_wrong=event.seq,
                 )
 
     @on(BindingEnded)
@@ -122,8 +118,6 @@ class BindingLife(Checker):
             summary=f"{event.binding} ended, but was never bound there",
             expected=["a binding.bound of the same conversation before it"],
             actual=[f"#{event.seq} {event.at:.3f}s {event.kind} at {self.run.name(body.conversation)}"],
-            evidence=[event.seq],
-            first_wrong=event.seq,
         )
 
     @on(ThreadOpened)
@@ -198,7 +192,6 @@ class NoSelfEcho(Checker):
             expected=["inbound.dropped (own-echo)"],
             actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (said, event)],
             evidence=[said.seq, event.seq],
-            first_wrong=event.seq,
         )
 
     @on(InboundDropped)
@@ -218,7 +211,6 @@ class NoSelfEcho(Checker):
             expected=["the policy for other bots applies" if who.bot else "a turn: a person posted it"],
             actual=[f"#{event.seq} {event.at:.3f}s {event.kind} ({body.reason.value})"],
             evidence=[said.seq, event.seq],
-            first_wrong=event.seq,
         )
 
 

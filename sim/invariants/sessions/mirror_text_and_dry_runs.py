@@ -73,7 +73,6 @@ class MirrorIsTruth(Checker):
             expected=[expected],
             actual=[f"#{event.seq} {event.at:.3f}s “{getattr(event.body, 'text', '')[:200]}”"],
             evidence=[*(accept.seq for accept in accepts), event.seq],
-            first_wrong=event.seq,
         )
 
 
@@ -159,5 +158,4 @@ class DryRunHasNoEffect(Checker):
             expected=["no effect except the answer to the caller"],
             actual=[f"#{event.seq} {event.at:.3f}s {event.kind}"],
             evidence=sorted((since.seq, event.seq)),
-            first_wrong=event.seq,
         )

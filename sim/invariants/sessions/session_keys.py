@@ -165,7 +165,6 @@ class OneKey(Checker):
                 expected=[f"session {wanted}, as the caller named it"],
                 actual=[f"#{event.seq} session {body.mirror_key}"],
                 evidence=[event.cause or event.seq, event.seq],
-                first_wrong=event.seq,
             )
 
     @on(MirrorAppended)
@@ -193,7 +192,6 @@ class OneKey(Checker):
             expected=[f"#{since.seq} {first}"],
             actual=[f"#{event.seq} {second}"],
             evidence=[since.seq, event.seq],
-            first_wrong=event.seq,
         )
 
 
@@ -340,5 +338,4 @@ class ScopesAndLinks(Checker):
                 expected=["a session.shared event before this turn"],
                 actual=[f"#{e.seq} a turn for {self.run.name(getattr(e.body, 'origin', None))}" for e in others],
                 evidence=[*(e.seq for e in others), event.seq],
-                first_wrong=event.seq,
             )
