@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.registry import alarm, label, row
-from trunkline.app.view.text.cells import clean, count, seconds
+from trunkline.app.view.kinds.registry import alarm, label, label_text, row, row_text
+from trunkline.app.view.text.cells import clean, count
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
@@ -23,14 +23,11 @@ from trunkline.core.events.bindings import (
     RouterDecided,
 )
 
-
-@label(BindingBound)
-def _bound(view: RunView, event: Event, body: BindingBound) -> str:
-    name = view.bindings.name(event.binding)
-    named = f" ({body.label})" if body.label else ""
-    instead = f", instead of {view.bindings.name(body.instead_of)}" if body.instead_of else ""
-    place = view.places.label(body.conversation)
-    return f"{name} binds {place} to session {body.session_key}{named}, by {body.by}{instead}"
+label_text(
+    BindingBound,
+    "{event.binding:binding} binds {conversation:place} to session {session_key}{label: (…)}, by {by}"
+    "{instead_of:, instead of …|binding}",
+)
 
 
 @row(BindingBound)
@@ -39,10 +36,7 @@ def _bound_row(draw: RowBuilder, event: Event, body: BindingBound) -> TimelineRo
     return draw.note(event, Look.NOTE, text, draw.lanes.of(body.conversation))
 
 
-@label(BindingTouched)
-def _touched(view: RunView, event: Event, body: BindingTouched) -> str:
-    expires = "" if body.expires_at is None else f", expires at {seconds(body.expires_at)}"
-    return f"{view.bindings.name(event.binding)} touched by an {body.by} message{expires}"
+label_text(BindingTouched, "{event.binding:binding} touched by an {by} message{expires_at:, expires at …|seconds}")
 
 
 @label(BindingEnding)
@@ -51,24 +45,11 @@ def _ending(view: RunView, event: Event, body: BindingEnding) -> str:
     return f"{name} is ending, with {count(body.under_way, 'item')} in flight: {body.reason}"
 
 
-@row(BindingEnding)
-def _ending_row(draw: RowBuilder, event: Event, body: BindingEnding) -> TimelineRow:
-    text = f"{draw.view.bindings.name(event.binding)} ending: {body.reason}"
-    return draw.note(event, Look.NOTE, text, draw.lanes.of(body.conversation))
-
-
-@label(BindingEnded)
-def _ended(view: RunView, event: Event, body: BindingEnded) -> str:
-    who = f", by {body.by}" if body.by else ""
-    detail = f" ({body.detail})" if body.detail else ""
-    name = view.bindings.name(event.binding)
-    return f"{name} has ended{who}: {body.reason}{detail}, {view.places.label(body.conversation)} is free"
-
-
-@row(BindingEnded)
-def _ended_row(draw: RowBuilder, event: Event, body: BindingEnded) -> TimelineRow:
-    text = f"{draw.view.bindings.name(event.binding)} ended: {body.reason}"
-    return draw.note(event, Look.NOTE, text, draw.lanes.of(body.conversation))
+row_text(BindingEnding, "{event.binding:binding} ending: {reason}", at="conversation")
+label_text(
+    BindingEnded, "{event.binding:binding} has ended{by:, by …}: {reason}{detail: (…)}, {conversation:place} is free"
+)
+row_text(BindingEnded, "{event.binding:binding} ended: {reason}", at="conversation")
 
 
 @label(BindingRefused, row=alarm)
@@ -124,25 +105,10 @@ def _denied_row(draw: RowBuilder, event: Event, body: FallbackDenied) -> Timelin
     return draw.outbound(event, Look.SUPPRESSED, body.refused, text, "sup")
 
 
-@label(IdentityFallback)
-def _as_bot(_view: RunView, _event: Event, body: IdentityFallback) -> str:
-    return f"chunk {body.chunk + 1} goes out as {body.used} instead of {body.instead_of}: {body.reason}"
-
-
-@row(IdentityFallback)
-def _as_bot_row(draw: RowBuilder, event: Event, body: IdentityFallback) -> TimelineRow:
-    lane = draw.lanes.of(draw.target(event))
-    return draw.note(event, Look.NOTE, f"as {clean(body.used)}: {body.reason}", lane, ("FB",))
-
-
-@label(PlaceReopened)
-def _reopened(view: RunView, _event: Event, body: PlaceReopened) -> str:
-    return f"the gateway unarchives {view.places.label(body.address)} to post there"
-
-
-@row(PlaceReopened)
-def _reopened_row(draw: RowBuilder, event: Event, body: PlaceReopened) -> TimelineRow:
-    return draw.at_place(event, body.address, "unarchived by the gateway")
+label_text(IdentityFallback, "chunk {chunk:number} goes out as {used} instead of {instead_of}: {reason}")
+row_text(IdentityFallback, "as {used}: {reason}", at="intent", tags=("FB",))
+label_text(PlaceReopened, "the gateway unarchives {address:place} to post there")
+row_text(PlaceReopened, "{address:place_name} unarchived by the gateway", at="address")
 
 
 def command(body: ControlCalled | ControlEnded) -> str:

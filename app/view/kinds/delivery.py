@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.registry import alarm, label, row
+from trunkline.app.view.kinds.registry import alarm, label, label_text, row, row_text
 from trunkline.app.view.text.cells import count, seconds
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
@@ -37,14 +37,8 @@ _SETTLED = {
 }
 
 
-@label(IntentPrepared)
-def _prepared(view: RunView, _event: Event, body: IntentPrepared) -> str:
-    return f"{body.intent_kind} prepared for {view.places.label(body.address)}: {body.reason}"
-
-
-@label(IntentSuppressed)
-def _suppressed(_view: RunView, _event: Event, body: IntentSuppressed) -> str:
-    return f"suppressed: {body.reason}"
+label_text(IntentPrepared, "{intent_kind} prepared for {address:place}: {reason}")
+label_text(IntentSuppressed, "suppressed: {reason}")
 
 
 @row(IntentSuppressed, arrow=True)
@@ -55,16 +49,8 @@ def _suppressed_row(draw: RowBuilder, event: Event, body: IntentSuppressed) -> T
     return draw.arrow(event, Look.SUPPRESSED, draw.lanes.gateway, lane, f"{body.reason}", tags=("sup",))
 
 
-@label(AttemptStarted)
-def _attempt(view: RunView, _event: Event, body: AttemptStarted) -> str:
-    return f"attempt {body.attempt} of chunk {body.chunk + 1} to {view.places.label(body.address)}"
-
-
-@label(AttemptEnded)
-def _attempt_ended(_view: RunView, _event: Event, body: AttemptEnded) -> str:
-    detail = f" ({body.detail})" if body.detail else ""
-    when = f" at {body.retry_at:.3f}" if body.retry_at is not None else ""
-    return f"attempt {body.attempt}: {body.reason}, so {body.decision}{when}{detail}"
+label_text(AttemptStarted, "attempt {attempt} of chunk {chunk:number} to {address:place}")
+label_text(AttemptEnded, "attempt {attempt}: {reason}, so {decision}{retry_at: at …|seconds}{detail: (…)}")
 
 
 @row(AttemptEnded, sometimes=True, arrow=True)
@@ -86,20 +72,9 @@ def _recovery(_view: RunView, _event: Event, body: RecoveryDecided) -> str:
     return f"recovery: {body.decision}, {body.reason}, after {count(body.attempts, 'attempt')}"
 
 
-@row(RecoveryDecided)
-def _recovery_row(draw: RowBuilder, event: Event, body: RecoveryDecided) -> TimelineRow:
-    return draw.note(event, Look.NOTE, f"{body.decision}: {body.reason}")
-
-
-@label(ChunkAcked)
-def _acked(_view: RunView, _event: Event, body: ChunkAcked) -> str:
-    return f"receipt {body.provider_id} of chunk {body.chunk + 1} stored: {body.reason}"
-
-
-@label(IntentSettled)
-def _settled(_view: RunView, _event: Event, body: IntentSettled) -> str:
-    detail = f" ({body.detail})" if body.detail else ""
-    return f"intent {body.state}: {body.reason}{detail}"
+row_text(RecoveryDecided, "{decision}: {reason}")
+label_text(ChunkAcked, "receipt {provider_id} of chunk {chunk:number} stored: {reason}")
+label_text(IntentSettled, "intent {state}: {reason}{detail: (…)}")
 
 
 @row(IntentSettled, sometimes=True)
@@ -112,48 +87,12 @@ def _settled_row(draw: RowBuilder, event: Event, body: IntentSettled) -> Timelin
     return draw.note(event, look, text, draw.lanes.of(draw.target(event)), (tag,))
 
 
-@label(IntentReopened)
-def _reopened(_view: RunView, _event: Event, body: IntentReopened) -> str:
-    return f"reopened (was {body.before}), from chunk {body.chunk + 1} on: {body.reason}"
-
-
-@row(IntentReopened)
-def _reopened_row(draw: RowBuilder, event: Event, body: IntentReopened) -> TimelineRow:
-    return draw.note(event, Look.RETRY, f"reopened: {body.reason}", draw.lanes.of(draw.target(event)))
-
-
-@label(Fallback)
-def _fallback(view: RunView, _event: Event, body: Fallback) -> str:
-    return f"fallback: {view.places.label(body.used)} instead of {view.places.label(body.asked)} ({body.reason})"
-
-
-@row(Fallback)
-def _fallback_row(draw: RowBuilder, event: Event, body: Fallback) -> TimelineRow:
-    return draw.note(event, Look.NOTE, f"fallback: {body.reason}", draw.lanes.of(body.used), ("FB",))
-
-
-@label(TransportFallback)
-def _transport(_view: RunView, _event: Event, body: TransportFallback) -> str:
-    return f"sent by the {body.used} path instead of the {body.instead_of} path: {body.reason}"
-
-
-@row(TransportFallback)
-def _transport_row(draw: RowBuilder, event: Event, body: TransportFallback) -> TimelineRow:
-    text = f"by the {body.used} path, not the {body.instead_of} one"
-    return draw.note(event, Look.NOTE, text, draw.lanes.of(draw.target(event)), ("FB",))
-
-
-@label(LaneWaiting)
-def _waiting(view: RunView, _event: Event, body: LaneWaiting) -> str:
-    detail = f" ({body.detail})" if body.detail else ""
-    return f"{view.places.label(body.address)} waits until {seconds(body.until)}: {body.reason}{detail}"
-
-
-@row(LaneWaiting)
-def _waiting_row(draw: RowBuilder, event: Event, body: LaneWaiting) -> TimelineRow:
-    return draw.note(event, Look.RETRY, f"waits: {body.reason}", draw.lanes.of(body.address))
-
-
-@label(BacklogWaiting, row=alarm)
-def _backlog(_view: RunView, _event: Event, body: BacklogWaiting) -> str:
-    return f"the queue is full, {body.open} of {body.limit} open: new messages wait"
+label_text(IntentReopened, "reopened (was {before}), from chunk {chunk:number} on: {reason}")
+row_text(IntentReopened, "reopened: {reason}", look=Look.RETRY, at="intent")
+label_text(Fallback, "fallback: {used:place} instead of {asked:place} ({reason})")
+row_text(Fallback, "fallback: {reason}", at="used", tags=("FB",))
+label_text(TransportFallback, "sent by the {used} path instead of the {instead_of} path: {reason}")
+row_text(TransportFallback, "by the {used} path, not the {instead_of} one", at="intent", tags=("FB",))
+label_text(LaneWaiting, "{address:place} waits until {until:seconds}: {reason}{detail: (…)}")
+row_text(LaneWaiting, "waits: {reason}", look=Look.RETRY, at="address")
+label_text(BacklogWaiting, "the queue is full, {open} of {limit} open: new messages wait", row=alarm)

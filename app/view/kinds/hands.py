@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.registry import label, row
+from trunkline.app.view.kinds.registry import label, label_text, row
 from trunkline.app.view.text.cells import clean, quoted
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
@@ -25,9 +25,7 @@ def _accepted(view: RunView, _event: Event, body: DelegationAccepted) -> str:
     return f"{quoted(body.task)} for hand {body.hand}{origin}"
 
 
-@label(DelegationStarted)
-def _started(_view: RunView, _event: Event, body: DelegationStarted) -> str:
-    return f"hand {body.hand} starts"
+label_text(DelegationStarted, "hand {hand} starts")
 
 
 @row(DelegationStarted, arrow=True)
@@ -38,10 +36,7 @@ def _started_row(draw: RowBuilder, event: Event, body: DelegationStarted) -> Tim
     return draw.arrow(event, Look.HAND, draw.lanes.gateway, draw.lanes.hand(body.hand), text)
 
 
-@label(DelegationFinished)
-def _finished(_view: RunView, _event: Event, body: DelegationFinished) -> str:
-    reason = f" ({body.reason})" if body.reason else ""
-    return f"hand {body.hand} {body.outcome}{reason} {quoted(body.text)}"
+label_text(DelegationFinished, "hand {hand} {outcome}{reason: (…)} {text:quoted}")
 
 
 @row(DelegationFinished, arrow=True)
@@ -52,9 +47,7 @@ def _finished_row(draw: RowBuilder, event: Event, body: DelegationFinished) -> T
     return draw.arrow(event, look, draw.lanes.hand(body.hand), draw.lanes.gateway, text, tags=tags)
 
 
-@label(DelegationIgnored)
-def _ignored(_view: RunView, _event: Event, body: DelegationIgnored) -> str:
-    return f"later result of hand {body.hand} ignored: {body.reason}"
+label_text(DelegationIgnored, "later result of hand {hand} ignored: {reason}")
 
 
 @row(DelegationIgnored, arrow=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.registry import alarm, label, row
+from trunkline.app.view.kinds.registry import alarm, label, label_text, row
 from trunkline.app.view.text.cells import clean, quoted
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
@@ -57,15 +57,8 @@ def _pushed_row(draw: RowBuilder, event: Event, body: PlatformPushed) -> Timelin
     return draw.arrow(event, look, lane, draw.lanes.gateway, text, tags=tags or ("RP",))
 
 
-@label(InboundReceived)
-def _received(_view: RunView, _event: Event, body: InboundReceived) -> str:
-    chain = f" (reply chain {body.reply_chain} is no thread)" if body.reply_chain else ""
-    return f"the gateway receives {quoted(body.text)}{chain}"
-
-
-@label(InboundAckFailed, row=alarm)
-def _ack_failed(_view: RunView, _event: Event, body: InboundAckFailed) -> str:
-    return f"the message could not be acknowledged to the platform: {body.detail}"
+label_text(InboundReceived, "the gateway receives {text:quoted}{reply_chain: (reply chain … is no thread)}")
+label_text(InboundAckFailed, "the message could not be acknowledged to the platform: {detail}", row=alarm)
 
 
 @label(RouteDecided)
@@ -74,15 +67,8 @@ def _route(view: RunView, _event: Event, body: RouteDecided) -> str:
     return f"route to agent {body.agent} ({body.matched_by}){answers}, session {body.session_key}"
 
 
-@label(InboundAdmitted)
-def _admitted(_view: RunView, _event: Event, body: InboundAdmitted) -> str:
-    return f"{body.work} admitted to session {body.session_key}"
-
-
-@label(InboundDropped)
-def _dropped(_view: RunView, _event: Event, body: InboundDropped) -> str:
-    first = f", it repeats {body.first}" if body.first else ""
-    return f"dropped: {body.reason}{first}"
+label_text(InboundAdmitted, "{work} admitted to session {session_key}")
+label_text(InboundDropped, "dropped: {reason}{first:, it repeats …}")
 
 
 @row(InboundDropped, arrow=True)
@@ -93,16 +79,8 @@ def _dropped_row(draw: RowBuilder, event: Event, body: InboundDropped) -> Timeli
     return draw.arrow(event, Look.SUPPRESSED, lane, draw.lanes.gateway, f"dropped: {body.reason}", tags=("✗",))
 
 
-@label(TurnStarted)
-def _turn_started(_view: RunView, _event: Event, body: TurnStarted) -> str:
-    return f"agent {body.agent} starts a turn for a {body.work}"
-
-
-@label(TurnEnded)
-def _turn_ended(_view: RunView, _event: Event, body: TurnEnded) -> str:
-    reason = f": {body.reason}" if body.reason else ""
-    detail = f" ({body.detail})" if body.detail else ""
-    return f"turn {body.outcome}{reason}{detail}"
+label_text(TurnStarted, "agent {agent} starts a turn for a {work}")
+label_text(TurnEnded, "turn {outcome}{reason:: …}{detail: (…)}")
 
 
 @row(TurnEnded, sometimes=True)
@@ -112,11 +90,5 @@ def _turn_ended_row(draw: RowBuilder, event: Event, body: TurnEnded) -> Timeline
     return draw.note(event, Look.ALARM, f"turn failed: {body.reason or clean(body.detail)}", tags=("✗",))
 
 
-@label(ToolCalled)
-def _tool_called(_view: RunView, _event: Event, body: ToolCalled) -> str:
-    return f"tool {body.tool} {body.detail}".rstrip()
-
-
-@label(ToolRefused, row=alarm)
-def _tool_refused(_view: RunView, _event: Event, body: ToolRefused) -> str:
-    return f"tool {body.tool} refused: {body.reason} {body.detail}".rstrip()
+label_text(ToolCalled, "tool {tool}{detail: …}")
+label_text(ToolRefused, "tool {tool} refused: {reason}{detail: …}", row=alarm)

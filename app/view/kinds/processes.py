@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.registry import alarm, label, note, row
+from trunkline.app.view.kinds.registry import alarm, label, label_text, note, row
 from trunkline.app.view.text.cells import clean, count
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
@@ -19,10 +19,7 @@ from trunkline.core.events.gateway import (
 from trunkline.core.events.leases import AdapterInstalled, LeaseAwaited, LeaseGone, LeaseTaken, StorePruned
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 
-
-@label(ProcessStarted)
-def _started(_view: RunView, event: Event, _body: ProcessStarted) -> str:
-    return f"process {event.generation} started"
+label_text(ProcessStarted, "process {event.generation} started")
 
 
 @row(ProcessStarted, sometimes=True)
@@ -54,9 +51,7 @@ def _crashed_row(draw: RowBuilder, event: Event, body: ProcessCrashed) -> Timeli
     return draw.note(event, Look.ALARM, clean(_crashed(draw.view, event, body)), tags=("✗",))
 
 
-@label(ProcessStopped)
-def _stopped(_view: RunView, _event: Event, body: ProcessStopped) -> str:
-    return f"process stopped: {body.why}"
+label_text(ProcessStopped, "process stopped: {why}")
 
 
 @row(ProcessStopped, sometimes=True)
@@ -64,20 +59,9 @@ def _stopped_row(draw: RowBuilder, event: Event, body: ProcessStopped) -> Timeli
     return None if body.why == "end" else draw.note(event, Look.NOTE, f"stopped: {clean(body.why)}")
 
 
-@label(ProcessFrozen, row=note)
-def _frozen(_view: RunView, event: Event, body: ProcessFrozen) -> str:
-    return f"process {event.generation} freezes: {body.why}"
-
-
-@label(ProcessThawed, row=note)
-def _thawed(_view: RunView, event: Event, _body: ProcessThawed) -> str:
-    return f"process {event.generation} resumes"
-
-
-@label(LeaseTaken)
-def _taken(_view: RunView, event: Event, body: LeaseTaken) -> str:
-    before = f" after {body.before}" if body.before else ""
-    return f"process {event.generation} takes the store's lease{before}: {body.reason}"
+label_text(ProcessFrozen, "process {event.generation} freezes: {why}", row=note)
+label_text(ProcessThawed, "process {event.generation} resumes", row=note)
+label_text(LeaseTaken, "process {event.generation} takes the store's lease{before: after …}: {reason}")
 
 
 @row(LeaseTaken, sometimes=True)
@@ -86,14 +70,8 @@ def _taken_row(draw: RowBuilder, event: Event, body: LeaseTaken) -> TimelineRow 
     return note(draw, event, body) if event.generation in draw.stood_by else None
 
 
-@label(LeaseAwaited, row=note)
-def _awaited(_view: RunView, event: Event, body: LeaseAwaited) -> str:
-    return f"process {event.generation} stands by, {body.holder} holds the store's lease: {body.reason}"
-
-
-@label(LeaseGone, row=alarm)
-def _lost(_view: RunView, event: Event, body: LeaseGone) -> str:
-    return f"process {event.generation} has lost the store's lease: {body.reason}"
+label_text(LeaseAwaited, "process {event.generation} stands by, {holder} holds the store's lease: {reason}", row=note)
+label_text(LeaseGone, "process {event.generation} has lost the store's lease: {reason}", row=alarm)
 
 
 @label(ConfigReloaded)
@@ -106,9 +84,7 @@ def _reloaded_row(draw: RowBuilder, event: Event, body: ConfigReloaded) -> Timel
     return draw.note(event, Look.NOTE, f"configuration {body.revision}: {', '.join(body.changed) or 'the same'}")
 
 
-@label(StoreFailed, row=alarm)
-def _store_failed(_view: RunView, _event: Event, body: StoreFailed) -> str:
-    return f"store: {body.error}; again in {body.retry_in:g} s"
+label_text(StoreFailed, "store: {error}; again in {retry_in:g} s", row=alarm)
 
 
 @label(StorePruned, row=note)
@@ -117,16 +93,6 @@ def _pruned(_view: RunView, _event: Event, body: StorePruned) -> str:
     return f"removed: {', '.join(count(number, noun) for number, noun in kinds if number)}: {body.reason}"
 
 
-@label(AdapterInstalled, row=note)
-def _installed(_view: RunView, _event: Event, body: AdapterInstalled) -> str:
-    return f"the adapter of {body.channel} {body.account} is installed"
-
-
-@label(AdapterFailed, row=alarm)
-def _adapter_failed(_view: RunView, _event: Event, body: AdapterFailed) -> str:
-    return f"connection of {body.channel} {body.account} failed: {body.detail}, again in {body.retry_in:g} s"
-
-
-@label(AdapterEnded)
-def _adapter_ended(_view: RunView, _event: Event, body: AdapterEnded) -> str:
-    return f"connection of {body.channel} {body.account} ended"
+label_text(AdapterInstalled, "the adapter of {channel} {account} is installed", row=note)
+label_text(AdapterFailed, "connection of {channel} {account} failed: {detail}, again in {retry_in:g} s", row=alarm)
+label_text(AdapterEnded, "connection of {channel} {account} ended")

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.kinds.templates import Template
 from trunkline.app.view.text.cells import clean
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
@@ -56,6 +57,38 @@ def row(body: type[B], *, sometimes: bool = False, arrow: bool = False) -> Calla
         return function
 
     return register
+
+
+def label_text(body: type[Body], template: str, *, row: DrawRow[Body] | None = None) -> None:
+    """Register a label that is a template."""
+    KINDS[body] = KindView(Template(body, template), row)
+
+
+def row_text(
+    body: type[Body],
+    template: str,
+    *,
+    look: Look = Look.NOTE,
+    at: str = "",
+    tags: tuple[str, ...] = (),
+    arrow: bool = False,
+) -> None:
+    """Register a row whose text is a template: a note, or an arrow from the gateway.
+
+    `at` names the field with the address of its lane; ``intent`` means the address of the event's intent. The default
+    is the gateway's lane.
+    """
+    text = Template(body, template)
+    if at not in ("", "intent", *body.__struct_fields__):
+        raise AttributeError(f"{body.__name__} has no field {at}")
+
+    def draw_row(draw: RowBuilder, event: Event, body: Body) -> TimelineRow:
+        address = draw.target(event) if at == "intent" else getattr(body, at) if at else None
+        start, end = draw.lanes.gateway, draw.lanes.of(address)
+        line = clean(text(draw.view, event, body))
+        return draw.arrow(event, look, start if arrow else end, end, line, tags=tags)
+
+    row(body, arrow=arrow)(draw_row)
 
 
 def note(draw: RowBuilder, event: Event, _body: Body) -> TimelineRow:

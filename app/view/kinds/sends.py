@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.registry import alarm, label, note, row
-from trunkline.app.view.text.cells import clean, count, quoted
+from trunkline.app.view.kinds.registry import alarm, label, label_text, note, row, row_text
+from trunkline.app.view.text.cells import count, quoted
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
@@ -35,20 +35,9 @@ def _answered(_view: RunView, _event: Event, body: ClientAnswered) -> str:
     return f"the client gets its result: {body.status}{receipt}{again}{detail}"
 
 
-@label(SendRequested)
-def _requested(view: RunView, _event: Event, body: SendRequested) -> str:
-    where = f" on {body.channel}" if body.channel else ""
-    return f"a client asks to send {quoted(body.text)} to {view.places.target(body.target)}{where}, key {body.key}"
-
-
-@row(SendRequested)
-def _requested_row(draw: RowBuilder, event: Event, body: SendRequested) -> TimelineRow:
-    return draw.note(event, Look.NOTE, f"client: {quoted(body.text)} to {clean(draw.view.places.target(body.target))}")
-
-
-@label(TargetResolved)
-def _resolved(view: RunView, _event: Event, body: TargetResolved) -> str:
-    return f"target {quoted(body.target)} is {view.places.label(body.address)}, session {body.session_key}"
+label_text(SendRequested, "a client asks to send {text:quoted} to {target:target}{channel: on …}, key {key}")
+row_text(SendRequested, "client: {text:quoted} to {target:target}")
+label_text(TargetResolved, "target {target:quoted} is {address:place}, session {session_key}")
 
 
 @label(SendJoined)
@@ -57,19 +46,9 @@ def _joined(_view: RunView, _event: Event, body: SendJoined) -> str:
     return f"send {body.key} is a repeat: {result} ({body.reason})"
 
 
-@row(SendJoined)
-def _joined_row(draw: RowBuilder, event: Event, body: SendJoined) -> TimelineRow:
-    return draw.note(event, Look.SUPPRESSED, f"same key, one send: {clean(body.key)}", tags=("sup",))
-
-
-@label(SendRefused)
-def _refused(_view: RunView, _event: Event, body: SendRefused) -> str:
-    return f"send {body.key} refused: {body.reason}: {body.detail}"
-
-
-@row(SendRefused)
-def _refused_row(draw: RowBuilder, event: Event, body: SendRefused) -> TimelineRow:
-    return draw.note(event, Look.DEAD, f"send refused: {body.reason}", tags=("✗",))
+row_text(SendJoined, "same key, one send: {key}", look=Look.SUPPRESSED, tags=("sup",))
+label_text(SendRefused, "send {key} refused: {reason}: {detail}")
+row_text(SendRefused, "send refused: {reason}", look=Look.DEAD, tags=("✗",))
 
 
 @label(SendPreviewed)
@@ -101,17 +80,6 @@ def _sending_row(draw: RowBuilder, event: Event, body: HookSending) -> TimelineR
     return None if body.verdict == "kept" else note(draw, event, body)
 
 
-@label(HookFailed, row=alarm)
-def _hook_failed(_view: RunView, _event: Event, body: HookFailed) -> str:
-    return f"hook {body.hook} fails at {body.phase}: {body.reason} ({body.detail})"
-
-
-@label(HookSent)
-def _sent(_view: RunView, _event: Event, body: HookSent) -> str:
-    receipt = f", message {body.provider_id}" if body.provider_id else ""
-    return f"the hooks are notified: {body.state}, {body.reason}{receipt}"
-
-
-@label(OperatorActed, row=note)
-def _operator(_view: RunView, _event: Event, body: OperatorActed) -> str:
-    return f"operator: {body.verb}{f', {body.detail}' if body.detail else ''}"
+label_text(HookFailed, "hook {hook} fails at {phase}: {reason} ({detail})", row=alarm)
+label_text(HookSent, "the hooks are notified: {state}, {reason}{provider_id:, message …}")
+label_text(OperatorActed, "operator: {verb}{detail:, …}", row=note)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.registry import alarm, label, row
+from trunkline.app.view.kinds.registry import alarm, label, label_text, row, row_text
 from trunkline.app.view.text.cells import quoted
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
@@ -20,47 +20,14 @@ from trunkline.core.events.gateway import (
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import WorldSession
 
-
-@label(SessionCreated)
-def _created(view: RunView, _event: Event, body: SessionCreated) -> str:
-    return f"session {body.session_key} created for {view.places.label(body.address)}, by {body.by}"
-
-
-@label(WorldSession)
-def _stored(view: RunView, _event: Event, body: WorldSession) -> str:
-    place = f", of {view.places.label(body.address)}" if body.address else ""
-    return f"session {body.session_key} is in the store{place}"
-
-
-@label(SessionReset)
-def _reset(_view: RunView, _event: Event, body: SessionReset) -> str:
-    return f"session {body.session_key} is reset, generation {body.generation}"
-
-
-@row(SessionReset)
-def _reset_row(draw: RowBuilder, event: Event, body: SessionReset) -> TimelineRow:
-    return draw.note(event, Look.NOTE, f"session reset, generation {body.generation}")
-
-
-@label(SessionMoved)
-def _moved(_view: RunView, _event: Event, body: SessionMoved) -> str:
-    return f"session {body.old_key} moves to {body.session_key}: {body.reason}"
-
-
-@row(SessionMoved)
-def _moved_row(draw: RowBuilder, event: Event, body: SessionMoved) -> TimelineRow:
-    return draw.note(event, Look.NOTE, f"session moved: {body.reason}")
-
-
-@label(SessionLeft)
-def _left(_view: RunView, _event: Event, body: SessionLeft) -> str:
-    now = f", for {body.session_key}" if body.session_key else ""
-    return f"session {body.old_key} is left{now}: {body.reason}"
-
-
-@row(SessionLeft)
-def _left_row(draw: RowBuilder, event: Event, body: SessionLeft) -> TimelineRow:
-    return draw.note(event, Look.NOTE, f"session left: {body.reason}")
+label_text(SessionCreated, "session {session_key} created for {address:place}, by {by}")
+label_text(WorldSession, "session {session_key} is in the store{address:, of …|place}")
+label_text(SessionReset, "session {session_key} is reset, generation {generation}")
+row_text(SessionReset, "session reset, generation {generation}")
+label_text(SessionMoved, "session {old_key} moves to {session_key}: {reason}")
+row_text(SessionMoved, "session moved: {reason}")
+label_text(SessionLeft, "session {old_key} is left{session_key:, for …}: {reason}")
+row_text(SessionLeft, "session left: {reason}")
 
 
 @label(SessionShared)
@@ -69,14 +36,8 @@ def _shared(_view: RunView, _event: Event, body: SessionShared) -> str:
     return f"{body.people} people share session {body.session_key}, {newest} is the newest: {body.reason}"
 
 
-@row(SessionShared)
-def _shared_row(draw: RowBuilder, event: Event, body: SessionShared) -> TimelineRow:
-    return draw.note(event, Look.ALARM, f"{body.people} people in one session: {body.reason}")
-
-
-@label(TranscriptAppended)
-def _transcript(_view: RunView, _event: Event, body: TranscriptAppended) -> str:
-    return f"transcript of {body.session_key}: {body.role} {quoted(body.text)}"
+row_text(SessionShared, "{people} people in one session: {reason}", look=Look.ALARM)
+label_text(TranscriptAppended, "transcript of {session_key}: {role} {text:quoted}")
 
 
 @label(MirrorAppended)
@@ -93,6 +54,4 @@ def _mirrored_row(draw: RowBuilder, event: Event, body: MirrorAppended) -> Timel
     return draw.note(event, Look.MISPLACED, f"mirrored, never accepted: {quoted(body.text)}", None, (tag,))
 
 
-@label(MirrorRefused, row=alarm)
-def _mirror_refused(_view: RunView, _event: Event, body: MirrorRefused) -> str:
-    return f"mirroring into {body.session_key} failed and will be retried: {body.reason} ({body.detail})"
+label_text(MirrorRefused, "mirroring into {session_key} failed and will be retried: {reason} ({detail})", row=alarm)

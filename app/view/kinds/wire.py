@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.registry import label, row
+from trunkline.app.view.kinds.registry import label, label_text, row, row_text
 from trunkline.app.view.text.cells import quoted
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
@@ -35,20 +35,11 @@ def _accepted_row(draw: RowBuilder, event: Event, body: WireAccepted) -> Timelin
     return draw.outbound(event, look, body.address, part + quoted(body.text), *tags)
 
 
-@label(WireDeduplicated)
-def _deduplicated(_view: RunView, _event: Event, body: WireDeduplicated) -> str:
-    return f"{body.address.channel} recognises the key and repeats the first receipt; nothing new is visible"
-
-
-@row(WireDeduplicated, arrow=True)
-def _deduplicated_row(draw: RowBuilder, event: Event, body: WireDeduplicated) -> TimelineRow:
-    return draw.outbound(event, Look.SUPPRESSED, body.address, "same key, kept one", "sup")
-
-
-@label(WireRefused)
-def _refused(_view: RunView, _event: Event, body: WireRefused) -> str:
-    detail = f" ({body.detail})" if body.detail else ""
-    return f"{body.address.channel} refuses: {body.reason}{detail}"
+label_text(
+    WireDeduplicated, "{address.channel} recognises the key and repeats the first receipt; nothing new is visible"
+)
+row_text(WireDeduplicated, "same key, kept one", look=Look.SUPPRESSED, at="address", tags=("sup",), arrow=True)
+label_text(WireRefused, "{address.channel} refuses: {reason}{detail: (…)}")
 
 
 @row(WireRefused, arrow=True)
@@ -57,9 +48,7 @@ def _refused_row(draw: RowBuilder, event: Event, body: WireRefused) -> TimelineR
     return draw.outbound(event, look, body.address, f"refused: {body.reason}", "✗")
 
 
-@label(WireResponseLost)
-def _lost(_view: RunView, _event: Event, body: WireResponseLost) -> str:
-    return f"the response of {body.address.channel} is lost"
+label_text(WireResponseLost, "the response of {address.channel} is lost")
 
 
 @row(WireResponseLost, arrow=True)

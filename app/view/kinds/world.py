@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.registry import alarm, label, note, row
-from trunkline.app.view.text.cells import clean
-from trunkline.app.view.timeline.row import Look, TimelineRow
-from trunkline.app.view.timeline.row_builder import RowBuilder
+from trunkline.app.view.kinds.registry import alarm, label, label_text, note, row_text
 from trunkline.core.events import Event
 from trunkline.sim.events.world import (
     CredentialRotated,
@@ -21,10 +18,7 @@ from trunkline.sim.events.world import (
     WorldPlace,
 )
 
-
-@label(WorldAccount)
-def _account(_view: RunView, _event: Event, body: WorldAccount) -> str:
-    return f"account {body.account} on {body.channel}"
+label_text(WorldAccount, "account {account} on {channel}")
 
 
 @label(WorldLimits)
@@ -39,51 +33,17 @@ def _person(_view: RunView, _event: Event, body: WorldPerson) -> str:
     return f"{body.peer.name or body.peer.id} is on {body.channel}"
 
 
-@label(WorldPlace)
-def _place(view: RunView, _event: Event, body: WorldPlace) -> str:
-    return f"place {view.places.label(body.address)}"
-
-
-@label(PlatformConnected)
-def _connected(_view: RunView, _event: Event, body: PlatformConnected) -> str:
-    return f"connected to {body.channel} as {body.account}"
-
-
-@label(ThreadOpened)
-def _opened(_view: RunView, _event: Event, body: ThreadOpened) -> str:
-    return f"thread {body.name} opened in {body.address.channel}"
-
-
-@row(ThreadOpened)
-def _opened_row(draw: RowBuilder, event: Event, body: ThreadOpened) -> TimelineRow:
-    return draw.note(event, Look.NOTE, f"{clean(body.name)} opened", draw.lanes.of(body.address))
-
-
-@label(ThreadClosed)
-def _closed(view: RunView, _event: Event, body: ThreadClosed) -> str:
-    return f"{view.places.label(body.address)} {body.how}"
-
-
-@row(ThreadClosed)
-def _closed_row(draw: RowBuilder, event: Event, body: ThreadClosed) -> TimelineRow:
-    return draw.at_place(event, body.address, clean(body.how))
-
-
-@label(ThreadReopened)
-def _reopened(view: RunView, _event: Event, body: ThreadReopened) -> str:
-    return f"{view.places.label(body.address)} accepts messages again"
-
-
-@row(ThreadReopened)
-def _reopened_row(draw: RowBuilder, event: Event, body: ThreadReopened) -> TimelineRow:
-    return draw.at_place(event, body.address, "open again")
-
-
-@label(CredentialRotated, row=note)
-def _rotated(_view: RunView, _event: Event, body: CredentialRotated) -> str:
-    return f"account {body.account} on {body.channel} has a new token, number {body.number}: older ones are refused"
-
-
-@label(WebhookGone, row=alarm)
-def _webhook_gone(_view: RunView, _event: Event, body: WebhookGone) -> str:
-    return f"webhook {body.webhook} on {body.channel} is {body.how}"
+label_text(WorldPlace, "place {address:place}")
+label_text(PlatformConnected, "connected to {channel} as {account}")
+label_text(ThreadOpened, "thread {name} opened in {address.channel}")
+row_text(ThreadOpened, "{name} opened", at="address")
+label_text(ThreadClosed, "{address:place} {how}")
+row_text(ThreadClosed, "{address:place_name} {how}", at="address")
+label_text(ThreadReopened, "{address:place} accepts messages again")
+row_text(ThreadReopened, "{address:place_name} open again", at="address")
+label_text(
+    CredentialRotated,
+    "account {account} on {channel} has a new token, number {number}: older ones are refused",
+    row=note,
+)
+label_text(WebhookGone, "webhook {webhook} on {channel} is {how}", row=alarm)
