@@ -1,32 +1,30 @@
 """Bug switches: named defects, most from public reports, off by default, each caught by an invariant when on."""
 
 from trunkline.core.errors import UnknownName
-from trunkline.sim.bugs.adapters import ADAPTER_BUGS
-from trunkline.sim.bugs.base import Bug
-from trunkline.sim.bugs.bindings import BINDING_BUGS
-from trunkline.sim.bugs.completions import COMPLETION_BUGS
-from trunkline.sim.bugs.hands import HAND_BUGS
-from trunkline.sim.bugs.inbound_and_loss import INBOUND_BUGS
-from trunkline.sim.bugs.leases import LEASE_BUGS
-from trunkline.sim.bugs.mirrors import MIRROR_BUGS
-from trunkline.sim.bugs.queue import QUEUE_BUGS
-from trunkline.sim.bugs.return_address import RETURN_ADDRESS_BUGS
-from trunkline.sim.bugs.routing import ROUTING_BUGS
-from trunkline.sim.bugs.send_paths import SEND_PATH_BUGS
-from trunkline.sim.bugs.sessions import SESSION_BUGS
-from trunkline.sim.bugs.turn_output import TURN_OUTPUT_BUGS
-from trunkline.sim.bugs.webhook_identity import WEBHOOK_BUGS
+from trunkline.sim.bugs import (
+    adapters,
+    bindings,
+    completions,
+    hands,
+    inbound_and_loss,
+    leases,
+    mirrors,
+    queue,
+    return_address,
+    routing,
+    send_paths,
+    sessions,
+    turn_output,
+    webhook_identity,
+)
+from trunkline.sim.bugs.base import DECLARED, Bug
 
+_FAMILIES = (
+    *(hands, completions, return_address, routing, sessions, inbound_and_loss, leases, send_paths),
+    *(adapters, queue, mirrors, turn_output, webhook_identity, bindings),
+)
 #: every bug switch by name
-BUGS: dict[str, Bug] = {
-    bug.name: bug
-    for bug in (
-        *(*HAND_BUGS, *COMPLETION_BUGS, *RETURN_ADDRESS_BUGS, *ROUTING_BUGS, *SESSION_BUGS),
-        *(*INBOUND_BUGS, *LEASE_BUGS, *SEND_PATH_BUGS),
-        *(*ADAPTER_BUGS, *QUEUE_BUGS, *MIRROR_BUGS, *TURN_OUTPUT_BUGS, *WEBHOOK_BUGS),
-        *BINDING_BUGS,
-    )
-}
+BUGS: dict[str, Bug] = {bug.name: bug for family in _FAMILIES for bug in DECLARED[family.__name__]}
 
 
 def find_bugs(name: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -12,6 +13,10 @@ from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.store.rewired import ReplacedRead, ReplacedWrite
 
 C = TypeVar("C", bound=Write[Any])
+D = TypeVar("D")
+
+#: puts a defect into the parts of one process
+Installer = Callable[[Wiring], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,51 +31,61 @@ class Bug:
     sentence: str
     #: invariants that must catch it
     caught_by: tuple[str, ...]
-    #: puts the defect into the parts of one process
-    install: Callable[[Wiring], None]
+    install: Installer
 
 
-def making(**factories: Callable[..., Any]) -> Callable[[Wiring], None]:
-    """An installer that replaces `Wiring.make_gateway`, `make_store` or `make_adapter`, by their last words."""
+#: the switches that `bug` declared, by the name of their module
+DECLARED: defaultdict[str, list[Bug]] = defaultdict(list)
 
-    def install(wiring: Wiring) -> None:
-        for part, make in factories.items():
-            setattr(wiring, f"make_{part}", make)
 
+def _itself(install: Installer) -> Installer:
     return install
 
 
-def deciding(**decisions: Callable[..., Any]) -> Callable[[Wiring], None]:
-    """An installer that replaces decisions by name."""
+def bug(
+    name: str,
+    installer: Callable[[Any], Installer] = _itself,
+    *,
+    reports: tuple[str, ...] = (),
+    caught_by: tuple[str, ...],
+    sentence: str | None = None,
+) -> Callable[[D], D]:
+    """Declare the decorated defect as a bug switch. Its docstring is the switch's sentence, unless one is given."""
 
-    def install(wiring: Wiring) -> None:
-        wiring.replace(**decisions)
+    def declare(defect: D) -> D:
+        switch = Bug(
+            name=name,
+            reports=reports,
+            sentence=sentence or defect.__doc__ or "",
+            caught_by=caught_by,
+            install=installer(defect),
+        )
+        DECLARED[defect.__module__].append(switch)
+        return defect
 
-    return install
-
-
-def changing_write(kind: type[C], change: Callable[[C], C]) -> Callable[[Wiring], None]:
-    """An installer that changes every store command of a type."""
-
-    def install(wiring: Wiring) -> None:
-        wiring.change_write(kind, change)
-
-    return install
-
-
-def replacing_write(kind: type[Write[Any]], do: ReplacedWrite) -> Callable[[Wiring], None]:
-    """An installer that replaces what the store does with commands of a type."""
-
-    def install(wiring: Wiring) -> None:
-        wiring.replace_write(kind, do)
-
-    return install
+    return declare
 
 
-def replacing_read(kind: type[Read[Any]], do: ReplacedRead) -> Callable[[Wiring], None]:
-    """An installer that replaces what the store answers to queries of a type."""
+def making(part: str) -> Callable[[Callable[..., Any]], Installer]:
+    """Installers that replace `Wiring.make_gateway`, `make_store` or `make_adapter`, named by its last word."""
+    return lambda make: lambda wiring: setattr(wiring, f"make_{part}", make)
 
-    def install(wiring: Wiring) -> None:
-        wiring.replace_read(kind, do)
 
-    return install
+def deciding(decision: str) -> Callable[[Callable[..., Any]], Installer]:
+    """Installers that replace the decision of a name."""
+    return lambda decide: lambda wiring: wiring.replace(**{decision: decide})
+
+
+def changing_write(kind: type[C]) -> Callable[[Callable[[C], C]], Installer]:
+    """Installers that change every store command of a type."""
+    return lambda change: lambda wiring: wiring.change_write(kind, change)
+
+
+def replacing_write(kind: type[Write[Any]]) -> Callable[[ReplacedWrite], Installer]:
+    """Installers that replace what the store does with commands of a type."""
+    return lambda do: lambda wiring: wiring.replace_write(kind, do)
+
+
+def replacing_read(kind: type[Read[Any]]) -> Callable[[ReplacedRead], Installer]:
+    """Installers that replace what the store answers to queries of a type."""
+    return lambda do: lambda wiring: wiring.replace_read(kind, do)

@@ -20,15 +20,16 @@ from trunkline.core.store import Store
 from trunkline.core.store.queries import ListBindings
 from trunkline.core.store.records import StoredBindings
 from trunkline.core.values import Address, Receipt, SendRequest
-from trunkline.sim.bugs.base import Bug, deciding, making, replacing_read
+from trunkline.sim.bugs.base import bug, deciding, making, replacing_read
 from trunkline.sim.bugs.return_address import main_channel
 from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
 from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
 
 
+@bug("inline-without-thread", wrapping, reports=("B056",), caught_by=("R2",))
 class _InlineWithoutThread(AdapterWrapper):
-    """Answers in the channel when no thread can be opened."""
+    """Where the thread of an answer cannot be opened, the answer is posted in the channel, in silence."""
 
     def __init__(self, inner: ChannelAdapter) -> None:
         super().__init__(inner)
@@ -47,16 +48,18 @@ class _InlineWithoutThread(AdapterWrapper):
         return await self.inner.send(request)
 
 
+@bug("prefixed-id-to-platform", wrapping, reports=("B130",), caught_by=("B1",))
 class _AsksForThePrefixedId(AdapterWrapper):
-    """Opens the thread, and then asks the platform for ``channel:<id>``, which it does not know."""
+    """The platform is asked for an id with its prefix: binding fails, and the new thread is left behind."""
 
     async def open_child(self, parent: Address, title: str, key: str) -> Address:
         opened = await super().open_child(parent, title, key)
         raise PlaceGone(f"there is no channel 'channel:{opened.conversation}'")
 
 
+@bug("ended-bindings-revived", replacing_read(ListBindings), reports=("B131",), caught_by=("B1",))
 async def _revive(store: RewiredStore, query: ListBindings) -> StoredBindings:
-    """Read every binding that was ever made, and treat it as active."""
+    """Ended bindings are revived at each start, and take the messages of their conversations."""
     found = await store.inner.read(ListBindings(ended=True))
     return StoredBindings(rows=tuple(msgspec.structs.replace(one, status=BindingStatus.ACTIVE) for one in found.rows))
 
@@ -78,12 +81,16 @@ class _BoundByThread(LiveBindings):
         super().__init__(store, env, events, _IndexByThread())
 
 
+@bug("binding-by-thread-alone", making("gateway"), reports=("B133",), caught_by=("B1",))
 class _GatewayByThread(Gateway):
+    """Bindings are looked up by the id of the thread alone, which two channels may share."""
+
     bindings_type = _BoundByThread
 
 
+@bug("first-output-to-requester", reports=("B137",), caught_by=("R1",))
 def _install_first_output(wiring: Wiring) -> None:
-    """The spawn passes no delivery place on: the first completion goes where the work was requested."""
+    """The first completion of bound work is posted where the work was requested, not in its thread."""
     completed: set[str] = set()
 
     def plan(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
@@ -95,55 +102,11 @@ def _install_first_output(wiring: Wiring) -> None:
     wiring.replace(plan_completion=plan)
 
 
+@bug("completion-to-requester-too", deciding("plan_completion"), caught_by=("D2", "R1"))
 def _requester_too(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
-    """Deliver the completion to the thread of the work, and to the requester's channel as well."""
+    """The completion of bound work is posted in its thread, and in the requester's channel as well."""
     plan = plan_completion(done, config)
     if done.routed is None or done.routed.binding is None or done.origin is None:
         return plan
     extra = CompletionStep(mode=DIRECT, reason=Reason.DIRECT_ANNOUNCE, address=done.origin)
     return CompletionPlan(steps=(*plan.steps, extra))
-
-
-BINDING_BUGS = (
-    Bug(
-        name="inline-without-thread",
-        reports=("B056",),
-        sentence="Where the thread of an answer cannot be opened, the answer is posted in the channel, in silence.",
-        caught_by=("R2",),
-        install=wrapping(_InlineWithoutThread),
-    ),
-    Bug(
-        name="prefixed-id-to-platform",
-        reports=("B130",),
-        sentence="The platform is asked for an id with its prefix: binding fails, and the new thread is left behind.",
-        caught_by=("B1",),
-        install=wrapping(_AsksForThePrefixedId),
-    ),
-    Bug(
-        name="ended-bindings-revived",
-        reports=("B131",),
-        sentence="Ended bindings are revived at each start, and take the messages of their conversations.",
-        caught_by=("B1",),
-        install=replacing_read(ListBindings, _revive),
-    ),
-    Bug(
-        name="binding-by-thread-alone",
-        reports=("B133",),
-        sentence="Bindings are looked up by the id of the thread alone, which two channels may share.",
-        caught_by=("B1",),
-        install=making(gateway=_GatewayByThread),
-    ),
-    Bug(
-        name="first-output-to-requester",
-        reports=("B137",),
-        sentence="The first completion of bound work is posted where the work was requested, not in its thread.",
-        caught_by=("R1",),
-        install=_install_first_output,
-    ),
-    Bug(
-        name="completion-to-requester-too",
-        sentence="The completion of bound work is posted in its thread, and in the requester's channel as well.",
-        caught_by=("D2", "R1"),
-        install=deciding(plan_completion=_requester_too),
-    ),
-)

@@ -19,7 +19,7 @@ from trunkline.core.store.queries import LoadUnfinished
 from trunkline.core.store.records import Admission, DelegationRow, Unfinished, Work
 from trunkline.core.store.sqlite.handlers import RunSql, execute
 from trunkline.core.values import SessionId
-from trunkline.sim.bugs.base import Bug, deciding, making, replacing_read, replacing_write
+from trunkline.sim.bugs.base import bug, deciding, making, replacing_read, replacing_write
 from trunkline.sim.store.rewired import RewiredStore
 
 #: seconds between the two scans of a start
@@ -28,8 +28,9 @@ _LATER = 0.01
 _GIVES_UP = "telegram"
 
 
+@bug("posted-and-forwarded", deciding("plan_completion"), reports=("B011",), caught_by=("D2",))
 def _forwarded_too(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
-    """Post the result, and hand it to the agent as well."""
+    """A result that is posted is handed to the main agent too, which forwards it to the same place."""
     plan = plan_completion(done, config)
     if done.requester_replaced or all(step.mode == TURN for step in plan.steps):
         return plan
@@ -37,13 +38,9 @@ def _forwarded_too(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     return CompletionPlan(steps=(*plan.steps, extra))
 
 
-def _busy_is_gone(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
-    """Give the completion up when the requester is busy: the request to wake it times out."""
-    return CompletionPlan(steps=()) if done.requester_busy else plan_completion(done, config)
-
-
+@bug("orphans-scanned-twice", making("gateway"), reports=("B020",), caught_by=("D5",))
 class ScanningTwice(Gateway):
-    """Two scanners look for interrupted hands, and each knows only the ones that it has resumed itself."""
+    """Two scanners with marks of their own look for interrupted hands, and each resumes what it finds."""
 
     async def _recover(self, started: int, group: anyio.abc.TaskGroup) -> None:
         left = await self._ctx.store.read(LoadUnfinished())
@@ -56,8 +53,15 @@ class ScanningTwice(Gateway):
             self._delegations.recover(orphan, cause)
 
 
+@bug("busy-requester-misses-result", deciding("plan_completion"), reports=("B022",), caught_by=("L2",))
+def _busy_is_gone(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
+    """A completion that finds its requester in the middle of a turn is given up, and never retried."""
+    return CompletionPlan(steps=()) if done.requester_busy else plan_completion(done, config)
+
+
+@bug("steered-is-read", making("gateway"), reports=("B023",), caught_by=("L1", "L2"))
 class Steering(Gateway):
-    """Puts a result for a busy requester into its current run, and counts it as read."""
+    """A result is put into the run that is about to end, and counts as delivered, but is never read."""
 
     def __init__(self, **parts: Any) -> None:
         super().__init__(**parts)
@@ -73,8 +77,9 @@ class Steering(Gateway):
         await self._ctx.store.write(FinishTurn(work=work, intents=(), now=self._ctx.env.now()), lambda _: None)
 
 
+@bug("orphans-pruned", replacing_read(LoadUnfinished), reports=("B025",), caught_by=("L2",))
 async def _without_orphans(store: RewiredStore, query: LoadUnfinished) -> Unfinished:
-    """Remove work whose session has no entry any more, and only then look for unfinished work."""
+    """Running work whose session entry is missing at the start is deleted silently."""
     await store.inner.write(RunSql(op=_prune), answer)
     return await store.inner.read(query)
 
@@ -86,8 +91,9 @@ def _prune(c: sqlite3.Connection) -> None:
     )
 
 
+@bug("conflict-drops-message", replacing_write(Admit), reports=("B041",), caught_by=("L1", "V1"))
 async def _admit_once(store: RewiredStore, command: Admit, story: Any, then: Any) -> Any:
-    """On one channel a refused admission is not retried, and no event reports it."""
+    """A message whose admission meets a conflict is tried again on one channel, and dropped on another."""
     if command.work.place is None or command.work.place.channel != _GIVES_UP:
         return await store.inner.write(command, story, then)
     tries = 0
@@ -101,49 +107,3 @@ async def _admit_once(store: RewiredStore, command: Admit, story: Any, then: Any
         return None if admission is None else story(admission)
 
     return await store.inner.write(RunSql(op=write), record, then)
-
-
-COMPLETION_BUGS = (
-    Bug(
-        name="posted-and-forwarded",
-        reports=("B011",),
-        sentence="A result that is posted is handed to the main agent too, which forwards it to the same place.",
-        caught_by=("D2",),
-        install=deciding(plan_completion=_forwarded_too),
-    ),
-    Bug(
-        name="orphans-scanned-twice",
-        reports=("B020",),
-        sentence="Two scanners with marks of their own look for interrupted hands, and each resumes what it finds.",
-        caught_by=("D5",),
-        install=making(gateway=ScanningTwice),
-    ),
-    Bug(
-        name="busy-requester-misses-result",
-        reports=("B022",),
-        sentence="A completion that finds its requester in the middle of a turn is given up, and never retried.",
-        caught_by=("L2",),
-        install=deciding(plan_completion=_busy_is_gone),
-    ),
-    Bug(
-        name="steered-is-read",
-        reports=("B023",),
-        sentence="A result is put into the run that is about to end, and counts as delivered, but is never read.",
-        caught_by=("L1", "L2"),
-        install=making(gateway=Steering),
-    ),
-    Bug(
-        name="orphans-pruned",
-        reports=("B025",),
-        sentence="Running work whose session entry is missing at the start is deleted silently.",
-        caught_by=("L2",),
-        install=replacing_read(LoadUnfinished, _without_orphans),
-    ),
-    Bug(
-        name="conflict-drops-message",
-        reports=("B041",),
-        sentence="A message whose admission meets a conflict is tried again on one channel, and dropped on another.",
-        caught_by=("L1", "V1"),
-        install=replacing_write(Admit, _admit_once),
-    ),
-)

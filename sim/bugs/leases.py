@@ -12,55 +12,16 @@ from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.store.lease import Lease, LeaseClaim
 from trunkline.core.store.queries import ListOpenIntents, LoadIntents
 from trunkline.core.store.sqlite import SqliteStore
-from trunkline.sim.bugs.base import Bug, making
+from trunkline.sim.bugs.base import bug, making
 from trunkline.sim.bugs.wrappers import AdapterWrapper
 
 #: most open intents that a drain reads
 _MOST = 1000
 
 
-class OpenStore(SqliteStore):
-    """A store without a lease: every process that reads an intent sends it."""
-
-    async def claim(self, now: float, lasts: float) -> LeaseClaim:
-        """Always succeeds."""
-        lease = Lease(owner=self._db.process_lock.name, until=now + lasts)
-        return LeaseClaim(taken=True, lease=lease, reason=Reason.LEASE_FREE)
-
-    async def renew(self, now: float, lasts: float) -> None:
-        """Does nothing."""
-
-
-class UnfencedLeaseStore(SqliteStore):
-    """Claims the store once, and then assumes for ever that it holds it."""
-
-    async def claim(self, now: float, lasts: float) -> LeaseClaim:
-        """Claims without the fencing token that every write would check."""
-        claim = await super().claim(now, lasts)
-        self._db.token = None
-        return claim
-
-    async def renew(self, now: float, lasts: float) -> None:
-        """Does nothing."""
-
-
-class _Reconnecting(AdapterWrapper):
-    """Notifies its gateway of a reconnect."""
-
-    def __init__(self, inner: ChannelAdapter, gateway: DrainingGateway) -> None:
-        super().__init__(inner)
-        self._gateway = gateway
-        self._connected = False
-
-    def connect(self) -> InboundStream:
-        if self._connected:
-            self._gateway.drain_soon(self)
-        self._connected = True
-        return self.inner.connect()
-
-
+@bug("drain-races-live-sender", making("gateway"), reports=("B004",), caught_by=("D1", "D5"))
 class DrainingGateway(Gateway):
-    """Sends every open intent of an account when the account reconnects, also those that are being sent."""
+    """What the live path is sending is not claimed, so the drain after a reconnect sends it as well."""
 
     def __init__(self, *, adapters: Sequence[ChannelAdapter], **parts: Any) -> None:
         super().__init__(adapters=[_Reconnecting(adapter, self) for adapter in adapters], **parts)
@@ -84,26 +45,43 @@ class DrainingGateway(Gateway):
             drain.queue(row, None)
 
 
-LEASE_BUGS = (
-    Bug(
-        name="drain-races-live-sender",
-        reports=("B004",),
-        sentence="What the live path is sending is not claimed, so the drain after a reconnect sends it as well.",
-        caught_by=("D1", "D5"),
-        install=making(gateway=DrainingGateway),
-    ),
-    Bug(
-        name="nobody-claims-the-store",
-        reports=("B005",),
-        sentence="A message is stored without an owner that other processes respect, so two of them send it.",
-        caught_by=("D5",),
-        install=making(store=OpenStore),
-    ),
-    Bug(
-        name="stale-owner-goes-on",
-        reports=(),
-        sentence="A process that lost the store while it was frozen sends and acknowledges as if it still had it.",
-        caught_by=("D1", "D5"),
-        install=making(store=UnfencedLeaseStore),
-    ),
-)
+@bug("nobody-claims-the-store", making("store"), reports=("B005",), caught_by=("D5",))
+class OpenStore(SqliteStore):
+    """A message is stored without an owner that other processes respect, so two of them send it."""
+
+    async def claim(self, now: float, lasts: float) -> LeaseClaim:
+        """Always succeeds."""
+        lease = Lease(owner=self._db.process_lock.name, until=now + lasts)
+        return LeaseClaim(taken=True, lease=lease, reason=Reason.LEASE_FREE)
+
+    async def renew(self, now: float, lasts: float) -> None:
+        """Does nothing."""
+
+
+class _Reconnecting(AdapterWrapper):
+    """Notifies its gateway of a reconnect."""
+
+    def __init__(self, inner: ChannelAdapter, gateway: DrainingGateway) -> None:
+        super().__init__(inner)
+        self._gateway = gateway
+        self._connected = False
+
+    def connect(self) -> InboundStream:
+        if self._connected:
+            self._gateway.drain_soon(self)
+        self._connected = True
+        return self.inner.connect()
+
+
+@bug("stale-owner-goes-on", making("store"), caught_by=("D1", "D5"))
+class UnfencedLeaseStore(SqliteStore):
+    """A process that lost the store while it was frozen sends and acknowledges as if it still had it."""
+
+    async def claim(self, now: float, lasts: float) -> LeaseClaim:
+        """Claims without the fencing token that every write would check."""
+        claim = await super().claim(now, lasts)
+        self._db.token = None
+        return claim
+
+    async def renew(self, now: float, lasts: float) -> None:
+        """Does nothing."""

@@ -17,7 +17,7 @@ from trunkline.core.store.sqlite.group_commit import Writer
 from trunkline.core.store.sqlite.handlers import RunSql
 from trunkline.core.store.sqlite.sql.transcript import append
 from trunkline.core.values import IntentId
-from trunkline.sim.bugs.base import Bug, replacing_write
+from trunkline.sim.bugs.base import bug, replacing_write
 from trunkline.sim.bugs.queue import replay_uncounted
 from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
@@ -42,13 +42,9 @@ class CarelessStore(SqliteStore):
         return _CarelessWriter(self._db, self._events)
 
 
-def _install_careless(wiring: Wiring) -> None:
-    wiring.make_store = CarelessStore
-    wiring.replace(recover=replay_uncounted)
-
-
+@bug("two-writers", replacing_write(FinishTurn), reports=("B063",), caught_by=("M1",))
 async def _finish_and_remember(store: RewiredStore, command: FinishTurn, story: Any, then: Any) -> Any:
-    """The turn writes its answer into the transcript too, under a key that the delivery does not know."""
+    """The turn and the delivery both write the answer into the transcript, without a common key."""
     answer = await store.inner.write(command, story, then)
     session = await store.inner.read(FindSession(key=command.work.session_key))
     for intent in command.intents if session is not None else ():
@@ -57,16 +53,9 @@ async def _finish_and_remember(store: RewiredStore, command: FinishTurn, story: 
     return answer
 
 
-async def _remember(store: RewiredStore, session: SessionRow, text: str, intent: IntentId, now: float) -> None:
-    body = MirrorAppended(session_id=session.id, session_key=session.key, text=text)
-    await store.inner.write(
-        RunSql(op=lambda c: append(c, session.id, "assistant", text, f"{intent}/again", now)),
-        lambda _: store.events.record(body, intent=intent),
-    )
-
-
+@bug("wake-mirrors-again", replacing_write(FinishDelegation), reports=("B064",), caught_by=("M2",))
 async def _callback_remembers_again(store: RewiredStore, command: FinishDelegation, story: Any, then: Any) -> Any:
-    """The context is rebuilt for the result of a hand, and the last answer is taken for a new one."""
+    """A context that is rebuilt is taken for a delivery: the old answer is remembered as a new one."""
     answer = await store.inner.write(command, story, then)
     callback = command.callback
     session = None if callback is None else await store.inner.read(FindSession(key=callback.work.session_key))
@@ -78,8 +67,17 @@ async def _callback_remembers_again(store: RewiredStore, command: FinishDelegati
     return answer
 
 
+async def _remember(store: RewiredStore, session: SessionRow, text: str, intent: IntentId, now: float) -> None:
+    body = MirrorAppended(session_id=session.id, session_key=session.key, text=text)
+    await store.inner.write(
+        RunSql(op=lambda c: append(c, session.id, "assistant", text, f"{intent}/again", now)),
+        lambda _: store.events.record(body, intent=intent),
+    )
+
+
+@bug("whole-text-remembered", replacing_write(EndIntent), reports=("B066",), caught_by=("M2",))
 async def _end_with_whole_text(store: RewiredStore, command: EndIntent, story: Any, then: Any) -> Any:
-    """The transcript gets all chunks, however many were accepted."""
+    """The transcript has the whole text, though the platform refused a part of it."""
     intent = command.intent
     whole = "\n".join(intent.chunks)
 
@@ -94,33 +92,8 @@ async def _end_with_whole_text(store: RewiredStore, command: EndIntent, story: A
     return answer
 
 
-MIRROR_BUGS = (
-    Bug(
-        name="two-writers",
-        reports=("B063",),
-        sentence="The turn and the delivery both write the answer into the transcript, without a common key.",
-        caught_by=("M1",),
-        install=replacing_write(FinishTurn, _finish_and_remember),
-    ),
-    Bug(
-        name="wake-mirrors-again",
-        reports=("B064",),
-        sentence="A context that is rebuilt is taken for a delivery: the old answer is remembered as a new one.",
-        caught_by=("M2",),
-        install=replacing_write(FinishDelegation, _callback_remembers_again),
-    ),
-    Bug(
-        name="whole-text-remembered",
-        reports=("B066",),
-        sentence="The transcript has the whole text, though the platform refused a part of it.",
-        caught_by=("M2",),
-        install=replacing_write(EndIntent, _end_with_whole_text),
-    ),
-    Bug(
-        name="ack-failure-swallowed",
-        reports=("B109",),
-        sentence="A receipt that cannot be stored is given up in silence, and its message is sent at every start.",
-        caught_by=("D1", "L5", "V1"),
-        install=_install_careless,
-    ),
-)
+@bug("ack-failure-swallowed", reports=("B109",), caught_by=("D1", "L5", "V1"))
+def _install_careless(wiring: Wiring) -> None:
+    """A receipt that cannot be stored is given up in silence, and its message is sent at every start."""
+    wiring.make_store = CarelessStore
+    wiring.replace(recover=replay_uncounted)

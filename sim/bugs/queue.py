@@ -15,7 +15,7 @@ from trunkline.core.delivery.policy import (
     after_attempt,
 )
 from trunkline.core.delivery.states import DeliveryEvent
-from trunkline.core.events import Body, EventSink
+from trunkline.core.events import Body
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.gateway import Gateway
 from trunkline.core.reasons import Reason
@@ -29,9 +29,8 @@ from trunkline.core.store.records import Unfinished
 from trunkline.core.store.sqlite import SqliteStore
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql
 from trunkline.core.values import IntentState
-from trunkline.sim.bugs.base import Bug, deciding, making, replacing_read, replacing_write
-from trunkline.sim.bugs.wrappers import DeafSink
-from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.bugs.base import bug, deciding, making, replacing_read, replacing_write
+from trunkline.sim.bugs.wrappers import swallowing
 from trunkline.sim.store.rewired import RewiredStore
 
 A = TypeVar("A")
@@ -42,20 +41,72 @@ _NEVER = 1e6
 _BUDGET = 60.0
 
 
+@bug("cursor-rolls-back", replacing_read(LoadUnfinished), reports=("B019",), caught_by=("D1", "D7"))
+async def _load_after_rollback(store: RewiredStore, query: LoadUnfinished) -> Unfinished:
+    """A worker that is killed while idle counts as failed: the message it had answered is read again."""
+    await store.inner.write(RunSql(op=_roll_back), answer)
+    return await store.inner.read(query)
+
+
+@bug("timeout-drops-the-rest", deciding("after_attempt"), reports=("B032",), caught_by=("D6", "L1"))
 def _timeout_is_the_end(outcome: AttemptOutcome, *, now: float, **known: Any) -> DeliveryDecision:
-    """Never retry a timeout, whatever chunks follow."""
+    """A timeout is never retried, and the chunks after it are silently dropped with it."""
     if not outcome.ambiguous:
         return after_attempt(outcome, now=now, **known)
     return DeliveryDecision(next=NextStep.RETRY, event=DeliveryEvent.DEFER, reason=outcome.reason, at=now + _NEVER)
 
 
+@bug("queue-runs-at-start-only", replacing_write(Enqueue), reports=("B034",), caught_by=("L6",))
 async def _enqueue_silently(store: RewiredStore, command: Enqueue, story: Any, then: Any) -> Any:
-    """Store what the tool sends without waking the delivery: the queue is read at the start."""
+    """The queue is processed when the process starts, and later messages wait for the next start."""
     return await store.inner.write(command, story)
 
 
+class _EachByItself(Delivery):
+    """Gives each message its own lane."""
+
+    def _put(self, lane: _Lane, item: QueuedIntent) -> None:
+        super()._put((*lane, item.id), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
+
+
+class _ToolsApart(Delivery):
+    """Gives tool sends and answers separate lanes."""
+
+    def _put(self, lane: _Lane, item: QueuedIntent) -> None:
+        kind = "tool" if ".send" in item.id else "reply"
+        super()._put((*lane, kind), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
+
+
+@bug("parts-in-parallel", making("gateway"), reports=("B098",), caught_by=("O1",))
+class _ParallelGateway(Gateway):
+    """Each part of an answer is sent by its own task, and they arrive in any order."""
+
+    delivery_type = _EachByItself
+
+
+def _roll_back(c: sqlite3.Connection) -> None:
+    last = c.execute("SELECT id FROM inbox WHERE state = 'done' ORDER BY n DESC LIMIT 1").fetchone()
+    if last is not None:
+        c.execute("DELETE FROM intents WHERE inbound_id = ?", last)
+        c.execute("DELETE FROM transcript WHERE ref LIKE ? || '.%'", last)
+        c.execute("UPDATE inbox SET state = 'pending' WHERE id = ?", last)
+
+
+def replay_uncounted(_left: Any, **_: Any) -> RecoveryDecision:
+    """Send every intent that is found at the start, whatever its age and its attempts."""
+    return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
+
+
+@bug("tool-sends-bypass-the-queue", making("gateway"), reports=("B099",), caught_by=("O1",))
+class _TwoQueuesGateway(Gateway):
+    """Tool sends and replies have separate queues, and overtake each other."""
+
+    delivery_type = _ToolsApart
+
+
+@bug("long-backoff-stops-recovery", making("store"), reports=("B103",), caught_by=("L6",))
 class ImpatientStore(SqliteStore):
-    """Reads what an earlier process left, and stops at the first intent that waits longer than the budget."""
+    """The recovery ends at the first entry whose backoff is longer than its budget."""
 
     _now = 0.0
 
@@ -75,125 +126,14 @@ class ImpatientStore(SqliteStore):
         return intents
 
 
-async def _load_after_rollback(store: RewiredStore, query: LoadUnfinished) -> Unfinished:
-    """Take a process that was killed when idle for one that failed: its last message is new again."""
-    await store.inner.write(RunSql(op=_roll_back), answer)
-    return await store.inner.read(query)
-
-
-def _roll_back(c: sqlite3.Connection) -> None:
-    last = c.execute("SELECT id FROM inbox WHERE state = 'done' ORDER BY n DESC LIMIT 1").fetchone()
-    if last is not None:
-        c.execute("DELETE FROM intents WHERE inbound_id = ?", last)
-        c.execute("DELETE FROM transcript WHERE ref LIKE ? || '.%'", last)
-        c.execute("UPDATE inbox SET state = 'pending' WHERE id = ?", last)
-
-
-def replay_uncounted(_left: Any, **_: Any) -> RecoveryDecision:
-    """Send every intent that is found at the start, whatever its age and its attempts."""
-    return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
-
-
-class _EachByItself(Delivery):
-    """Gives each message its own lane."""
-
-    def _put(self, lane: _Lane, item: QueuedIntent) -> None:
-        super()._put((*lane, item.id), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
-
-
-class _ToolsApart(Delivery):
-    """Gives tool sends and answers separate lanes."""
-
-    def _put(self, lane: _Lane, item: QueuedIntent) -> None:
-        kind = "tool" if ".send" in item.id else "reply"
-        super()._put((*lane, kind), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
-
-
-class _ParallelGateway(Gateway):
-    delivery_type = _EachByItself
-
-
-class _TwoQueuesGateway(Gateway):
-    delivery_type = _ToolsApart
-
-
+@bug("no-age-at-recovery", making("gateway"), reports=("B114",), caught_by=("L5",))
 def _ageless(*, config: GatewayConfig, **parts: Any) -> Gateway:
-    """Make a gateway without a maximum age and without a recovery rate."""
+    """A restart sends everything that is in the queue, however old, at once."""
     delivery = config.delivery.model_copy(update={"max_age": _NEVER, "recovery_rate": None})
     return Gateway(config=config.model_copy(update={"delivery": delivery}), **parts)
 
 
-class _SilentExpiry(DeafSink):
-    """Swallows the events of expired intents."""
-
-    def __init__(self, inner: EventSink) -> None:
-        super().__init__(inner, (IntentSettled,))
-
-    def swallows(self, body: Body) -> bool:
-        """Whether the event is about an expired intent."""
-        return isinstance(body, IntentSettled) and body.state is IntentState.EXPIRED
-
-
-def _install_silent_expiry(wiring: Wiring) -> None:
-    before = wiring.wrap_events
-    wiring.wrap_events = lambda sink: _SilentExpiry(before(sink))
-
-
-QUEUE_BUGS = (
-    Bug(
-        name="cursor-rolls-back",
-        reports=("B019",),
-        sentence="A worker that is killed while idle counts as failed: the message it had answered is read again.",
-        caught_by=("D1", "D7"),
-        install=replacing_read(LoadUnfinished, _load_after_rollback),
-    ),
-    Bug(
-        name="timeout-drops-the-rest",
-        reports=("B032",),
-        sentence="A timeout is never retried, and the chunks after it are silently dropped with it.",
-        caught_by=("D6", "L1"),
-        install=deciding(after_attempt=_timeout_is_the_end),
-    ),
-    Bug(
-        name="queue-runs-at-start-only",
-        reports=("B034",),
-        sentence="The queue is processed when the process starts, and later messages wait for the next start.",
-        caught_by=("L6",),
-        install=replacing_write(Enqueue, _enqueue_silently),
-    ),
-    Bug(
-        name="parts-in-parallel",
-        reports=("B098",),
-        sentence="Each part of an answer is sent by its own task, and they arrive in any order.",
-        caught_by=("O1",),
-        install=making(gateway=_ParallelGateway),
-    ),
-    Bug(
-        name="tool-sends-bypass-the-queue",
-        reports=("B099",),
-        sentence="Tool sends and replies have separate queues, and overtake each other.",
-        caught_by=("O1",),
-        install=making(gateway=_TwoQueuesGateway),
-    ),
-    Bug(
-        name="long-backoff-stops-recovery",
-        reports=("B103",),
-        sentence="The recovery ends at the first entry whose backoff is longer than its budget.",
-        caught_by=("L6",),
-        install=making(store=ImpatientStore),
-    ),
-    Bug(
-        name="no-age-at-recovery",
-        reports=("B114",),
-        sentence="A restart sends everything that is in the queue, however old, at once.",
-        caught_by=("L5",),
-        install=making(gateway=_ageless),
-    ),
-    Bug(
-        name="expires-in-silence",
-        reports=("B114",),
-        sentence="What is too old to be sent disappears without an event.",
-        caught_by=("L1", "V1"),
-        install=_install_silent_expiry,
-    ),
-)
+@bug("expires-in-silence", swallowing, reports=("B114",), caught_by=("L1", "V1"))
+def _expiry(body: Body) -> bool:
+    """What is too old to be sent disappears without an event."""
+    return isinstance(body, IntentSettled) and body.state is IntentState.EXPIRED

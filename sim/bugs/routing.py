@@ -14,14 +14,15 @@ from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.sends.api import SendMessage, SendPlan, plan_send
 from trunkline.core.values import Address, Capabilities, Envelope, IntentKind, Receipt, SendRequest
-from trunkline.sim.bugs.base import Bug, deciding
+from trunkline.sim.bugs.base import bug, deciding
 from trunkline.sim.bugs.return_address import main_channel
 from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
 from trunkline.sim.run.wiring import Wiring
 
 
+@bug("tool-send-captures-route", reports=("B046",), caught_by=("R3",))
 def _install_captured_route(wiring: Wiring) -> None:
-    """A tool send writes its target into the delivery context of the session, and answers follow that."""
+    """A tool send becomes the reply route of its session: later answers go to the person it was sent to."""
     captured: dict[str, Address] = {}
 
     def mirror(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
@@ -37,8 +38,9 @@ def _install_captured_route(wiring: Wiring) -> None:
     wiring.replace(plan_mirror=mirror, plan_reply=reply)
 
 
+@bug("answers-pinned-surface", reports=("B052",), caught_by=("R1", "R3"))
 def _install_pinned_surface(wiring: Wiring) -> None:
-    """The session has one reply route: the first surface to speak in it gets all answers."""
+    """Several surfaces share a session, and all answers go to the one that spoke first."""
     pinned: dict[str, Address] = {}
 
     def reply(envelope: Envelope, config: GatewayConfig) -> ReplyPlan:
@@ -49,21 +51,24 @@ def _install_pinned_surface(wiring: Wiring) -> None:
     wiring.replace(plan_reply=reply)
 
 
+@bug("account-of-source", deciding("choose_account"), reports=("B049",), caught_by=("R4",))
 def _account_of_source(
     _channel: str, named: str | None, source: Address | None, accounts: Sequence[str], _config: GatewayConfig
 ) -> str:
-    """Use the account of the running session on whatever channel it sends to."""
+    """A send to another channel carries the account name of the channel that the session lives on."""
     return named or (source.account if source is not None else accounts[0])
 
 
+@bug("session-key-ignored", deciding("plan_send"), reports=("B053",), caught_by=("S1",))
 def _key_ignored(message: SendMessage, **decided: object) -> SendPlan:
-    """Look the session up by channel; echo the key that the caller gave, and ignore it."""
+    """A full session key that the caller gives loses against a look-up by channel."""
     plan = plan_send(msgspec.structs.replace(message, session_key=None), **decided)  # pyright: ignore[reportArgumentType]
     return msgspec.structs.replace(plan, named_session=True)
 
 
+@bug("config-captured-at-start", reports=("B093",), caught_by=("B2",))
 def _install_config_at_start(wiring: Wiring) -> None:
-    """Monitors capture the configuration when they start: bindings changed later are ignored until a restart."""
+    """Bindings changed at run time are ignored until a restart: monitors captured the configuration."""
     captured: list[GatewayConfig] = []
 
     def route(envelope: Envelope, config: GatewayConfig) -> RouteDecision:
@@ -74,8 +79,9 @@ def _install_config_at_start(wiring: Wiring) -> None:
     wiring.replace(resolve_route=route)
 
 
+@bug("folded-id-as-address", wrapping, reports=("B068",), caught_by=("R4",))
 class _FoldedAddress(AdapterWrapper):
-    """Takes the address from the session key, in which ids are folded to lower case."""
+    """Wire addresses are derived from session keys, in which ids are folded to lower case."""
 
     async def send(self, request: SendRequest) -> Receipt:
         place = request.address
@@ -102,7 +108,9 @@ def _alias_is_a_channel(question: OutboundQuestion, config: GatewayConfig) -> Ou
     return resolve_outbound_route(question, config.model_copy(update={"channels": channels}))
 
 
+@bug("alias-is-a-channel", reports=("B069",), caught_by=("S1", "R4"))
 def _install_alias(wiring: Wiring) -> None:
+    """The platform's own id of a direct conversation is taken for a channel, with a session of its own."""
     wrapping(_NoDirectory)(wiring)
     wiring.replace(resolve_outbound=_alias_is_a_channel)
 
@@ -127,110 +135,29 @@ class _RaceLoser(AdapterWrapper):
         return await self.inner.send(request)
 
 
+@bug("race-loser-posts-in-parent", reports=("B055",), caught_by=("R2",))
 def _install_race_loser(wiring: Wiring) -> None:
+    """The loser of a race to open a thread posts in the parent channel instead of joining the thread."""
     opened: dict[str, str] = {}
-    before = wiring.wrap_adapter
-
-    def wrap(adapter: ChannelAdapter) -> ChannelAdapter:
-        return _RaceLoser(before(adapter), opened)
-
-    wiring.wrap_adapter = wrap
+    wrapping(lambda adapter: _RaceLoser(adapter, opened))(wiring)
 
 
+@bug("misplaced-is-delivered", wrapping, reports=("B058",), caught_by=("R2", "L3"))
 class _TrustsTheRequest(AdapterWrapper):
-    """Takes the requested place for the actual one, whatever the receipt says."""
+    """The receipt shows the main chat instead of the topic, and the message counts as delivered."""
 
     async def send(self, request: SendRequest) -> Receipt:
         receipt = await self.inner.send(request)
         return msgspec.structs.replace(receipt, address=request.address)
 
 
+@bug("reply-chain-is-a-thread", deciding("canonical"), reports=("B090",), caught_by=("R4",))
 def _as_it_came(envelope: Envelope) -> Envelope:
-    """Take any thread id of a message for the thread of its conversation."""
+    """The id of a chain of replies in a plain direct chat is stored as its thread, and sends are refused."""
     return envelope
 
 
+@bug("dedupe-without-account", deciding("identify"), reports=("B037",), caught_by=("D7",))
 def _dedupe_without_account(envelope: Envelope, _can: Capabilities) -> str:
-    """The dedupe key is the message id alone."""
+    """The dedupe key lacks the account: the second bot that gets a message drops it."""
     return f"id/{envelope.message_id}"
-
-
-ROUTING_BUGS = (
-    Bug(
-        name="tool-send-captures-route",
-        reports=("B046",),
-        sentence="A tool send becomes the reply route of its session: later answers go to the person it was sent to.",
-        caught_by=("R3",),
-        install=_install_captured_route,
-    ),
-    Bug(
-        name="answers-pinned-surface",
-        reports=("B052",),
-        sentence="Several surfaces share a session, and all answers go to the one that spoke first.",
-        caught_by=("R1", "R3"),
-        install=_install_pinned_surface,
-    ),
-    Bug(
-        name="account-of-source",
-        reports=("B049",),
-        sentence="A send to another channel carries the account name of the channel that the session lives on.",
-        caught_by=("R4",),
-        install=deciding(choose_account=_account_of_source),
-    ),
-    Bug(
-        name="session-key-ignored",
-        reports=("B053",),
-        sentence="A full session key that the caller gives loses against a look-up by channel.",
-        caught_by=("S1",),
-        install=deciding(plan_send=_key_ignored),
-    ),
-    Bug(
-        name="config-captured-at-start",
-        reports=("B093",),
-        sentence="Bindings changed at run time are ignored until a restart: monitors captured the configuration.",
-        caught_by=("B2",),
-        install=_install_config_at_start,
-    ),
-    Bug(
-        name="folded-id-as-address",
-        reports=("B068",),
-        sentence="Wire addresses are derived from session keys, in which ids are folded to lower case.",
-        caught_by=("R4",),
-        install=wrapping(_FoldedAddress),
-    ),
-    Bug(
-        name="alias-is-a-channel",
-        reports=("B069",),
-        sentence="The platform's own id of a direct conversation is taken for a channel, with a session of its own.",
-        caught_by=("S1", "R4"),
-        install=_install_alias,
-    ),
-    Bug(
-        name="race-loser-posts-in-parent",
-        reports=("B055",),
-        sentence="The loser of a race to open a thread posts in the parent channel instead of joining the thread.",
-        caught_by=("R2",),
-        install=_install_race_loser,
-    ),
-    Bug(
-        name="misplaced-is-delivered",
-        reports=("B058",),
-        sentence="The receipt shows the main chat instead of the topic, and the message counts as delivered.",
-        caught_by=("R2", "L3"),
-        install=wrapping(_TrustsTheRequest),
-    ),
-    Bug(
-        name="reply-chain-is-a-thread",
-        reports=("B090",),
-        sentence="The id of a chain of replies in a plain direct chat is stored as its thread, and sends are refused.",
-        caught_by=("R4",),
-        install=deciding(canonical=_as_it_came),
-    ),
-    Bug(
-        name="dedupe-without-account",
-        reports=("B037",),
-        sentence="The dedupe key lacks the account: the second bot that gets a message drops it.",
-        caught_by=("D7",),
-        install=deciding(identify=_dedupe_without_account),
-    ),
-)

@@ -27,14 +27,14 @@ from trunkline.core.values import (
     SendRequest,
     Transport,
 )
-from trunkline.sim.bugs.base import Bug, changing_write, deciding, making
-from trunkline.sim.bugs.store import forget_refused_mirror
+from trunkline.sim.bugs.base import bug, changing_write, deciding, making
 
 
+@bug("doubt-falls-back", deciding("after_attempt"), reports=("B008",), caught_by=("D1", "D4", "R2"))
 def _fall_back_in_doubt(
     outcome: AttemptOutcome, *, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
 ) -> DeliveryDecision:
-    """Take a direct attempt without an answer for one that never arrived."""
+    """A direct send whose answer was lost is repeated by the gateway path, as if it had never arrived."""
     if outcome.ambiguous and can.mode is DeliveryMode.HYBRID and tried.transport is Transport.DIRECT:
         return DeliveryDecision(next=NextStep.FALLBACK, event=DeliveryEvent.DEFER, reason=Reason.GATEWAY_PATH, at=now)
     return after_attempt(outcome, tried=tried, now=now, can=can, config=config)
@@ -75,16 +75,24 @@ class _Resolving(dict[tuple[str, str], ChannelAdapter]):
         return self[key] if key in self else _Unresolved(*key)
 
 
+@bug("missing-adapter-is-final", making("gateway"), reports=("B026",), caught_by=("L4",))
 class ResolvingGateway(Gateway):
-    """Refuses messages without an adapter for good, as if the platform had refused them."""
+    """Messages whose adapter is missing are refused for good, as if their platform had refused them."""
 
     def __init__(self, **parts: Any) -> None:
         super().__init__(**parts)
         self._ctx.adapters = _Resolving(self._ctx.adapters)
 
 
+@bug("refused-mirror-is-logged", changing_write(AckChunk), reports=("B060",), caught_by=("M1",))
+def _forget_refused_mirror(command: AckChunk) -> AckChunk:
+    """When the transcript of another session refuses a line, that is logged, and the line never comes."""
+    return msgspec.structs.replace(command, mirror_due=False)
+
+
+@bug("dry-run-sends", making("gateway"), reports=("B152",), caught_by=("P2",))
 class UnforwardedGateway(Gateway):
-    """Passes a client's send on field by field, without a field that was added later."""
+    """The flag of a dry run is not passed on, so the message is sent."""
 
     async def send(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
         """Send without the flag."""
@@ -97,8 +105,9 @@ class UnforwardedGateway(Gateway):
         return await super().broadcast(msgspec.structs.replace(message, dry_run=False), targets, cause)
 
 
+@bug("dry-run-says-delivered", making("gateway"), reports=("B153",), caught_by=("L3",))
 class CheerfulGateway(Gateway):
-    """Reports the outcome of a send from a field that is never set."""
+    """A client gets the answer of a delivery for a dry run."""
 
     async def send(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
         """Report success."""
@@ -121,8 +130,9 @@ def _cheerful(outcome: SendOutcome) -> SendOutcome:
     return outcome if failed else msgspec.structs.replace(outcome, status=SendStatus.DELIVERED)
 
 
+@bug("cancelled-is-not-told", making("gateway"), reports=("B155",), caught_by=("P2", "V1"))
 class QuietGateway(Gateway):
-    """Does not notify the other hooks of a message that a hook cancels."""
+    """Outcome hooks are not notified of a message that another hook has cancelled."""
 
     def __init__(self, **parts: Any) -> None:
         super().__init__(**parts)
@@ -133,49 +143,3 @@ class QuietGateway(Gateway):
                 notify(row, reason, receipts, cause)
 
         self._preparer.ended = ended
-
-
-SEND_PATH_BUGS = (
-    Bug(
-        name="doubt-falls-back",
-        reports=("B008",),
-        sentence="A direct send whose answer was lost is repeated by the gateway path, as if it had never arrived.",
-        caught_by=("D1", "D4", "R2"),
-        install=deciding(after_attempt=_fall_back_in_doubt),
-    ),
-    Bug(
-        name="missing-adapter-is-final",
-        reports=("B026",),
-        sentence="Messages whose adapter is missing are refused for good, as if their platform had refused them.",
-        caught_by=("L4",),
-        install=making(gateway=ResolvingGateway),
-    ),
-    Bug(
-        name="refused-mirror-is-logged",
-        reports=("B060",),
-        sentence="When the transcript of another session refuses a line, that is logged, and the line never comes.",
-        caught_by=("M1",),
-        install=changing_write(AckChunk, forget_refused_mirror),
-    ),
-    Bug(
-        name="dry-run-sends",
-        reports=("B152",),
-        sentence="The flag of a dry run is not passed on, so the message is sent.",
-        caught_by=("P2",),
-        install=making(gateway=UnforwardedGateway),
-    ),
-    Bug(
-        name="dry-run-says-delivered",
-        reports=("B153",),
-        sentence="A client gets the answer of a delivery for a dry run.",
-        caught_by=("L3",),
-        install=making(gateway=CheerfulGateway),
-    ),
-    Bug(
-        name="cancelled-is-not-told",
-        reports=("B155",),
-        sentence="Outcome hooks are not notified of a message that another hook has cancelled.",
-        caught_by=("P2", "V1"),
-        install=making(gateway=QuietGateway),
-    ),
-)

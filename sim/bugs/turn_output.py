@@ -11,7 +11,7 @@ from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import Enqueue, FinishTurn
 from trunkline.core.values import IntentId, TurnId
-from trunkline.sim.bugs.base import Bug
+from trunkline.sim.bugs.base import bug
 from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
 
@@ -45,7 +45,9 @@ class _AnswersAgain:
         return recorded.sent if answer is None else answer
 
 
+@bug("answer-repeats-tool-send", reports=("B010",), caught_by=("D3",))
 def _install_answers_again(wiring: Wiring) -> None:
+    """The tool send of a turn is sent once more as its final reply."""
     wiring.wrap_agent = _AnswersAgain
 
 
@@ -76,25 +78,9 @@ class _Silencer:
         return await store.inner.write(msgspec.structs.replace(command, intents=()), suppressed, then)
 
 
+@bug("tool-send-silences-answer", reports=("B035",), caught_by=("D3",))
 def _install_silencer(wiring: Wiring) -> None:
+    """Any tool send of the turn suppresses the final reply, wherever it went."""
     silencer = _Silencer()
     wiring.replace_write(Enqueue, silencer.enqueue)
     wiring.replace_write(FinishTurn, silencer.finish_turn)
-
-
-TURN_OUTPUT_BUGS = (
-    Bug(
-        name="answer-repeats-tool-send",
-        reports=("B010",),
-        sentence="The tool send of a turn is sent once more as its final reply.",
-        caught_by=("D3",),
-        install=_install_answers_again,
-    ),
-    Bug(
-        name="tool-send-silences-answer",
-        reports=("B035",),
-        sentence="Any tool send of the turn suppresses the final reply, wherever it went.",
-        caught_by=("D3",),
-        install=_install_silencer,
-    ),
-)

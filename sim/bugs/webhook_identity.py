@@ -14,13 +14,14 @@ from trunkline.core.gateway import Gateway
 from trunkline.core.runtime.bindings.live_bindings import LiveBindings
 from trunkline.core.store.commands import AckChunk
 from trunkline.core.values import Capabilities, Envelope, Receipt, SendRequest
-from trunkline.sim.bugs.base import Bug, changing_write, deciding, making
+from trunkline.sim.bugs.base import bug, changing_write, deciding, making
 from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
 from trunkline.sim.platforms import FakeAdapter
 
 
+@bug("bot-instead-in-silence", wrapping, reports=("B134",), caught_by=("R2",))
 class _BotInstead(AdapterWrapper):
-    """Lets the bot speak when the webhook is gone, without an error."""
+    """A webhook that is gone is swallowed before the bot posts: the speaker changes without an event."""
 
     async def send(self, request: SendRequest) -> Receipt:
         """Send as the webhook, or else as the bot."""
@@ -30,8 +31,38 @@ class _BotInstead(AdapterWrapper):
             return await self.inner.send(msgspec.structs.replace(request, identity=None))
 
 
+@bug("proxied-twice", deciding("identify"), reports=("B136",), caught_by=("D7",))
+def _identify_by_own_id(envelope: Envelope, can: Capabilities) -> str:
+    """A message that a proxy posts again has another author and id, and is handled as another message."""
+    return identify(msgspec.structs.replace(envelope, stands_for=None), can)
+
+
+class _HearsItself(LiveBindings):
+    """Does not remember which webhooks are the gateway's own."""
+
+    def is_echo(self, envelope: Envelope) -> bool:
+        """Never true."""
+        return False
+
+
+class _HearsNoWebhook(LiveBindings):
+    """Takes every webhook message for the gateway's own."""
+
+    def is_echo(self, envelope: Envelope) -> bool:
+        """True for any webhook."""
+        return envelope.webhook is not None
+
+
+@bug("webhooks-dropped", making("gateway"), reports=("B136",), caught_by=("D8",))
+class _GatewayHearsNoWebhook(Gateway):
+    """To keep its own echoes out, the gateway drops whatever comes by a webhook, of relays too."""
+
+    bindings_type = _HearsNoWebhook
+
+
+@bug("deaf-to-reopened", making("adapter"), reports=("B139",), caught_by=("L1",))
 class _DeafAdapter(FakeAdapter):
-    """Joins open and new threads, and ignores the ones that are reopened."""
+    """Threads that are archived at the start are not joined, and reopening one has no handler."""
 
     def connect(self) -> InboundStream:
         """Connect, without the messages of threads that were archived at the start."""
@@ -57,98 +88,25 @@ class _DeafAdapter(FakeAdapter):
         return [thread.conversation for thread in threads if thread.closed == "archived"]
 
 
+@bug("echo-is-inbound", making("gateway"), caught_by=("D8",))
+class _GatewayHearsItself(Gateway):
+    """The gateway's own webhook message comes back, and is taken for somebody else's."""
+
+    bindings_type = _HearsItself
+
+
+@bug("stale-token", making("adapter"), caught_by=("B2",))
 class _FirstTokenAdapter(FakeAdapter):
-    """Reuses its thread manager with the token that the manager was created with."""
+    """A reused thread manager keeps the token that it was created with."""
 
     def renew(self, token: int) -> None:
         """Give the new token to the bot, and not to the manager of its threads and webhooks."""
         self._token = max(token, self._token)
 
 
-class _HearsItself(LiveBindings):
-    """Does not remember which webhooks are the gateway's own."""
-
-    def is_echo(self, envelope: Envelope) -> bool:
-        """Never true."""
-        return False
-
-
-class _HearsNoWebhook(LiveBindings):
-    """Takes every webhook message for the gateway's own."""
-
-    def is_echo(self, envelope: Envelope) -> bool:
-        """True for any webhook."""
-        return envelope.webhook is not None
-
-
-class _GatewayHearsItself(Gateway):
-    bindings_type = _HearsItself
-
-
-class _GatewayHearsNoWebhook(Gateway):
-    bindings_type = _HearsNoWebhook
-
-
-def _identify_by_own_id(envelope: Envelope, can: Capabilities) -> str:
-    """Identify a proxied message by its own id, as another message."""
-    return identify(msgspec.structs.replace(envelope, stands_for=None), can)
-
-
+@bug("missing-activity", changing_write(AckChunk), caught_by=("B2",))
 def _without_binding(command: AckChunk) -> AckChunk:
-    """Store what a webhook posted as delivered, but not as activity of its binding."""
+    """Webhook messages do not count as activity: a thread in use expires."""
     if command.intent.identity is None:
         return command
     return msgspec.structs.replace(command, intent=msgspec.structs.replace(command.intent, binding=None))
-
-
-WEBHOOK_BUGS = (
-    Bug(
-        name="bot-instead-in-silence",
-        reports=("B134",),
-        sentence="A webhook that is gone is swallowed before the bot posts: the speaker changes without an event.",
-        caught_by=("R2",),
-        install=wrapping(_BotInstead),
-    ),
-    Bug(
-        name="proxied-twice",
-        reports=("B136",),
-        sentence="A message that a proxy posts again has another author and id, and is handled as another message.",
-        caught_by=("D7",),
-        install=deciding(identify=_identify_by_own_id),
-    ),
-    Bug(
-        name="webhooks-dropped",
-        reports=("B136",),
-        sentence="To keep its own echoes out, the gateway drops whatever comes by a webhook, of relays too.",
-        caught_by=("D8",),
-        install=making(gateway=_GatewayHearsNoWebhook),
-    ),
-    Bug(
-        name="deaf-to-reopened",
-        reports=("B139",),
-        sentence="Threads that are archived at the start are not joined, and reopening one has no handler.",
-        caught_by=("L1",),
-        install=making(adapter=_DeafAdapter),
-    ),
-    Bug(
-        name="echo-is-inbound",
-        reports=(),
-        sentence="The gateway's own webhook message comes back, and is taken for somebody else's.",
-        caught_by=("D8",),
-        install=making(gateway=_GatewayHearsItself),
-    ),
-    Bug(
-        name="stale-token",
-        reports=(),
-        sentence="A reused thread manager keeps the token that it was created with.",
-        caught_by=("B2",),
-        install=making(adapter=_FirstTokenAdapter),
-    ),
-    Bug(
-        name="missing-activity",
-        reports=(),
-        sentence="Webhook messages do not count as activity: a thread in use expires.",
-        caught_by=("B2",),
-        install=changing_write(AckChunk, _without_binding),
-    ),
-)

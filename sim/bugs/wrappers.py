@@ -22,37 +22,29 @@ class AdapterWrapper:
 
     @property
     def channel(self) -> str:
-        """As the wrapped one."""
         return self.inner.channel
 
     @property
     def account(self) -> str:
-        """As the wrapped one."""
         return self.inner.account
 
     @property
     def capabilities(self) -> Capabilities:
-        """As the wrapped one."""
         return self.inner.capabilities
 
     def connect(self) -> InboundStream:
-        """As the wrapped one."""
         return self.inner.connect()
 
     async def ack(self, envelope: Envelope) -> None:
-        """As the wrapped one."""
         await self.inner.ack(envelope)
 
     async def send(self, request: SendRequest) -> Receipt:
-        """As the wrapped one."""
         return await self.inner.send(request)
 
     async def find(self, address: Address, key: str) -> Receipt | None:
-        """As the wrapped one."""
         return await self.inner.find(address, key)
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """As the wrapped one."""
         return await self.inner.open_thread(place, message_id, title)
 
     @property
@@ -61,19 +53,15 @@ class AdapterWrapper:
         return self.inner.placements if isinstance(self.inner, BindsConversations) else ()
 
     async def open_child(self, parent: Address, title: str, key: str) -> Address:
-        """As the wrapped one."""
         return await self._binds.open_child(parent, title, key)
 
     async def inspect(self, place: Address) -> PlaceState:
-        """As the wrapped one."""
         return await self._binds.inspect(place)
 
     async def reopen(self, place: Address) -> None:
-        """As the wrapped one."""
         await self._binds.reopen(place)
 
     async def identity(self, place: Address, name: str) -> Identity | None:
-        """As the wrapped one."""
         return await self._binds.identity(place, name)
 
     @property
@@ -97,44 +85,32 @@ class AdapterWrapper:
 
 
 class DeafSink:
-    """An `EventSink` that swallows some kinds of events."""
+    """An `EventSink` that swallows some events."""
 
-    def __init__(self, inner: EventSink, swallowed: tuple[type[Body], ...]) -> None:
+    def __init__(self, inner: EventSink, swallows: Callable[[Body], bool]) -> None:
         self._inner = inner
-        self._swallowed = swallowed
+        self._swallows = swallows
 
-    def swallows(self, body: Body) -> bool:
-        """Whether an event is swallowed."""
-        return isinstance(body, self._swallowed)
-
-    def record(
-        self,
-        body: Body,
-        cause: int | None = None,
-        *,
-        inbound: str | None = None,
-        turn: str | None = None,
-        intent: str | None = None,
-        delegation: str | None = None,
-        binding: str | None = None,
-    ) -> int:
+    def record(self, body: Body, cause: int | None = None, **about: str | None) -> int:
         """Record, or swallow and answer with the cause."""
-        if self.swallows(body):
-            return cause or 0
-        return self._inner.record(
-            body, cause, inbound=inbound, turn=turn, intent=intent, delegation=delegation, binding=binding
-        )
+        return cause or 0 if self._swallows(body) else self._inner.record(body, cause, **about)
 
 
-def wrapping(wrapper: type[AdapterWrapper]) -> Callable[[Wiring], None]:
+def swallowing(swallows: Callable[[Body], bool]) -> Callable[[Wiring], None]:
+    """An installer that swallows some events."""
+
+    def install(wiring: Wiring) -> None:
+        before = wiring.wrap_events
+        wiring.wrap_events = lambda sink: DeafSink(before(sink), swallows)
+
+    return install
+
+
+def wrapping(wrapper: Callable[[ChannelAdapter], ChannelAdapter]) -> Callable[[Wiring], None]:
     """An installer that wraps every adapter."""
 
     def install(wiring: Wiring) -> None:
         before = wiring.wrap_adapter
-
-        def wrap(adapter: ChannelAdapter) -> ChannelAdapter:
-            return wrapper(before(adapter))
-
-        wiring.wrap_adapter = wrap
+        wiring.wrap_adapter = lambda adapter: wrapper(before(adapter))
 
     return install

@@ -24,7 +24,7 @@ def no_lane(*_: object, **__: object) -> None:
 
 @pytest.fixture
 def run(monkeypatch) -> Run:
-    bug = Bug(name="mine", sentence="It raises.", caught_by=(), install=deciding(plan_reply=no_lane))
+    bug = Bug(name="mine", sentence="It raises.", caught_by=(), install=deciding("plan_reply")(no_lane))
     monkeypatch.setitem(BUGS, "mine", bug)
     return run_scenario(load_scenario(TOUR), bugs=("mine",))
 

@@ -71,7 +71,7 @@ def gateways(monkeypatch: pytest.MonkeyPatch) -> list[Gateway]:
         found.append(Gateway(**parts))
         return found[-1]
 
-    monkeypatch.setitem(BUGS, "seen", Bug(name="seen", sentence="None.", caught_by=(), install=making(gateway=make)))
+    monkeypatch.setitem(BUGS, "seen", Bug(name="seen", sentence="None.", caught_by=(), install=making("gateway")(make)))
     return found
 
 
