@@ -114,21 +114,17 @@ def decide_inbound(asked: InboundQuestion, config: GatewayConfig, *, near: bool 
     route = resolve_route(envelope, config, None if near else "all")
     reply = plan_reply(envelope, config)
     decided = route_decided(route, reply, config)
+    person = person_in_shared(route.agent, reply.address, envelope.peer, config)
     return InboundAnswer(
         profile=config.profile,
         envelope=envelope,
         route=route,
         decided=decided,
         main_key=config_key(route.main_key, config),
-        person=_shared_as(route.agent, reply.address, envelope.peer, config),
+        person=None if person is None else person.today(person.name),
         opens_on=reply.open_on,
         notes=(*notes, *channel_notes(envelope.address.channel, config)),
     )
-
-
-def _shared_as(agent: str, place: Address, peer: Peer, config: GatewayConfig) -> str | None:
-    person = person_in_shared(agent, place, peer, config)
-    return None if person is None else person.today(person.name)
 
 
 def _envelope(asked: InboundQuestion) -> tuple[Envelope, tuple[str, ...]]:

@@ -16,11 +16,13 @@ from trunkline.app.view.explain.route_facts import place_of, route_facts, target
 from trunkline.app.view.text.cells import clean, pad, quoted
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.keys import SessionKey
-from trunkline.core.values import Address, Envelope, SessionEntry
+from trunkline.core.values import Address, Envelope
 
 #: version of the JSON
 EXPLAIN_VERSION = 1
 _NOTHING = "–"
+#: fields of the question about a send
+_ASKED = ("target", "channel", "account", "kind", "thread", "reply_to")
 
 
 def lines(facts: Iterable[Fact]) -> str:
@@ -92,16 +94,7 @@ def inbound_json(answer: InboundAnswer) -> dict[str, Any]:
         "main_key": answer.main_key,
         "last_route": answer.route.last_route,
         "shared_as": answer.person,
-        "candidates": [
-            {
-                "binding": one.binding,
-                "tier": one.tier,
-                "chosen": one.chosen,
-                "reason": one.reason,
-                "sentence": one.reason.sentence,
-            }
-            for one in decided.candidates
-        ],
+        "candidates": [{**fields_json(one), "sentence": one.reason.sentence} for one in decided.candidates],
         "others": decided.others,
         "notes": answer.notes,
     }
@@ -131,14 +124,7 @@ def send_json(answer: SendAnswer) -> dict[str, Any]:
     """The answer as JSON."""
     question, route = answer.question, answer.route
     return {
-        "asked": {
-            "target": question.target,
-            "channel": question.channel,
-            "account": question.account,
-            "kind": question.kind,
-            "thread": question.thread,
-            "reply_to": question.reply_to,
-        },
+        "asked": {name: getattr(question, name) for name in _ASKED},
         "profile": answer.profile,
         "agent": route.agent,
         "place": place_json(route.address),
@@ -149,29 +135,20 @@ def send_json(answer: SendAnswer) -> dict[str, Any]:
         "thread": route.thread_id,
         "base_key": answer.base_key,
         "session_key": answer.resolved.session_key,
-        "entry": _entry(answer.entry),
+        "entry": fields_json(answer.entry, sender="from"),
         "steps": route.steps,
         "notes": answer.notes,
     }
 
 
-def _entry(entry: SessionEntry) -> dict[str, Any]:
-    return {
-        "provider": entry.provider,
-        "surface": entry.surface,
-        "from": entry.sender,
-        "to": entry.to,
-        "chat_type": entry.chat_type,
-        "account": entry.account,
-        "thread": entry.thread,
-        "originating_channel": entry.originating_channel,
-        "originating_to": entry.originating_to,
-    }
+def fields_json(value: msgspec.Struct, **names: str) -> dict[str, Any]:
+    """The fields of a struct; `names` renames some."""
+    return {names.get(field, field): content for field, content in msgspec.structs.asdict(value).items()}
 
 
 def place_json(address: Address | None) -> dict[str, Any] | None:
     """An address with all of its fields."""
-    return None if address is None else msgspec.structs.asdict(address)
+    return None if address is None else fields_json(address)
 
 
 # ---------------------------------------------------------------- keys

@@ -11,7 +11,7 @@ import msgspec
 from trunkline.app.runs.exploration import Exploration, Finding
 from trunkline.app.view.explain.explanation import reproduction
 from trunkline.app.view.text.cells import count
-from trunkline.sim.explore import PROMISES, DifferenceCause, Sampling
+from trunkline.sim.explore import PROMISES, Sampling
 from trunkline.sim.invariants import CHECKERS
 
 #: version of the JSON report
@@ -42,19 +42,12 @@ def lines_of(found: Exploration) -> Iterator[str]:
     yield f"{sign} {found.file.id:<{_WIDTH}} {' · '.join(facts)}"
     for name, one in found.breaches.items():
         yield f"  ✗ {name} in {one.times} of {found.runs} runs. {_SENTENCES.get(name, '')}"
-        yield from _first(found, one)
+        yield f"    first     {_short(one.summary)}"
+        yield f"    repro     {reproduction(found.header(one.first.crashes))}"
     for cause, one in found.differences.items():
         yield f"  · {one.times}× visible difference, explained: {cause.value}"
-        yield f"    first     {_points(one)}: {_short(one.summary)}"
-
-
-def _first(found: Exploration, one: Finding) -> Iterator[str]:
-    yield f"    first     {_short(one.summary)}"
-    yield f"    repro     {reproduction(found.header(one.first.crashes))}"
-
-
-def _points(one: Finding) -> str:
-    return ", then ".join(crash.name for crash in one.first.crashes) or "without a crash"
+        points = ", then ".join(crash.name for crash in one.first.crashes) or "without a crash"
+        yield f"    first     {points}: {_short(one.summary)}"
 
 
 def _short(text: str) -> str:
@@ -140,12 +133,11 @@ def _as_builtins(found: Exploration) -> dict[str, Any]:
         "inside_recovery": found.inside,
         "overtaken": found.overtaken,
         "violations": [{"id": name, **_found(found, one)} for name, one in found.breaches.items()],
-        "differences": [{"cause": _word(cause), **_found(found, one)} for cause, one in found.differences.items()],
+        "differences": [
+            {"cause": cause.name.lower().replace("_", "-"), **_found(found, one)}
+            for cause, one in found.differences.items()
+        ],
     }
-
-
-def _word(cause: DifferenceCause) -> str:
-    return cause.name.lower().replace("_", "-")
 
 
 def _found(found: Exploration, one: Finding) -> dict[str, Any]:

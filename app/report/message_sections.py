@@ -79,7 +79,6 @@ def _life(view: RunView, messages: MessageRows, history: MessageHistory) -> Iter
 
 
 def _copies(view: RunView, history: MessageHistory) -> Iterator[Fact]:
-    """Violations of its deliveries: copies and wrong places."""
     for seq in (event.seq for event in history.accepted):
         copy = view.marks.copies.get(seq)
         if copy is not None:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from rich.cells import cell_len
 
-from trunkline.app.report.explain import lines, place_json
+from trunkline.app.report.explain import fields_json, lines, place_json
 from trunkline.app.view.text.cells import clean, count, cut, pad, quoted
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.delivery.mirror_text import media_name
@@ -95,11 +95,8 @@ def _when(at: float, now: float) -> str:
 def conservation(counts: Mapping[IntentState, int]) -> str:
     """The number of intents, in total and by state."""
     total = count(sum(counts.values()), "intent")
-    return f"{total}: {_counted(counts)}" if counts else total
-
-
-def _counted(counts: Mapping[IntentState, int]) -> str:
-    return ", ".join(f"{number} {state.value}" for state, number in counts.items())
+    by_state = ", ".join(f"{number} {state.value}" for state, number in counts.items())
+    return f"{total}: {by_state}" if counts else total
 
 
 def table(found: QueueOverview, now: float) -> Iterator[str]:
@@ -134,7 +131,7 @@ def _cells(row: QueueRow, now: float) -> tuple[str, ...]:
 def list_json(found: QueueOverview, now: float) -> dict[str, Any]:
     """The same as JSON."""
     return {
-        "counts": {state.value: number for state, number in found.counts.items()},
+        "counts": found.counts,
         "total": sum(found.counts.values()),
         "holder": found.holder,
         "more": found.more,
@@ -237,7 +234,6 @@ def _chunks(shown: IntentDetails) -> Iterator[Fact]:
 
 
 def _fate(shown: IntentDetails, n: int) -> str:
-    """The status of a chunk."""
     if n < len(shown.receipts):
         return f"accepted as {_receipt_text(shown.receipts[n], shown.intent.address)}"
     if n > shown.intent.acked:
@@ -331,9 +327,9 @@ def changed_text(done: QueueChanges) -> Iterator[str]:
 
 
 def _rest(change: QueueChange) -> str:
-    doubt = "; that chunk was in doubt, and may be seen twice" if change.was_in_doubt else ""
     if change.after is not IntentState.PREPARED:
         return ""
+    doubt = "; that chunk was in doubt, and may be seen twice" if change.was_in_doubt else ""
     return f", from chunk {change.acked + 1} of {change.chunks}{doubt}"
 
 
@@ -341,22 +337,12 @@ def changed_json(verb: str, done: QueueChanges) -> dict[str, Any]:
     """The same as JSON."""
     return {
         "verb": verb,
-        "changed": [
-            {
-                "id": change.id,
-                "before": change.before,
-                "after": change.after,
-                "accepted_chunks": change.acked,
-                "chunks": change.chunks,
-                "was_in_doubt": change.was_in_doubt,
-            }
-            for change in done.changes
-        ],
-        "skipped": [{"id": left.id, "why": left.why} for left in done.skipped],
+        "changed": [fields_json(change, acked="accepted_chunks") for change in done.changes],
+        "skipped": done.skipped,
         "holder": done.holder,
     }
 
 
 def purged_json(counts: Mapping[IntentState, int], removed: int) -> dict[str, Any]:
     """What was removed, as JSON."""
-    return {"verb": "purge", "asked": {state.value: number for state, number in counts.items()}, "removed": removed}
+    return {"verb": "purge", "asked": counts, "removed": removed}

@@ -41,8 +41,7 @@ _TONE_WORDS = {Tone.BAD: "wrong", Tone.WARN: "note"}
 
 def report(run: Run, *, plain: bool) -> Iterator[str]:
     """The whole report, line by line."""
-    shape = plain_lines if plain else normal_lines
-    yield from shape(sections(RunView(run)))
+    yield from (plain_lines if plain else normal_lines)(sections(RunView(run)))
 
 
 def plain_lines(parts: Iterable[Section]) -> Iterator[str]:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from trunkline.app.report.message_sections import hand_sections, message_sections, queue_facts
-from trunkline.app.report.summary import EXPECTATIONS, LINES, VIOLATIONS, shortened
+from trunkline.app.report.summary import EXPECTATIONS, LINES, VIOLATIONS, shortened_path
 from trunkline.app.view.explain.binding_facts import record_facts
-from trunkline.app.view.explain.explanation import path_of, reproduction
+from trunkline.app.view.explain.explanation import reproduction
 from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
@@ -42,6 +42,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 def sections(view: RunView) -> Iterator[Section]:
     """Every chapter of a run."""
     histories = MessageHistories(view.events)
+    timeline = tuple(event_fact(view, seq) for seq in Timeline(view, TimelineLanes(view)).seqs)
     yield Section(title="Run", facts=tuple(_run(view)))
     yield from _verdicts(view)
     yield from _chapter("Messages", message_sections(view, MessageRows(view, histories)), "no messages in this run")
@@ -49,7 +50,7 @@ def sections(view: RunView) -> Iterator[Section]:
     yield from _chapter("Bindings", _bindings(view), "no bindings in this run")
     yield Section(title="Queue", facts=tuple(queue_facts(view, QueueRows(view, histories))))
     yield from _chapter("Hands", hand_sections(view, HandRuns(view, histories)), "no delegations in this run")
-    yield Section(title="Timeline", facts=tuple(_timeline(view)) or (Fact(label="", text="no events"),))
+    yield Section(title="Timeline", facts=timeline or (Fact(label="", text="no events"),))
 
 
 def _chapter(title: str, parts: Iterable[tuple[str, Iterable[Fact]]], empty: str) -> Iterator[Section]:
@@ -135,23 +136,14 @@ def _violation(view: RunView, violation: Violation) -> Iterator[Fact]:
     yield from (event_fact(view, seq, "evidence") for seq in evidence[:LINES])
     if len(evidence) > LINES:
         yield Fact(label="evidence", text=f"and {count(len(evidence) - LINES, 'more event')}", tone=Tone.DIM)
-    steps = [msgspec.structs.replace(fact, label="path") for fact in path_of(view, violation)]
-    for fact in shortened(steps, _is_wrong, _left_out):
-        yield msgspec.structs.replace(fact, tone=Tone.PLAIN)
+    for step in shortened_path(view, violation, "and"):
+        yield msgspec.structs.replace(step, label="path", tone=Tone.PLAIN)
 
 
 def _some(label: str, texts: Sequence[str], tone: Tone = Tone.PLAIN) -> Iterator[Fact]:
     yield from (Fact(label=label, text=clean(text), tone=tone) for text in texts[:LINES])
     if len(texts) > LINES:
         yield Fact(label=label, text=f"and {count(len(texts) - LINES, 'more line')}", tone=Tone.DIM)
-
-
-def _is_wrong(fact: Fact) -> bool:
-    return fact.tone is Tone.BAD
-
-
-def _left_out(number: int) -> Fact:
-    return Fact(label="path", text=f"and {count(number, 'more step')}", tone=Tone.DIM)
 
 
 def event_fact(view: RunView, seq: int, label: str = "") -> Fact:
@@ -210,8 +202,3 @@ def _pair(view: RunView, pair: AlignedPair) -> Fact:
 def _bindings(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:
     for row in view.bindings.rows(view.last):
         yield f"Binding {view.bindings.name(row.id)}", record_facts(view, row, view.last)
-
-
-def _timeline(view: RunView) -> Iterator[Fact]:
-    for seq in Timeline(view, TimelineLanes(view)).seqs:
-        yield event_fact(view, seq)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
 
 from trunkline.app.runs.model import Run, so_far
 from trunkline.app.view.explain.explanation import path_of, reproduction
@@ -22,8 +21,6 @@ EXPECTATIONS = 20
 LINES = 20
 #: steps at each end of a long causal path
 _STEPS = 20
-
-_Step = TypeVar("_Step")
 
 
 def run_line(run: Run) -> str:
@@ -80,33 +77,20 @@ def _violation(view: RunView, violation: Violation, verdict: Verdict) -> Iterato
     yield f"    {verdict.sentence}"
     yield from _listed("expected", violation.expected)
     yield from _listed("actual", violation.actual)
-    steps = [_marked(fact) for fact in path_of(view, violation)]
-    for number, text in enumerate(shortened(steps, _is_wrong, _left_out)):
-        yield _line("path" if number == 0 else "", text)
+    for number, step in enumerate(shortened_path(view, violation, "...")):
+        mark = f"   ← {step.mark.removeprefix('✗ ')}" if step.tone is Tone.BAD else ""
+        yield _line("path" if number == 0 else "", f"{step.text}{mark}")
 
 
-def shortened(
-    steps: Sequence[_Step], is_wrong: Callable[[_Step], bool], left_out: Callable[[int], _Step]
-) -> Sequence[_Step]:
-    """Both ends of a long path, a step that counts what is left out, and the wrong steps in between."""
+def shortened_path(view: RunView, violation: Violation, more: str) -> list[Fact]:
+    """The causal path of a violation; of a long one both ends, how many steps are left out, and the wrong steps."""
+    steps = list(path_of(view, violation))
     between = steps[_STEPS:-_STEPS]
     if len(between) < 2:
         return steps
-    kept = [step for step in between if is_wrong(step)]
-    return [*steps[:_STEPS], left_out(len(between) - len(kept)), *kept, *steps[-_STEPS:]]
-
-
-def _is_wrong(step: str) -> bool:
-    return "←" in step
-
-
-def _left_out(number: int) -> str:
-    return f"... {count(number, 'more step')}"
-
-
-def _marked(fact: Fact) -> str:
-    mark = f"   ← {fact.mark.removeprefix('✗ ')}" if fact.tone is Tone.BAD and fact.mark else ""
-    return f"{fact.text}{mark}"
+    wrong = [step for step in between if step.tone is Tone.BAD]
+    left_out = Fact(label="", text=f"{more} {count(len(between) - len(wrong), 'more step')}")
+    return [*steps[:_STEPS], left_out, *wrong, *steps[-_STEPS:]]
 
 
 def _listed(label: str, lines: tuple[str, ...]) -> list[str]:

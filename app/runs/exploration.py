@@ -70,7 +70,6 @@ class Exploration:
         return not self.violated
 
     def add(self, tried: Iterable[CrashRun]) -> None:
-        """Add runs."""
         for one in tried:
             self._add(one)
 

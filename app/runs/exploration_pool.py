@@ -39,7 +39,6 @@ class _Worker:
         return self._explorer[1]
 
     def attempt(self, number: int, trials: Sequence[CrashTrial]) -> list[CrashRun]:
-        """Run the trials, in order."""
         explorer = self.explorer(number)
         return [tried for trial in trials for tried in explorer.attempt(trial)]
 

@@ -89,7 +89,6 @@ class Feed:
         return max(os.fstat(self._fd).st_size - self._read, 0) + rest
 
     def close(self) -> None:
-        """Stop reading."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None

@@ -63,7 +63,6 @@ class LoopbackServer(Server):
         print(f"Trunkline is at {self.public_url}  (this machine only; Ctrl-C ends it)", flush=True)
 
     def serve(self, debug: bool = False) -> None:
-        """Serve until a signal arrives."""
         self.debug = debug
         web.run_app(
             self._make_app(),

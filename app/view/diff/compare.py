@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import accumulate
 
 import msgspec
 
@@ -65,7 +66,8 @@ class Diff:
         self.stops: tuple[int, ...] = tuple(index for index in _stops(marks) if not self._is_premise(index))
         #: indexes of the rows that differ in more than their time
         self.different: tuple[int, ...] = tuple(index for index, mark in enumerate(marks) if mark in REAL_DIFFERENCES)
-        self._reached = _reached(self.rows)
+        #: for each row the last event of B up to it, for looking up rows by cursor
+        self._reached = list(accumulate((row.b for row in self.rows), max))
 
     def _first(self) -> int | None:
         """The first difference; an event that switches a bug on is the cause of the others and comes last."""
@@ -184,14 +186,4 @@ def _stops(marks: Sequence[DiffMark]) -> list[int]:
         if begins or (mark is DiffMark.MOVED and before is DiffMark.SAME):
             found.append(index)
         before = mark
-    return found
-
-
-def _reached(rows: Sequence[DiffRow]) -> list[int]:
-    """For each row the last event of B up to it, for looking up rows by cursor."""
-    found: list[int] = []
-    last = 0
-    for row in rows:
-        last = max(last, row.b)
-        found.append(last)
     return found

@@ -164,17 +164,12 @@ def as_lines(diff: Diff) -> Iterator[str]:
     head = header(diff)
     yield head.a
     yield head.b
-    yield "  ".join([divergence(diff), *_counts(diff)])
+    counts = (f"{mark.value} {diff.counts[mark]} {meaning}" for mark, meaning in MEANINGS.items() if diff.counts[mark])
+    yield "  ".join([divergence(diff), *counts])
     if diff.same:
         return
     yield ""
     yield from _stretches(diff, diff.rows)
-
-
-def _counts(diff: Diff) -> Iterator[str]:
-    for mark, meaning in MEANINGS.items():
-        if diff.counts[mark]:
-            yield f"{mark.value} {diff.counts[mark]} {meaning}"
 
 
 def _stretches(diff: Diff, rows: Sequence[DiffRow]) -> Iterator[str]:

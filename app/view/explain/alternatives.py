@@ -38,12 +38,10 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tone(self) -> Tone:
-        """Its color."""
         return Tone.GOOD if self.taken else Tone.PLAIN if self.considered else Tone.DIM
 
     @property
     def mark(self) -> str:
-        """``✓`` taken, ``✗`` excluded, ``–`` not considered."""
         return "✓" if self.taken else "✗" if self.considered else "–"
 
 

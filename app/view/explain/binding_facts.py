@@ -15,7 +15,7 @@ from trunkline.app.view.kinds.bindings import command
 from trunkline.app.view.text.cells import count, seconds
 from trunkline.app.view.text.fact import Fact, Tone, because, clean_fact, reason_text
 from trunkline.core.bindings.bind_request import OPERATOR
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.bindings import (
     BindingBound,
     BindingDegraded,
@@ -54,7 +54,8 @@ def record_facts(view: RunView, row: BindingRow, seq: int) -> Iterator[Fact]:
     yield clean_fact(
         "bound", f"at {seconds(row.bound_at)}, {row.placement or 'found in the store'}{instead}", row.since
     )
-    yield clean_fact("touched", _touches(row), row.last)
+    touches = f"{count(row.touches, 'time')}, last at {seconds(row.active_at)}" if row.touches else "not yet"
+    yield clean_fact("touched", touches, row.last)
     yield clean_fact("ends", _ends(row), row.last)
     if row.reason is not None:
         yield because(row.reason, row.last)
@@ -99,10 +100,6 @@ def _identity(row: BindingRow) -> str:
     return f"{row.identity}{lost}{times}"
 
 
-def _touches(row: BindingRow) -> str:
-    return f"{count(row.touches, 'time')}, last at {seconds(row.active_at)}" if row.touches else "not yet"
-
-
 def _ends(row: BindingRow) -> str:
     if row.ended_at is not None:
         who = f", by {row.ended_by}" if row.ended_by else ""
@@ -117,16 +114,12 @@ def _ends(row: BindingRow) -> str:
 
 
 def story_facts(view: RunView, binding: str) -> Iterator[Fact]:
-    """The history of a binding. Touches by messages are left out; the record counts them."""
-    shown = (event for event in view.bindings.story(binding) if not _by_message(event.body))
+    """The history of a binding. Touches by messages, which have their own line, are left out."""
+    story = view.bindings.story(binding)
+    shown = (event for event in story if not isinstance(event.body, BindingTouched) or event.body.by == OPERATOR)
     for number, event in enumerate(shown):
         text = f"#{event.seq} {seconds(event.at)} {describe(view, event)}"
         yield clean_fact("" if number else "story", text, event.seq)
-
-
-def _by_message(body: Body) -> bool:
-    """Whether a message touched the binding; the message has its own line."""
-    return isinstance(body, BindingTouched) and body.by != OPERATOR
 
 
 # ---------------------------------------------------------------- the router

@@ -17,7 +17,7 @@ from trunkline.app.view.kinds.hands import step_label
 from trunkline.app.view.text.cells import clean, count, quoted
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.decisions import BOUND_TIER
-from trunkline.core.events import Event
+from trunkline.core.events import Body, Event
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.delivery import (
     AttemptEnded,
@@ -51,6 +51,16 @@ from trunkline.core.events.gateway import (
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
+
+#: the steps of an intent after its hooks, by label
+_STEPS: dict[str, tuple[type[Body], ...]] = {
+    "waited": (LaneWaiting,),
+    "wire": (WireAccepted, WireRefused, WireResponseLost, WireDeduplicated),
+    "decided": (AttemptEnded, RecoveryDecided, WireLookedUp),
+    "mirror": (MirrorAppended, MirrorRefused),
+}
+#: events that are shown as a warning
+_BAD = (WireRefused, WireResponseLost, MirrorRefused, HookFailed, InboundDropped)
 
 
 def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
@@ -120,23 +130,13 @@ def _intent(view: RunView, prepared: Event) -> Iterator[Fact]:
     for event in view.of_intent(prepared.intent, Fallback, TransportFallback):
         yield Fact(label="fallback", text=describe(view, event), tone=Tone.WARN, seq=event.seq)
     yield from spoken_facts(view, prepared.intent)
-    for event in view.of_intent(prepared.intent, LaneWaiting):
-        yield _numbered("waited", view, event)
-    for event in view.of_intent(prepared.intent, WireAccepted, WireRefused, WireResponseLost, WireDeduplicated):
-        good = isinstance(event.body, WireAccepted | WireDeduplicated)
-        yield _numbered("wire", view, event, Tone.PLAIN if good else Tone.WARN)
-    for event in view.of_intent(prepared.intent, AttemptEnded, RecoveryDecided, WireLookedUp):
-        yield _numbered("decided", view, event)
-    for event in view.of_intent(prepared.intent, MirrorAppended, MirrorRefused):
-        refused = isinstance(event.body, MirrorRefused)
-        yield _numbered("mirror", view, event, Tone.WARN if refused else Tone.PLAIN)
+    for label, kinds in _STEPS.items():
+        yield from (_numbered(label, view, event) for event in view.of_intent(prepared.intent, *kinds))
     yield from _ends(view, prepared.intent)
 
 
 def _hooks(view: RunView, intent: str | None) -> Iterator[Fact]:
-    for event in view.of_intent(intent, HookSending, HookFailed):
-        failed = isinstance(event.body, HookFailed)
-        yield _numbered("hooks", view, event, Tone.WARN if failed else Tone.PLAIN)
+    yield from (_numbered("hooks", view, event) for event in view.of_intent(intent, HookSending, HookFailed))
 
 
 def _ends(view: RunView, intent: str | None) -> Iterator[Fact]:
@@ -166,7 +166,8 @@ def _aimed(view: RunView, prepared: Event) -> Iterator[Fact]:
         yield from target_facts(resolved.body, view.places.label, resolved.seq)
 
 
-def _numbered(label: str, view: RunView, event: Event, tone: Tone = Tone.PLAIN) -> Fact:
+def _numbered(label: str, view: RunView, event: Event) -> Fact:
+    tone = Tone.WARN if isinstance(event.body, _BAD) else Tone.PLAIN
     return Fact(label=label, text=f"#{event.seq} {describe(view, event)}", tone=tone, seq=event.seq)
 
 
@@ -185,8 +186,7 @@ def _completion(view: RunView, event: Event) -> Iterator[Fact]:
 
 def _routes(view: RunView, event: Event, inbound: str | None) -> Iterator[Fact]:
     near = view.nearest(event.seq, RouteDecided)
-    routes = [near] if near else view.of_inbound(inbound, RouteDecided)
-    for route in routes:
+    for route in [near] if near else view.of_inbound(inbound, RouteDecided):
         yield from _route(view, route)
 
 
@@ -208,12 +208,11 @@ def _inbound(view: RunView, inbound: str) -> Iterator[Fact]:
             yield Fact(label="chain", text=text, seq=event.seq)
     for event in view.of_inbound(inbound, InboundDropped):
         assert isinstance(event.body, InboundDropped)
-        yield Fact(label="dropped", text=f"#{event.seq} {describe(view, event)}", tone=Tone.WARN, seq=event.seq)
+        yield _numbered("dropped", view, event)
         yield because(event.body.reason, event.seq)
     for event in view.of_inbound(inbound, RouteDecided):
         yield from _route(view, event)
-    for event in view.of_inbound(inbound, TurnEnded):
-        yield _numbered("turn", view, event)
+    yield from (_numbered("turn", view, event) for event in view.of_inbound(inbound, TurnEnded))
 
 
 def _answers(view: RunView, event: Event) -> Iterator[Fact]:
@@ -230,5 +229,5 @@ def _delegation(view: RunView, accepted: Event) -> Iterator[Fact]:
     yield Fact(label="task", text=f"{quoted(body.task)} for hand {body.hand}", seq=accepted.seq)
     yield Fact(label="origin", text=f"{view.places.label(body.origin)}, frozen at #{accepted.seq}", seq=accepted.seq)
     yield Fact(label="session", text=body.session_key, seq=accepted.seq)
-    for event in view.of_delegation(accepted.delegation, DelegationFinished, DelegationIgnored):
-        yield _numbered("result", view, event)
+    results = view.of_delegation(accepted.delegation, DelegationFinished, DelegationIgnored)
+    yield from (_numbered("result", view, event) for event in results)

@@ -16,18 +16,13 @@ from trunkline.app.view.text.fact import Fact, Tone, listed
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.trace import TraceHeader
-from trunkline.sim.invariants.base import Status, Verdict, Violation
+from trunkline.sim.invariants.base import Status, Violation
 
 #: uninformative steps, which a path leaves out unless they are wrong
 _SILENT = frozenset(
     {
-        "platform.pushed",
-        "inbound.received",
-        "inbound.admitted",
-        "transcript.appended",
-        "delegation.started",
-        "attempt.started",
-        "chunk.acked",
+        *("platform.pushed", "inbound.received", "inbound.admitted", "transcript.appended"),
+        *("delegation.started", "attempt.started", "chunk.acked"),
     }
 )
 _IDS = ("inbound", "turn", "delegation", "intent", "binding")
@@ -44,30 +39,26 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 def explain(view: RunView, seq: int) -> Explanation:
     """Explain the event at `seq`; 0 is before the first event."""
+    repro = Fact(label="repro", text=reproduction(view.header))
     if not 0 < seq <= view.last:
         if view.growing and not view.last:
             hint = Fact(label="", text="no events yet: they are shown as they come", tone=Tone.DIM)
             return Explanation(seq=0, title="Why", lines=(hint,))
         hint = Fact(label="", text="t=0, nothing has happened yet: ] steps, space plays", tone=Tone.DIM)
-        return Explanation(seq=0, title="Why", lines=(hint, *_repro(view)))
+        return Explanation(seq=0, title="Why", lines=(hint, repro))
     event = view.event(seq)
     violations = tuple(view.marks.of(seq))
     lines: list[Fact] = []
     if violations:
-        lines += _judged(view, event, violations)
-        lines += _repro(view)
+        lines += (*_judged(view, event, violations), repro)
     lines += _verdicts(view, event)
     lines += facts_of(view, event)
     if not violations:
-        lines += _path(view, view.causes.path(seq), None)
-        lines += _repro(view)
-    lines += _ids(event)
-    return Explanation(seq=seq, title=_title(event, violations), lines=tuple(lines), violations=violations)
-
-
-def _title(event: Event, violations: Sequence[Violation]) -> str:
+        lines += (*_path(view, view.causes.path(seq), None), repro)
+    lines.append(_recorded(event))
     broken = " ".join(dict.fromkeys(violation.invariant for violation in violations))
-    return f"Why #{event.seq}  {event.kind}" + (f"  ✗ {broken}" if broken else "")
+    title = f"Why #{seq}  {event.kind}" + (f"  ✗ {broken}" if broken else "")
+    return Explanation(seq=seq, title=title, lines=tuple(lines), violations=violations)
 
 
 def reproduction(header: TraceHeader) -> str:
@@ -97,12 +88,10 @@ def _judged(view: RunView, event: Event, violations: Sequence[Violation]) -> Ite
     yield from _distinct("actual", [text for v in violations for text in v.actual], Tone.BAD)
     first_wrong = min((v.first_wrong for v in violations if v.first_wrong), default=None)
     yield from _path(view, _wrong_path(view, event.seq, first_wrong, violations), first_wrong)
-    titles = {verdict.id: verdict for verdict in view.verdicts}
+    titles = {verdict.id: f" {verdict.title}" for verdict in view.verdicts}
     for index, violation in enumerate(violations):
-        label = "" if index else "broken"
-        yield Fact(
-            label=label, text=_broken(violation, titles.get(violation.invariant)), tone=Tone.BAD, seq=violation.at
-        )
+        text = clean(f"{violation.invariant}{titles.get(violation.invariant, '')}: {violation.summary}")
+        yield Fact(label="" if index else "broken", text=text, tone=Tone.BAD, seq=violation.at)
 
 
 def _distinct(label: str, texts: Sequence[str], tone: Tone) -> Iterator[Fact]:
@@ -110,11 +99,6 @@ def _distinct(label: str, texts: Sequence[str], tone: Tone) -> Iterator[Fact]:
         text for text in dict.fromkeys(texts) if not any(other != text and other.startswith(text) for other in texts)
     ]
     return listed(label, longest, tone=tone)
-
-
-def _broken(violation: Violation, verdict: Verdict | None) -> str:
-    title = f" {verdict.title}" if verdict else ""
-    return clean(f"{violation.invariant}{title}: {violation.summary}")
 
 
 def _wrong_path(view: RunView, seq: int, first_wrong: int | None, violations: Sequence[Violation]) -> list[int]:
@@ -171,11 +155,7 @@ def _verdicts(view: RunView, event: Event) -> Iterator[Fact]:
         yield from _distinct("actual", unmet.actual, Tone.BAD)
 
 
-def _repro(view: RunView) -> Iterator[Fact]:
-    yield Fact(label="repro", text=reproduction(view.header))
-
-
-def _ids(event: Event) -> Iterator[Fact]:
+def _recorded(event: Event) -> Fact:
     found = [f"{name} {value}" for name in _IDS if (value := getattr(event, name)) is not None]
     where = f"{event.node} process {event.generation}" if event.generation else event.node
-    yield Fact(label="recorded", text=f"by {where}  {'  '.join(found)}".rstrip(), tone=Tone.DIM)
+    return Fact(label="recorded", text=f"by {where}  {'  '.join(found)}".rstrip(), tone=Tone.DIM)

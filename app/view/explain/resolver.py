@@ -62,25 +62,16 @@ def resolve(view: RunView, place: Address, seq: int) -> Resolution:
     """The binding, else the default route, that a conversation resolves to after event `seq`."""
     considered = tuple(_considered(view, place, seq))
     won = next((one.row for one in considered if one.chosen), None)
-    if won is not None:
-        because = "it is bound: same channel, account, conversation and thread"
-        return Resolution(
-            asked=place,
-            binding=won,
-            session_key=won.session_key,
-            because=because,
-            seq=won.since,
-            considered=considered,
-        )
-    route = _last_route(view, place, seq)
-    if route is None:
+    key, recorded = (None, 0) if won is None else (won.session_key, won.since)
+    because = "it is bound: same channel, account, conversation and thread"
+    if won is None:
+        route = _last_route(view, place, seq)
         because = "it is not bound, and nothing was posted there so far"
-        return Resolution(asked=place, binding=None, session_key=None, because=because, considered=considered)
-    body = route.body
-    assert isinstance(body, RouteDecided)
-    key = view.session_moves.key_at(view.session_moves.last_key(body.session_key, route.seq), seq)
-    because = f"it is not bound; its last message took the default route ({body.matched_by})"
-    return Resolution(asked=place, binding=None, session_key=key, because=because, seq=route.seq, considered=considered)
+        if route is not None and isinstance(route.body, RouteDecided):
+            recorded = route.seq
+            key = view.session_moves.key_at(view.session_moves.last_key(route.body.session_key, recorded), seq)
+            because = f"it is not bound; its last message took the default route ({route.body.matched_by})"
+    return Resolution(asked=place, binding=won, session_key=key, because=because, seq=recorded, considered=considered)
 
 
 def _considered(view: RunView, place: Address, seq: int) -> Iterator[ConsideredBinding]:

@@ -59,7 +59,8 @@ def _numbered(seq: int) -> str:
 def route_facts(body: RouteDecided, name: Name, seq: int = 0, more: Iterable[Fact] = ()) -> Iterator[Fact]:
     """Where an inbound message belongs, then `more`, then all route rules considered."""
     rule = "binding" if body.matched_by == BOUND_TIER else "route rule"
-    won = f"{rule} {body.binding} ({body.matched_by})" if body.binding else _by_default(body.matched_by)
+    default = f": {Reason.DEFAULT_AGENT.sentence}" if body.matched_by == "default" else ""
+    won = f"{rule} {body.binding} ({body.matched_by})" if body.binding else f"{body.matched_by}{default}"
     yield clean_fact("route", f"{_numbered(seq)}agent {body.agent}, by {won}", seq)
     yield clean_fact("session", body.session_key, seq)
     if body.scope:
@@ -68,10 +69,6 @@ def route_facts(body: RouteDecided, name: Name, seq: int = 0, more: Iterable[Fac
     yield clean_fact("answer to", f"{name(body.reply_to)}  {reason_text(body.reply_reason)}", seq)
     yield from more
     yield from _rules(body, seq)
-
-
-def _by_default(matched_by: str) -> str:
-    return f"{matched_by}: {Reason.DEFAULT_AGENT.sentence}" if matched_by == "default" else matched_by
 
 
 def _rules(body: RouteDecided, seq: int) -> Iterator[Fact]:
@@ -126,62 +123,6 @@ def requested_facts(body: SendRequested, seq: int = 0) -> Iterator[Fact]:
         yield clean_fact("session", f"{body.session_key}, named by the client", seq)
 
 
-def _joined(body: SendJoined, seq: int) -> Iterator[Fact]:
-    ended = "has ended: this one gets its result" if body.ended else "is still under way: this one waits for it"
-    yield clean_fact("key", f"{body.key}; the first send {ended}", seq)
-    yield because(body.reason, seq)
-
-
-def _refused(body: SendRefused, seq: int) -> Iterator[Fact]:
-    yield clean_fact("refused", f"{body.key}: nothing was sent or stored", seq, Tone.WARN)
-    yield from _why(body.reason, body.detail, seq)
-
-
-def _previewed(body: SendPreviewed, name: Name, seq: int) -> Iterator[Fact]:
-    yield clean_fact("dry run", f"{body.key}: nothing was sent or stored", seq)
-    yield clean_fact("to", name(body.address), seq)
-    yield clean_fact("session", body.session_key or "no session would remember it", seq)
-    yield from listed("says", map(quoted, body.chunks), seq)
-    if body.media:
-        yield clean_fact("files", ", ".join(body.media), seq)
-
-
-# ---------------------------------------------------------------- sessions
-
-
-def _created(body: SessionCreated, name: Name, seq: int) -> Iterator[Fact]:
-    yield clean_fact("session", body.session_key, seq)
-    made = f"{body.session_id}, generation {body.generation}, by {body.by}, for {name(body.address)}"
-    yield clean_fact("created", made, seq)
-    if body.entry is not None:
-        yield from entry_facts(body.entry, seq)
-
-
-def _reset(body: SessionReset, seq: int) -> Iterator[Fact]:
-    yield clean_fact("session", body.session_key, seq)
-    yield clean_fact("reset", f"generation {body.generation} is {body.session_id}", seq)
-    yield clean_fact("before", f"{body.before}: its pending results are not applied to the new one", seq)
-
-
-def _moved(body: SessionMoved, seq: int) -> Iterator[Fact]:
-    yield clean_fact("moved", f"from {body.old_key}", seq)
-    yield clean_fact("to", body.session_key, seq)
-    yield clean_fact("session", f"{body.session_id}: it continues with its transcript", seq)
-    yield from _why(body.reason, body.detail, seq)
-
-
-def _left(body: SessionLeft, seq: int) -> Iterator[Fact]:
-    yield clean_fact("left", f"{body.old_key} (session {body.old_session_id}): it keeps its transcript", seq, Tone.WARN)
-    yield clean_fact("now", body.session_key or "no session", seq)
-    yield from _why(body.reason, body.detail, seq)
-
-
-def _shared(body: SessionShared, seq: int) -> Iterator[Fact]:
-    who = body.peer.name or body.peer.id
-    yield clean_fact("shared", f"{body.session_key}: {who} is one of {body.people} people in it", seq, Tone.WARN)
-    yield because(body.reason, seq)
-
-
 # ---------------------------------------------------------------- the configuration
 
 
@@ -203,22 +144,53 @@ def own_facts(body: Body, name: Name, seq: int = 0) -> Iterator[Fact]:
         case SendRequested():
             yield from requested_facts(body, seq)
         case SendJoined():
-            yield from _joined(body, seq)
+            ended = "has ended: this one gets its result" if body.ended else "is still under way: this one waits for it"
+            yield clean_fact("key", f"{body.key}; the first send {ended}", seq)
+            yield because(body.reason, seq)
         case SendRefused():
-            yield from _refused(body, seq)
+            yield clean_fact("refused", f"{body.key}: nothing was sent or stored", seq, Tone.WARN)
+            yield from _why(body.reason, body.detail, seq)
         case SendPreviewed():
-            yield from _previewed(body, name, seq)
-        case SessionCreated():
-            yield from _created(body, name, seq)
-        case SessionReset():
-            yield from _reset(body, seq)
-        case SessionMoved():
-            yield from _moved(body, seq)
-        case SessionLeft():
-            yield from _left(body, seq)
-        case SessionShared():
-            yield from _shared(body, seq)
+            yield clean_fact("dry run", f"{body.key}: nothing was sent or stored", seq)
+            yield clean_fact("to", name(body.address), seq)
+            yield clean_fact("session", body.session_key or "no session would remember it", seq)
+            yield from listed("says", map(quoted, body.chunks), seq)
+            if body.media:
+                yield clean_fact("files", ", ".join(body.media), seq)
         case ConfigReloaded():
             yield from config_facts(body, seq)
+        case _:
+            yield from _session_facts(body, name, seq)
+
+
+def _session_facts(body: Body, name: Name, seq: int) -> Iterator[Fact]:
+    match body:
+        case SessionCreated():
+            yield clean_fact("session", body.session_key, seq)
+            made = f"{body.session_id}, generation {body.generation}, by {body.by}, for {name(body.address)}"
+            yield clean_fact("created", made, seq)
+            if body.entry is not None:
+                yield from entry_facts(body.entry, seq)
+        case SessionReset():
+            yield clean_fact("session", body.session_key, seq)
+            yield clean_fact("reset", f"generation {body.generation} is {body.session_id}", seq)
+            yield clean_fact("before", f"{body.before}: its pending results are not applied to the new one", seq)
+        case SessionMoved():
+            yield clean_fact("moved", f"from {body.old_key}", seq)
+            yield clean_fact("to", body.session_key, seq)
+            yield clean_fact("session", f"{body.session_id}: it continues with its transcript", seq)
+            yield from _why(body.reason, body.detail, seq)
+        case SessionLeft():
+            yield clean_fact(
+                "left", f"{body.old_key} (session {body.old_session_id}): it keeps its transcript", seq, Tone.WARN
+            )
+            yield clean_fact("now", body.session_key or "no session", seq)
+            yield from _why(body.reason, body.detail, seq)
+        case SessionShared():
+            who = body.peer.name or body.peer.id
+            yield clean_fact(
+                "shared", f"{body.session_key}: {who} is one of {body.people} people in it", seq, Tone.WARN
+            )
+            yield because(body.reason, seq)
         case _:
             pass

@@ -133,11 +133,16 @@ def _again(context: PaletteContext) -> FaultTimes:
 # ---------------------------------------------------------------- bindings and sessions
 
 
-def _without_operator(context: PaletteContext) -> str:
-    """Why operators cannot act at this moment; empty if they can."""
-    if context.upcoming.process == "gateway":
-        return ""
-    return NO_PROCESS if context.upcoming.process is None else STANDS_BY
+def _by_operator(make: Maker) -> Maker:
+    """A fault that an operator causes, who reaches only the first gateway process."""
+
+    def checked(context: PaletteContext) -> FaultTimes:
+        found = make(context)
+        if context.upcoming.process == "gateway" or isinstance(found, str):
+            return found
+        return NO_PROCESS if context.upcoming.process is None else STANDS_BY
+
+    return checked
 
 
 def _unbind(context: PaletteContext) -> FaultTimes:
@@ -145,8 +150,6 @@ def _unbind(context: PaletteContext) -> FaultTimes:
         return NOWHERE
     if context.upcoming.bound_session is None:
         return f"not here: {context.cursor.place} is not bound"
-    if refusal := _without_operator(context):
-        return refusal
     what = f"an operator ends the binding of {context.cursor.place}; it takes its default route again"
     return fault_times(context, what, {"unbind": {"in": context.cursor.place}})
 
@@ -157,8 +160,6 @@ def _expire(context: PaletteContext) -> FaultTimes:
         return NOWHERE
     if bound is None:
         return f"not here: {context.cursor.place} is not bound"
-    if refusal := _without_operator(context):
-        return refusal
     what = f"the binding of {context.cursor.place} is renewed for only {SHORT:g} s, and expires"
     return fault_times(context, what, {"bind": {"in": context.cursor.place, "session": bound, "max_age": SHORT}})
 
@@ -169,8 +170,6 @@ def _rebind(context: PaletteContext) -> FaultTimes:
         return NOWHERE
     if other is None:
         return "not here: no other conversation has a session yet"
-    if refusal := _without_operator(context):
-        return refusal
     before = f", no longer to {context.upcoming.bound_session}" if context.upcoming.bound_session else ""
     what = f"an operator binds {spot.place} to {other}{before}"
     return fault_times(context, what, {"bind": {"in": spot.place, "session": other}})
@@ -182,8 +181,6 @@ def _session(context: PaletteContext) -> FaultTimes:
     agent = context.upcoming.agent
     if agent is None:
         return f"not here: {context.cursor.place} has no session of its own yet"
-    if refusal := _without_operator(context):
-        return refusal
     own = {} if agent == context.file.scenario.gateway.default_agent else {"agent": agent}
     hands = ", ".join(context.upcoming.working)
     what = f"the session of {context.cursor.place} ends and a new one begins"
@@ -231,9 +228,9 @@ MAKERS: dict[str, tuple[str, Maker]] = {
     ),
     "archive": ("archive thread", _closing("archive", "archived until a person posts in it")),
     "delete": ("delete thread", _closing("delete", "deleted for good")),
-    "expire": ("expire binding", _expire),
-    "unbind": ("end binding", _unbind),
-    "rebind": ("rebind", _rebind),
+    "expire": ("expire binding", _by_operator(_expire)),
+    "unbind": ("end binding", _by_operator(_unbind)),
+    "rebind": ("rebind", _by_operator(_rebind)),
     "token": ("rotate token", _token),
     "webhook": ("webhook gone", _webhook),
     "hand-timeout": (
@@ -242,7 +239,7 @@ MAKERS: dict[str, tuple[str, Maker]] = {
     ),
     "hand-error": ("hand fails", hand("error", lambda _: "fails when its work is done")),
     "hand-twice": ("hand answers twice", twice),
-    "session": ("session ends", _session),
+    "session": ("session ends", _by_operator(_session)),
     "clock": (
         "clock jump",
         _process(

@@ -64,7 +64,6 @@ class FaultOption(msgspec.Struct, frozen=True, kw_only=True):
         return self.moments[min(number, len(self.moments) - 1)] if self.moments else None
 
     def placed(self, number: int = 0) -> PlacedFault:
-        """The fault, placed at its Nth moment."""
         moment = self.moment(number)
         assert moment is not None
         return PlacedFault(word=self.word, at=moment.at, step=moment.step)

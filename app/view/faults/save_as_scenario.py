@@ -9,7 +9,6 @@ from typing import Any
 from trunkline.app.runs.model import Run
 from trunkline.app.view.faults.cursor_context import name_of
 from trunkline.core.events import Event
-from trunkline.core.values import Address
 from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import WorldPlace
@@ -155,15 +154,11 @@ def _names(file: ScenarioFile, events: Sequence[Event]) -> dict[tuple[str, str, 
     found: dict[tuple[str, str, str, str], str] = {}
     for event in events:
         body = event.body
-        if isinstance(body, WorldPlace):
-            found.setdefault(body.address.lane, _name(file, body.address, body.name))
+        if isinstance(body, WorldPlace) and body.address.lane not in found:
+            named = name_of(file, body.address, body.name)
+            # The loader accepts a thread of delegated work by its full name.
+            found[body.address.lane] = named[0] if named else f"{body.address.channel}/{body.name}"
     return found
-
-
-def _name(file: ScenarioFile, address: Address, tail: str) -> str:
-    named = name_of(file, address, tail)
-    # The loader accepts a thread of delegated work by its full name.
-    return named[0] if named else f"{address.channel}/{tail}"
 
 
 def _ordered(tree: Mapping[str, Any]) -> dict[str, Any]:

@@ -97,6 +97,7 @@ def dying(event: str, coming: Callable[[Upcoming], Sequence[UpcomingEvent]], wha
         found = coming(context.upcoming)
         if not found:
             return f"not here: no later send{context.destination} gets this far"
+        trigger = {"event": event} if context.cursor.place is None else {"event": event, "in": context.cursor.place}
         restart = f"and the next process starts {DOWN:g} s later"
         return tuple(
             FaultTime(
@@ -105,7 +106,7 @@ def dying(event: str, coming: Callable[[Upcoming], Sequence[UpcomingEvent]], wha
                 brief=f"{named(one.process)} {what}",
                 at=at,
                 step={
-                    "crash": {**which(one.process), "when": {**_when(context, event), **nth}, "restart_after": DOWN},
+                    "crash": {**which(one.process), "when": {**trigger, **nth}, "restart_after": DOWN},
                 },
             )
             for number, one in enumerate(found)
@@ -113,10 +114,6 @@ def dying(event: str, coming: Callable[[Upcoming], Sequence[UpcomingEvent]], wha
         )
 
     return make
-
-
-def _when(context: PaletteContext, event: str) -> dict[str, Any]:
-    return {"event": event} if context.cursor.place is None else {"event": event, "in": context.cursor.place}
 
 
 def _waits(context: PaletteContext, one: UpcomingEvent) -> tuple[float, dict[str, Any]]:

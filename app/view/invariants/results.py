@@ -76,7 +76,6 @@ class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """The status in words."""
         return f"ok {count(self.exercised, 'time')}" if self.judged is InvariantStatus.OK else str(self.judged)
 
 

@@ -68,11 +68,9 @@ class ScenarioResults:
         )
 
     def note(self, entry: ScenarioEntry, result: ScenarioResult, *, defect: bool) -> None:
-        """Store a result, in place of an older one."""
         self._found[entry.path, defect] = result
 
     def sound(self, entry: ScenarioEntry) -> RunSummary:
-        """The result without the defect."""
         result = self._found.get((entry.path, False))
         if result is None or result.failed:
             return _failed(result)

@@ -50,7 +50,6 @@ class AlignedPair(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def at(self) -> float:
-        """The time of the earlier of its sides."""
         return min(side.at for side in (self.line, self.seen) if side is not None)
 
     @property

@@ -36,8 +36,8 @@ class SessionListRow(msgspec.Struct, frozen=True, kw_only=True):
     #: above 1: it was reset
     generation: int = 0
     place: str
-    heard: int
-    said: int
+    heard: int = 0
+    said: int = 0
     copies: int
     differences: int
     last: float
@@ -147,16 +147,14 @@ class Sessions:
     def rows(self, seq: int) -> list[SessionListRow]:
         """Every session of the run with its counts after event `seq`, then the conversations without a session."""
         known = self.view.sessions_at(seq)
-        rows = [self._row(key, self._known(key, known, seq), seq) for key in self._places]
+        rows = [self._row(key, known, seq) for key in self._places]
         return [*rows, *(self._orphan(place, seq) for place in self.orphans)]
 
-    def _known(self, key: str, known: Mapping[str, SessionState], seq: int) -> SessionState | None:
-        """The facts of a session after event `seq`, under the key that it had then."""
+    def _row(self, key: str, known: Mapping[str, SessionState], seq: int) -> SessionListRow:
         facts = known.get(self.view.session_moves.key_at(key, seq))
-        # Before the session was created, another one may have had its key.
-        return facts if facts is not None and facts.since == self._facts[key].since else None
-
-    def _row(self, key: str, facts: SessionState | None, seq: int) -> SessionListRow:
+        if facts is not None and facts.since != self._facts[key].since:
+            # Before the session was created, another one had its key.
+            facts = None
         index = self.index(key)
         places = [place for place in self._places[key] if self._ownership.has(key, place, seq)]
         return SessionListRow(
@@ -182,8 +180,6 @@ class Sessions:
         return SessionListRow(
             key="",
             place=self._label(place),
-            heard=0,
-            said=0,
             copies=index.copies(seq),
             differences=index.differences(seq),
             last=index.last(seq),
@@ -202,7 +198,6 @@ class Sessions:
         return self._pairs[owner]
 
     def index(self, owner: str | PlaceKey) -> AlignmentIndex:
-        """The index of an alignment."""
         self.pairs(owner)
         return self._indexes[owner]
 
