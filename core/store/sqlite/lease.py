@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from trunkline.core.errors import LeaseLost
+from trunkline.core.reasons import Reason
 from trunkline.core.store.lease import Lease, LeaseClaim, is_dead, plan_claim
 from trunkline.core.store.sqlite.process_lock import ProcessLock
 
@@ -22,25 +23,38 @@ def is_held(c: sqlite3.Connection) -> bool:
 
 
 def try_claim(c: sqlite3.Connection, process: ProcessLock, now: float, lasts: float) -> LeaseClaim:
-    """Plan a claim, and lock the process's file for it. Writes nothing."""
-    row, lock = read(c), process.take()
-    decided = plan_claim(row, now, holder_dead=is_dead(row, lock))
-    if decided.take:
-        lease = Lease(owner=process.name, token=row.token + 1, lock=lock, until=now + lasts)
-        return LeaseClaim(taken=True, lease=lease, reason=decided.reason, before=row.owner or None)
-    # The lock proves that its owner works the store, so a waiting process must not keep it.
-    process.drop()
-    return LeaseClaim(taken=False, lease=row, reason=decided.reason, before=row.owner)
+    """Plan a claim. Writes nothing, and keeps the process's file lock only where it proves the holder dead.
+
+    Two processes may plan at once. If the one that loses kept the lock meanwhile, the holder would work without a lock,
+    and its death could not be proven before the lease expires.
+    """
+    row = read(c)
+    lock = process.take() if row.owner else ""
+    found = _plan(row, process, lock, now, lasts)
+    if found.reason is not Reason.HOLDER_DEAD:
+        process.drop()
+    return found
 
 
 def claim(c: sqlite3.Connection, process: ProcessLock, now: float, lasts: float) -> LeaseClaim:
-    """Take the store if that is allowed. The new token shuts out the holder before."""
-    found = try_claim(c, process, now, lasts)
+    """Take the store and lock the process's file, if that is allowed. The new token shuts out the holder before."""
+    found = _plan(read(c), process, process.take(), now, lasts)
     if found.taken:
         new = found.lease
         values = (new.owner, new.token, new.lock, new.until)
         c.execute("UPDATE lease SET owner = ?, token = ?, lock = ?, until = ?", values)
+    else:
+        # The lock proves that its owner works the store, so a waiting process must not keep it.
+        process.drop()
     return found
+
+
+def _plan(row: Lease, process: ProcessLock, lock: str, now: float, lasts: float) -> LeaseClaim:
+    decided = plan_claim(row, now, holder_dead=is_dead(row, lock))
+    if not decided.take:
+        return LeaseClaim(taken=False, lease=row, reason=decided.reason, before=row.owner)
+    lease = Lease(owner=process.name, token=row.token + 1, lock=lock, until=now + lasts)
+    return LeaseClaim(taken=True, lease=lease, reason=decided.reason, before=row.owner or None)
 
 
 def renew(c: sqlite3.Connection, process: ProcessLock, token: int, until: float) -> bool:
