@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, cast
 
 import anyio
 
@@ -40,28 +38,23 @@ class FakeAdapter:
 
     @property
     def channel(self) -> str:
-        """Platform name."""
         return self._platform.channel
 
     @property
     def account(self) -> str:
-        """Bot account."""
         return self._account
 
     @property
     def capabilities(self) -> Capabilities:
-        """Capabilities of the account."""
-        return self._platform.capabilities_of(self._account)
+        return self._platform.capabilities[self._account]
 
     async def ready(self) -> Ready:
-        """Whether the account can send now."""
         for fault in ("ready", "connect"):
             if self._world.account_fault(fault, self.channel, self._account):
                 return Ready(ok=False, reason=self._platform.not_ready)
         return Ready(ok=True)
 
     def connect(self) -> InboundStream:
-        """Open the connection."""
         return self._connect()
 
     @asynccontextmanager
@@ -76,7 +69,6 @@ class FakeAdapter:
             self._platform.disconnect(self._account, connection)
 
     async def ack(self, envelope: Envelope) -> None:
-        """Acknowledge a message that is durable in the gateway."""
         await anyio.sleep(self._platform.spec.latency / 10)
         self._check_connection()
         self._platform.ack(envelope)
@@ -103,19 +95,17 @@ class FakeAdapter:
     async def _send(self, request: SendRequest, token: int) -> Receipt:
         answer = self._world.future()
         self._platform.wire.receive(request, answer, token)
-        return cast("Receipt", await _wait(answer))
+        return await answer
 
     async def find(self, address: Address, key: str) -> Receipt | None:
-        """Look up a send by its key."""
         answer = self._world.future()
         self._platform.wire.look_up(address, key, answer, self._token)
-        return cast("Receipt | None", await _wait(answer))
+        return await answer
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """Open the thread on a message."""
         answer = self._world.future()
         self._platform.wire.open_thread(place, message_id, title, answer, self._token)
-        return cast("Address", await _wait(answer))
+        return await answer
 
     # ------------------------------------------------------------ trunkline.core.bindings.port.BindsConversations
 
@@ -125,17 +115,14 @@ class FakeAdapter:
         return self._binding.port.placements
 
     async def open_child(self, parent: Address, title: str, key: str) -> Address:
-        """Open a thread or topic."""
         # Work that was not durable gets a new number after a crash; its thread keeps the name without the number.
         with opening(_AGAIN.sub("", key)):
             return await self._binding.port.open_child(parent, title, key)
 
     async def inspect(self, place: Address) -> PlaceState:
-        """Ask whether a conversation takes messages."""
         return await self._binding.port.inspect(place)
 
     async def reopen(self, place: Address) -> None:
-        """Unarchive a thread."""
         await self._binding.port.reopen(place)
 
     async def identity(self, place: Address, name: str) -> Identity | None:
@@ -151,17 +138,15 @@ class FakeAdapter:
     # ------------------------------------------------------------ optional capabilities
 
     async def edit(self, address: Address, provider_id: str, text: str) -> None:
-        """Replace the text of a message."""
         await self._change(Capability.EDIT, address, provider_id, text)
 
     async def react(self, address: Address, provider_id: str, emoji: str) -> None:
-        """Add a reaction to a message."""
         await self._change(Capability.REACTIONS, address, provider_id, emoji)
 
     async def _change(self, what: Capability, address: Address, message_id: str, text: str) -> None:
         answer = self._world.future()
         self._platform.wire.change(what, address, message_id, text, answer)
-        await _wait(answer)
+        await answer
 
     async def resolve_target(self, text: str) -> Resolved | None:
         """Resolve a target in the platform's directory."""
@@ -171,7 +156,3 @@ class FakeAdapter:
             return None
         word = "user" if room.kind is ChatKind.DIRECT else room.kind.value
         return Resolved(target=f"{word}:{room.conversation}", kind=room.kind)
-
-
-async def _wait(answer: asyncio.Future[Any]) -> Any:
-    return await answer

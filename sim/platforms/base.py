@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections import Counter
 
 import msgspec
 
@@ -24,7 +25,6 @@ from trunkline.core.values import (
     Markup,
     Peer,
     SendRequest,
-    Transport,
 )
 from trunkline.sim.events.world import PeerSaid, PlatformConnected, PlatformPushed, WorldPlace
 from trunkline.sim.loop import Node
@@ -63,10 +63,12 @@ class FakePlatform(ABC):
         self._world = world
         self.spec = spec
         self.events = recorder
-        self._capabilities = {account: self._can(own) for account, own in spec.accounts.items()}
+        self.capabilities = {account: self._can(own) for account, own in spec.accounts.items()}
         self.misplaces = spec.misplaces
         self._rooms: dict[tuple[str, str, str | None], Room] = {}
         self._named: dict[tuple[str, str], Room] = {}
+        #: conversation -> number of its last message, on platforms that number them
+        self._numbers: Counter[str] = Counter()
         self._connections: dict[str, Connection] = {}
         self._unacked: dict[str, dict[str, Posted]] = {account: {} for account in spec.accounts}
         #: name -> envelope, actual place, accounts
@@ -85,9 +87,9 @@ class FakePlatform(ABC):
     def new_id(self, *what: str) -> str:
         """The platform id of something named, e.g. ``("room", "ops")``."""
 
-    @abstractmethod
     def message_id(self, name: str, room: Room) -> str:
-        """The id of a person's message."""
+        """The id of a person's message: by default unique over the whole platform."""
+        return self.new_id("said", name)
 
     def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
         """A thread or topic of a room as this platform models it: by default a part of its room."""
@@ -135,14 +137,6 @@ class FakePlatform(ABC):
             opens_threads=self.opens_threads and Capability.THREADS in can,
             identities=self.identities,
         )
-
-    def capabilities_of(self, account: str) -> Capabilities:
-        """Capabilities of an account."""
-        return self._capabilities[account]
-
-    def unreachable(self, account: str, transport: Transport) -> bool:
-        """Whether a send cannot leave: the gateway transport uses the account's connection, which may be down."""
-        return transport is Transport.GATEWAY and self._world.account_fault("connect", self.channel, account)
 
     # ------------------------------------------------------------ building the world
 
@@ -294,7 +288,8 @@ class FakePlatform(ABC):
         """Deliver a message to the live connection; without one it waits for the next."""
         envelope = posted.envelope
         connection = self._connections.get(envelope.address.account)
-        if connection is None or not connection.node.alive or not self._waits(posted):
+        waits = any(other is posted for other in self._unacked[envelope.address.account].values())
+        if connection is None or not connection.node.alive or not waits:
             return
         posted.times += 1
         seq = self.events.record(
@@ -308,12 +303,6 @@ class FakePlatform(ABC):
         )
         connection.queue.put_nowait(msgspec.structs.replace(envelope, cause=seq))
 
-    def _waits(self, posted: Posted) -> bool:
-        return any(other is posted for other in self._pending(posted.envelope.address.account))
-
-    def _pending(self, account: str) -> tuple[Posted, ...]:
-        return tuple(self._unacked[account].values())
-
     @property
     def waiting(self) -> int:
         """The number of unacknowledged messages."""
@@ -326,7 +315,7 @@ class FakePlatform(ABC):
         connection = Connection(node=node, queue=asyncio.Queue())
         self._connections[account] = connection
         self.events.record(PlatformConnected(channel=self.channel, account=account))
-        for posted in self._pending(account):
+        for posted in tuple(self._unacked[account].values()):
             if posted.due:
                 self._push(posted)
         return connection
@@ -349,12 +338,6 @@ class FakePlatform(ABC):
             if envelope.address in (unacked[key].envelope.address, unacked[key].place):
                 del unacked[key]
         self._world.poke()
-
-    # ------------------------------------------------------------ operators
-
-    def close_room(self, room: Room, how: str, cause: int | None, *, locked: bool = False) -> None:
-        """Archive or delete a thread, which then takes no messages."""
-        self.threads.close(room, how, cause, locked=locked)
 
     def latency(self, *what: str) -> float:
         """A random latency between 0.5 and 1.5 times the usual one, keyed by its purpose."""

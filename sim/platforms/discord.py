@@ -28,10 +28,6 @@ class FakeDiscord(FakePlatform):
         """A snowflake: 18 digits."""
         return digits(self.channel, *what, length=18)
 
-    def message_id(self, name: str, room: Room) -> str:
-        """A snowflake, unique over the whole platform."""
-        return self.new_id("said", name)
-
     def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
         """A separate conversation with a parent."""
         return Room(

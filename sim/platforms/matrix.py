@@ -13,7 +13,7 @@ import string
 
 from trunkline.core.values import Capability, ChatKind, Idempotency
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.rooms import Room, letters
+from trunkline.sim.platforms.rooms import letters
 
 _HOME = "example.org"
 _SIGNS = string.ascii_letters + string.digits
@@ -40,10 +40,6 @@ class FakeMatrix(FakePlatform):
         if kind == "room":
             return f"!{letters(self.channel, *what, length=10, alphabet=_SIGNS)}:{_HOME}"
         return f"${letters(self.channel, *what, length=16, alphabet=_SIGNS)}"
-
-    def message_id(self, name: str, room: Room) -> str:
-        """An event id, unique over all rooms."""
-        return self.new_id("said", name)
 
 
 def _local(name: str) -> str:

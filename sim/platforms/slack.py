@@ -12,10 +12,9 @@ stays unknown. An adapter that puts a key into message metadata could look it up
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 from trunkline.core.events import Recorder
-from trunkline.core.values import Address, Capability, ChatKind, Idempotency
+from trunkline.core.values import Address, Capability, ChatKind
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
 from trunkline.sim.scenario.model.scenario import PlatformSpec
@@ -34,7 +33,6 @@ class FakeSlack(FakePlatform):
 
     channel = "slack"
     extras = frozenset({Capability.PAYLOAD, Capability.EDIT, Capability.REACTIONS})
-    idempotency = Idempotency.NONE
     opens_threads = True
     opens_by_sending = True
     text_limit = 4000
@@ -42,7 +40,6 @@ class FakeSlack(FakePlatform):
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         super().__init__(world, spec, recorder)
-        self._counts: Counter[str] = Counter()
         #: (account, D...) -> user
         self._users: dict[tuple[str, str], str] = {}
 
@@ -54,8 +51,8 @@ class FakeSlack(FakePlatform):
 
     def message_id(self, name: str, room: Room) -> str:
         """Its time and its number in the channel."""
-        self._counts[room.conversation] += 1
-        return f"{_BEGAN + int(self._world.now())}.{self._counts[room.conversation]:06d}"
+        self._numbers[room.conversation] += 1
+        return f"{_BEGAN + int(self._world.now())}.{self._numbers[room.conversation]:06d}"
 
     def posted_id(self, room: Room, number: int) -> str:
         """As `message_id`."""

@@ -7,14 +7,10 @@ the HTML is displayed, and refused if it cannot be parsed.
 
 from __future__ import annotations
 
-from collections import Counter
-
-from trunkline.core.events import Recorder
-from trunkline.core.values import Capability, ChatKind, Idempotency, Markup, SendRequest
+from trunkline.core.values import Capability, Markup, SendRequest
 from trunkline.sim.platforms.api.request_checks import text_of_html
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.rooms import Room, WorldPort, digits
-from trunkline.sim.scenario.model.scenario import PlatformSpec
+from trunkline.sim.platforms.rooms import Room, digits
 
 
 class FakeTelegram(FakePlatform):
@@ -24,13 +20,6 @@ class FakeTelegram(FakePlatform):
     extras = frozenset({Capability.POLL, Capability.PAYLOAD, Capability.EDIT, Capability.REACTIONS})
     markup = Markup.HTML
     poll_options = 10
-    idempotency = Idempotency.NONE
-    room_kind = ChatKind.GROUP
-    text_limit = 4096
-
-    def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
-        super().__init__(world, spec, recorder)
-        self._counts: Counter[str] = Counter()
 
     def visible(self, request: SendRequest) -> str:
         """The text of the HTML; without HTML, the plain text."""
@@ -47,5 +36,5 @@ class FakeTelegram(FakePlatform):
 
     def message_id(self, name: str, room: Room) -> str:
         """Counted per chat."""
-        self._counts[room.conversation] += 1
-        return str(self._counts[room.conversation])
+        self._numbers[room.conversation] += 1
+        return str(self._numbers[room.conversation])

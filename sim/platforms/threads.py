@@ -6,39 +6,25 @@ This is state of the world; latency, tokens and faults of requests are in `sim.p
 from __future__ import annotations
 
 from collections import Counter
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from trunkline.core.bindings.records import PlaceState
 from trunkline.core.errors import PlaceGone, Refused, UnknownName
-from trunkline.core.events import Recorder
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.world import ThreadClosed, ThreadOpened, ThreadReopened
 from trunkline.sim.platforms.rooms import Room
+
+if TYPE_CHECKING:
+    from trunkline.sim.platforms.base import FakePlatform
 
 #: maximum length of a title in events
 _TITLE = 40
 
 
-class ThreadHost(Protocol):
-    """A platform as its threads use it."""
-
-    events: Recorder
-    has_threads: bool
-    opens_threads: bool
-    opens_by_sending: bool
-
-    def new_id(self, *what: str) -> str: ...
-    def thread_room(self, parent: Room, name: str, thread_id: str) -> Room: ...
-    def add_room(self, room: Room, under: str | None = None) -> Room: ...
-    def room_at(self, address: Address) -> Room | None: ...
-    def room_above(self, address: Address) -> Room | None: ...
-    def said_as(self, conversation: str, message_id: str) -> str | None: ...
-
-
 class Threads:
     """The threads of one platform."""
 
-    def __init__(self, platform: ThreadHost) -> None:
+    def __init__(self, platform: FakePlatform) -> None:
         self._platform = platform
         #: messages that a thread can be opened on: owner and id of the conversation, message id
         self._roots: set[tuple[str, str, str]] = set()

@@ -8,29 +8,20 @@ another id. An account may lose the permission to use the webhooks of a room.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from trunkline.core.errors import IdentityGone, Refused
-from trunkline.core.events import Recorder
 from trunkline.core.values import Address, ChatKind, Identity
 from trunkline.sim.events.world import WebhookGone
-from trunkline.sim.platforms.rooms import Room
 
-
-class WebhookHost(Protocol):
-    """A platform as its webhooks use it."""
-
-    channel: str
-    events: Recorder
-
-    def new_id(self, *what: str) -> str: ...
-    def room_above(self, address: Address) -> Room | None: ...
+if TYPE_CHECKING:
+    from trunkline.sim.platforms.base import FakePlatform
 
 
 class Webhooks:
     """The webhooks created by the gateway's accounts."""
 
-    def __init__(self, platform: WebhookHost) -> None:
+    def __init__(self, platform: FakePlatform) -> None:
         self._platform = platform
         #: (account, conversation of the room) -> id and name of its webhook
         self._here: dict[tuple[str, str], tuple[str, str]] = {}

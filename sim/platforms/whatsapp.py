@@ -11,7 +11,7 @@ import re
 
 from trunkline.core.values import Address, Capability, DeliveryMode
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.rooms import Room, digits, letters
+from trunkline.sim.platforms.rooms import digits, letters
 
 _PERSON = re.compile(r"\+?([0-9]+)(?::[0-9]+)?(?:@(?:s\.whatsapp\.net|c\.us))?", re.IGNORECASE)
 _HEX = "0123456789ABCDEF"
@@ -25,7 +25,6 @@ class FakeWhatsApp(FakePlatform):
     has_threads = False
     mode = DeliveryMode.GATEWAY
     poll_options = 12
-    text_limit = 4096
     not_ready = "whatsapp-not-running"
 
     def new_id(self, *what: str) -> str:
@@ -35,10 +34,6 @@ class FakeWhatsApp(FakePlatform):
         if what[0] in ("person", "bot"):
             return f"+1555{digits(self.channel, *what, length=7)}"
         return f"3EB0{letters(self.channel, *what, length=16, alphabet=_HEX)}"
-
-    def message_id(self, name: str, room: Room) -> str:
-        """Chosen by the sender's device."""
-        return self.new_id("said", name)
 
     def canonical(self, address: Address) -> tuple[str, str | None]:
         """The phone number for a person's JID; a group's JID is case-insensitive."""

@@ -210,7 +210,7 @@ class ScriptPlayer:
         ref = self._world.place(step.place or "")
         room = self._world.room(ref)
         detail = f"{ref.tail}, locked" if step.locked else ref.tail
-        self._world.platforms[ref.platform].close_room(room, how, self._fired(how, detail), locked=bool(step.locked))
+        self._world.platforms[ref.platform].threads.close(room, how, self._fired(how, detail), locked=bool(step.locked))
 
     def _crash(self, crash: CrashStep) -> None:
         process = self._processes.named(crash.process)

@@ -200,7 +200,7 @@ class World:
             self._declare_rotations(platform)
             for account, settings in spec.accounts.items():
                 bot = Peer(id=platform.new_id("bot", account), name=settings.bot)
-                can = platform.capabilities_of(account)
+                can = platform.capabilities[account]
                 nameless = Capability.MESSAGE_IDS not in can.can
                 body = WorldAccount(
                     channel=name, account=account, bot=bot, idempotency=can.idempotency, nameless=nameless

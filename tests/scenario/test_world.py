@@ -13,7 +13,7 @@ from trunkline.sim.events.script import FaultFired, RunPhase
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, WorldPerson
 from trunkline.sim.loop import SimulationError
-from trunkline.sim.platforms import FakePlatform
+from trunkline.sim.platforms.threads import Threads
 from trunkline.sim.scenario import load_text
 
 HEAD = """\
@@ -179,7 +179,7 @@ def test_an_error_in_the_world_itself_is_no_run(monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("a defect of the fake")
 
-    monkeypatch.setattr(FakePlatform, "close_room", fail)
+    monkeypatch.setattr(Threads, "close", fail)
     with pytest.raises(SimulationError, match="a defect of the fake"):
         run("  - {in: ops/deploy, archive: true}\n")
 

@@ -9,12 +9,14 @@ import asyncio
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from trunkline.core.errors import PlatformError, Refused
 from trunkline.core.values import Address
 from trunkline.sim.platforms.rooms import WorldPort, resolve
-from trunkline.sim.platforms.tokens import AccountTokens
+
+if TYPE_CHECKING:
+    from trunkline.sim.platforms.base import FakePlatform
 
 _TOKEN = "token-"
 #: key of the thread being opened; passed here because it is not part of the platform's API
@@ -48,18 +50,10 @@ def number_of(token: str) -> int:
     return int(tail) if tail.isdecimal() else 0
 
 
-class CallHost(Protocol):
-    """A platform as its calls use it."""
-
-    tokens: AccountTokens
-
-    def latency(self, *what: str) -> float: ...
-
-
 class Calls:
     """Handles API calls to one platform."""
 
-    def __init__(self, platform: CallHost, world: WorldPort) -> None:
+    def __init__(self, platform: FakePlatform, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast
-
 from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels.bindings.discord_threads import DiscordThreads, ThreadManagers
@@ -17,36 +15,54 @@ from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import WorldPort
 
 
-class Binding(Protocol):
-    """The part of an adapter that serves bindings."""
+class Binding:
+    """The part of an adapter that serves bindings; by default it refuses everything."""
+
+    placements: tuple[Placement, ...] = ()
+
+    def __init__(self, token: int) -> None:
+        self._token = token
 
     @property
     def port(self) -> BindsConversations:
         """The port that the gateway uses."""
-        ...
+        return self
 
     @property
     def token(self) -> int:
         """The number of the current token."""
-        ...
+        return self._token
 
     def renew(self, token: int) -> None:
-        """Use the token with this number."""
-        ...
+        """Use the token with this number from the next request on."""
+        self._token = token
 
     async def speak(self, request: SendRequest) -> None:
         """Find the webhook of a request with an identity. Raises `IdentityGone` before anything is sent."""
-        ...
+        if request.identity is not None:
+            raise IdentityGone("there are no webhooks here")
 
     def gone(self, identity: Identity) -> None:
         """Forget an identity that the platform refused."""
-        ...
+
+    async def open_child(self, parent: Address, title: str, key: str) -> Address:
+        raise Refused("threads cannot be opened here")
+
+    async def inspect(self, place: Address) -> PlaceState:
+        raise Refused("conversations cannot be inspected here")
+
+    async def reopen(self, place: Address) -> None:
+        raise PlaceGone("nothing can be reopened here")
+
+    async def identity(self, place: Address, name: str) -> Identity | None:
+        return None
 
 
-class DiscordBinding:
+class DiscordBinding(Binding):
     """Threads and webhooks: `trunkline.core.channels.bindings.discord_threads` over the fake's REST API."""
 
     def __init__(self, platform: FakePlatform, account: str, world: WorldPort, token: int) -> None:
+        super().__init__(token)
         self._account = account
         self._managers = ThreadManagers(FakeDiscordRest(platform, account, world))
         self._manager = self._managers.create(account, token_text(token))
@@ -54,7 +70,6 @@ class DiscordBinding:
 
     @property
     def port(self) -> BindsConversations:
-        """Its threads."""
         return self._threads
 
     @property
@@ -67,7 +82,7 @@ class DiscordBinding:
         self._managers.create(self._account, token_text(token))
 
     async def speak(self, request: SendRequest) -> None:
-        """Look up the webhook, as a real adapter must, because sending needs the webhook's secret."""
+        # A real adapter must look up the webhook, because sending needs its secret.
         if request.identity is None:
             return
         try:
@@ -82,74 +97,19 @@ class DiscordBinding:
         self._manager.forget_webhook(identity.id)
 
 
-class TelegramBinding:
+class TelegramBinding(Binding):
     """Topics: `trunkline.core.channels.bindings.telegram_topics` over the fake's Bot API."""
 
     def __init__(self, platform: FakePlatform, account: str, world: WorldPort, token: int) -> None:
-        self.token = token
+        super().__init__(token)
         self._topics = TelegramTopics(FakeTelegramBot(platform, account, world, lambda: self.token))
 
     @property
     def port(self) -> BindsConversations:
-        """Its topics."""
         return self._topics
 
-    def renew(self, token: int) -> None:
-        """Use it from the next request on."""
-        self.token = token
 
-    async def speak(self, request: SendRequest) -> None:
-        """Refuse an identity: there are no webhooks."""
-        if request.identity is not None:
-            raise IdentityGone("there are no webhooks here")
-
-    def gone(self, identity: Identity) -> None:
-        """Do nothing."""
-
-
-class NoBinding:
-    """A platform whose conversations cannot be bound."""
-
-    placements: tuple[Placement, ...] = ()
-
-    def __init__(self, token: int) -> None:
-        self.token = token
-
-    @property
-    def port(self) -> BindsConversations:
-        """Itself, which refuses everything."""
-        return self
-
-    def renew(self, token: int) -> None:
-        """Use it from the next request on."""
-        self.token = token
-
-    async def speak(self, request: SendRequest) -> None:
-        """Refuse an identity: there are no webhooks."""
-        if request.identity is not None:
-            raise IdentityGone("there are no webhooks here")
-
-    def gone(self, identity: Identity) -> None:
-        """Do nothing."""
-
-    async def open_child(self, parent: Address, title: str, key: str) -> Address:
-        """Refuse."""
-        raise Refused("threads cannot be opened here")
-
-    async def inspect(self, place: Address) -> PlaceState:
-        """Refuse."""
-        raise Refused("conversations cannot be inspected here")
-
-    async def reopen(self, place: Address) -> None:
-        """Refuse."""
-        raise PlaceGone("nothing can be reopened here")
-
-    async def identity(self, place: Address, name: str) -> Identity | None:
-        """None: there are no webhooks."""
-        return None
-
-
-class PlainBinding(NoBinding):
+class PlainBinding(Binding):
     """A platform whose conversations can be bound and inspected, but that opens no threads for the gateway."""
 
     placements = (Placement.CURRENT,)
@@ -160,14 +120,10 @@ class PlainBinding(NoBinding):
         self._world = world
 
     async def inspect(self, place: Address) -> PlaceState:
-        """Ask the platform in one call."""
-
-        def look() -> PlaceState:
-            return self._platform.threads.state(place)
-
         answer = self._world.future()
-        self._platform.calls.call(("info", *place.lane), place, self.token, look, answer)
-        return cast("PlaceState", await answer)
+        threads = self._platform.threads
+        self._platform.calls.call(("info", *place.lane), place, self.token, lambda: threads.state(place), answer)
+        return await answer
 
 
 def binding_of(platform: FakePlatform, account: str, world: WorldPort, token: int) -> Binding:
@@ -176,4 +132,4 @@ def binding_of(platform: FakePlatform, account: str, world: WorldPort, token: in
         return DiscordBinding(platform, account, world, token)
     if platform.channel == "telegram":
         return TelegramBinding(platform, account, world, token)
-    return PlainBinding(platform, world, token) if platform.channel == "slack" else NoBinding(token)
+    return PlainBinding(platform, world, token) if platform.channel == "slack" else Binding(token)

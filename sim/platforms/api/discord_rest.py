@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 from trunkline.core.channels.bindings.discord_threads import DiscordChannel, Webhook
 from trunkline.core.errors import PlaceGone
@@ -28,7 +29,7 @@ class FakeDiscordRest:
         def create() -> str:
             return self._platform.threads.child(self._at(parent), name, key).conversation
 
-        return cast("str", await self._call(("child", key), parent, token, create, opens=True))
+        return await self._call(("child", key), parent, token, create, opens=True)
 
     async def list_threads(self, token: str, parent: str) -> Sequence[DiscordChannel]:
         """The threads under a channel, including archived ones."""
@@ -36,31 +37,21 @@ class FakeDiscordRest:
         def look() -> list[DiscordChannel]:
             return [_channel(room) for room in self._platform.rooms_under(self._room(parent))]
 
-        return cast("list[DiscordChannel]", await self._call(("threads", parent), parent, token, look))
+        return await self._call(("threads", parent), parent, token, look)
 
     async def channel(self, token: str, channel: str) -> DiscordChannel:
-        """A channel or thread."""
-
-        def look() -> DiscordChannel:
-            return _channel(self._room(channel))
-
-        return cast("DiscordChannel", await self._call(("channel", channel), channel, token, look))
+        return await self._call(("channel", channel), channel, token, lambda: _channel(self._room(channel)))
 
     async def unarchive(self, token: str, thread: str) -> None:
-        """Unarchive a thread."""
-
-        def unarchive() -> None:
-            self._platform.threads.unarchive(self._at(thread))
-
+        unarchive = partial(self._platform.threads.unarchive, self._at(thread))
         await self._call(("unarchive", thread), thread, token, unarchive)
 
     async def create_webhook(self, token: str, channel: str, name: str) -> Webhook:
-        """Create a webhook in a channel."""
 
         def make() -> Webhook:
             return self._shown(self._account, self._platform.webhooks.make(self._at(channel), name), name)
 
-        return cast("Webhook", await self._call(("webhook", channel), channel, token, make))
+        return await self._call(("webhook", channel), channel, token, make)
 
     async def list_webhooks(self, token: str, channel: str) -> Sequence[Webhook]:
         """The webhooks of a channel, including those of other accounts."""
@@ -69,7 +60,7 @@ class FakeDiscordRest:
             self._room(channel)
             return [self._shown(*known) for known in self._platform.webhooks.listed(self._at(channel))]
 
-        return cast("list[Webhook]", await self._call(("webhooks", channel), channel, token, look))
+        return await self._call(("webhooks", channel), channel, token, look)
 
     def _shown(self, owner: str, webhook: str, name: str) -> Webhook:
         """A webhook; only its owner sees the secret."""

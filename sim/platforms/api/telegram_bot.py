@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 from trunkline.core.bindings.records import PlaceState
 from trunkline.core.errors import PlaceArchived, PlaceGone, Refused
@@ -29,16 +30,12 @@ class FakeTelegramBot:
         def create() -> int:
             return int(self._platform.threads.child(place, name, key).thread or 0)
 
-        return cast("int", await self._call(("child", key), place, create, opens=True))
+        return await self._call(("child", key), place, create, opens=True)
 
     async def reopen_forum_topic(self, chat: int, topic: int) -> None:
         """Reopen a topic; an open one stays open."""
         place = self._at(chat, topic)
-
-        def reopen() -> None:
-            self._platform.threads.unarchive(place)
-
-        await self._call(("reopen", str(topic)), place, reopen)
+        await self._call(("reopen", str(topic)), place, partial(self._platform.threads.unarchive, place))
 
     async def send_typing(self, chat: int, topic: int | None) -> None:
         """Show that the bot is typing; refused wherever a message would be."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -22,16 +22,14 @@ from trunkline.core.errors import (
     Refused,
     Unauthorized,
 )
-from trunkline.core.events import Recorder
 from trunkline.core.values import Address, Capabilities, Capability, Idempotency, Receipt, SendRequest, Transport
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
-from trunkline.sim.platforms.api.api_calls import Calls
 from trunkline.sim.platforms.api.request_checks import check_request
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
-from trunkline.sim.platforms.threads import Threads
-from trunkline.sim.platforms.tokens import AccountTokens
 from trunkline.sim.platforms.visible_messages import VisibleMessage, VisibleMessages
-from trunkline.sim.platforms.webhooks import Webhooks
+
+if TYPE_CHECKING:
+    from trunkline.sim.platforms.base import FakePlatform
 
 #: fault that strikes a request before it reaches the platform -> the sender's error; None: no response
 _BEFORE: dict[str, Callable[[], PlatformError | None]] = {
@@ -43,31 +41,10 @@ _BEFORE: dict[str, Callable[[], PlatformError | None]] = {
 _LOST = ("lose-response", "reset")
 
 
-class WireHost(Protocol):
-    """A platform as its wire uses it."""
-
-    events: Recorder
-    text_limit: int
-    misplaces: bool
-    threads: Threads
-    tokens: AccountTokens
-    webhooks: Webhooks
-    calls: Calls
-
-    def capabilities_of(self, account: str) -> Capabilities: ...
-    def unreachable(self, account: str, transport: Transport) -> bool: ...
-    def visible(self, request: SendRequest) -> str: ...
-    def posted_id(self, room: Room, number: int) -> str: ...
-    def room_at(self, address: Address) -> Room | None: ...
-    def room_above(self, address: Address) -> Room | None: ...
-    def echo(self, request: SendRequest, room: Room, message_id: str, cause: int) -> None: ...
-    def latency(self, *what: str) -> float: ...
-
-
 class Wire:
     """Handles requests to one platform."""
 
-    def __init__(self, platform: WireHost, world: WorldPort) -> None:
+    def __init__(self, platform: FakePlatform, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
         #: (account, key) -> receipt and time of acceptance
@@ -81,7 +58,9 @@ class Wire:
     def receive(self, request: SendRequest, answer: asyncio.Future[Any], token: int) -> None:
         """Receive a send from a process; it arrives whatever happens to the process."""
         self.requests += 1
-        if self._platform.unreachable(request.address.account, request.transport):
+        channel, account = request.address.channel, request.address.account
+        # The gateway transport uses the account's connection, which may be down.
+        if request.transport is Transport.GATEWAY and self._world.account_fault("connect", channel, account):
             self._answer(answer, NotSent("there is no connection"), request)
             return
         fault = self._world.send_fault(request.address, request.text, request.attempt, request.transport)
@@ -125,7 +104,7 @@ class Wire:
         self._platform.events.record(body, request.cause, intent=request.intent)
 
     def _can(self, request: SendRequest) -> Capabilities:
-        return self._platform.capabilities_of(request.address.account)
+        return self._platform.capabilities[request.address.account]
 
     def _accept(self, request: SendRequest, kind: str, extra: float, token: int) -> Receipt:
         """Apply the platform's rules. Returns the receipt of the visible message; raises `PlatformError`."""
@@ -256,7 +235,7 @@ class Wire:
         self, what: Capability, address: Address, message_id: str, text: str, answer: asyncio.Future[Any]
     ) -> None:
         message = self.messages.get(address, message_id)
-        if what not in self._platform.capabilities_of(address.account).can:
+        if what not in self._platform.capabilities[address.account].can:
             resolve(answer, Refused(f"there is no {what.value} here"))
         elif message is None:
             resolve(answer, Refused("no such message"))

@@ -186,7 +186,7 @@ def test_a_locked_thread_stays_archived(platform: str) -> None:
         own = stage.world.platforms[platform]
         room = own.room_named("default", "both/deploy")
         assert room is not None
-        own.close_room(room, "archived", None, locked=True)
+        own.threads.close(room, "archived", None, locked=True)
         error = await refused(stage.adapter(platform).reopen(stage.place(f"{platform}/both/deploy")))
         assert isinstance(error, PlaceGone)
         with pytest.raises(UnknownName, match="archived and locked"):

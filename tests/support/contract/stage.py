@@ -70,7 +70,7 @@ class Stage:
 
     def close(self, place: str, how: str = "archived") -> None:
         ref = self.world.file.resolve(place)
-        self.world.platforms[ref.platform].close_room(self.world.room(ref), how, None)
+        self.world.platforms[ref.platform].threads.close(self.world.room(ref), how, None)
 
     def told(self, kind: type[Body]) -> list[Any]:
         """What the world recorded of a kind."""
