@@ -101,9 +101,6 @@ class KeyAnswer(msgspec.Struct, frozen=True, kw_only=True):
     lost: tuple[str, ...]
 
 
-# ---------------------------------------------------------------- inbound
-
-
 def decide_inbound(asked: InboundQuestion, config: GatewayConfig, *, near: bool = False) -> InboundAnswer:
     """Route an inbound message, with a verdict on every route rule; `near`: only on as many as a gateway records.
 
@@ -163,9 +160,6 @@ def _given(option: str, text: str) -> str:
     return text.strip()
 
 
-# ---------------------------------------------------------------- sends
-
-
 def decide_send(question: OutboundQuestion, config: GatewayConfig) -> SendAnswer:
     """Resolve the target of a send. An empty agent means the default agent. Raises `UsageError` or `TargetError`."""
     message = SendMessage(to=question.target, channel=question.channel, agent=question.agent or None, key="explain")
@@ -204,8 +198,6 @@ def _meant(channel: str, known: Iterable[str]) -> str | None:
     by_prefix = (name for name in known if channel in rules_for(name).prefixes)
     return next(by_prefix, None) or next(iter(get_close_matches(channel, list(known), n=1)), None)
 
-
-# ---------------------------------------------------------------- keys
 
 _V1, _LOOSE, _UPSTREAM, _OLD = "v1", "v1, written in another way", "openclaw", "v1, with an old word"
 

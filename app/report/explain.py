@@ -42,9 +42,6 @@ def _notes(notes: Iterable[str]) -> Iterator[Fact]:
     return (Fact(label="note", text=note, tone=Tone.WARN) for note in notes)
 
 
-# ---------------------------------------------------------------- inbound
-
-
 def inbound_facts(answer: InboundAnswer) -> Iterator[Fact]:
     """Where a message belongs."""
     yield from _notes(answer.notes)
@@ -100,9 +97,6 @@ def inbound_json(answer: InboundAnswer) -> dict[str, Any]:
     }
 
 
-# ---------------------------------------------------------------- sends
-
-
 def send_facts(answer: SendAnswer) -> Iterator[Fact]:
     """Where a send goes."""
     yield from _notes(answer.notes)
@@ -149,9 +143,6 @@ def fields_json(value: msgspec.Struct, **names: str) -> dict[str, Any]:
 def place_json(address: Address | None) -> dict[str, Any] | None:
     """An address with all of its fields."""
     return None if address is None else fields_json(address)
-
-
-# ---------------------------------------------------------------- keys
 
 
 def key_facts(answer: KeyAnswer) -> Iterator[Fact]:

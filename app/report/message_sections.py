@@ -28,9 +28,6 @@ def _words(cell: LabelCell) -> str:
     return (cell.more or cell.text).partition(" ")[2]
 
 
-# ---------------------------------------------------------------- messages
-
-
 def message_sections(view: RunView, messages: MessageRows) -> Iterator[tuple[str, Iterable[Fact]]]:
     """Every message with its history, in order of time: inbound, outbound, and deliberately not sent."""
     heard: dict[str, int] = {}
@@ -88,9 +85,6 @@ def _copies(view: RunView, history: MessageHistory) -> Iterator[Fact]:
             yield Fact(label="copy", text=text, tone=Tone.BAD, seq=seq)
         if seq in view.marks.misplaced:
             yield Fact(label="place", text=f"#{seq} is at the wrong place", tone=Tone.BAD, seq=seq)
-
-
-# ---------------------------------------------------------------- queue and hands
 
 
 def queue_facts(view: RunView, queue: QueueRows) -> Iterator[Fact]:

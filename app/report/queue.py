@@ -53,9 +53,6 @@ def as_json_of(whole: Mapping[str, Any]) -> str:
     return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode().translate(_UNSAFE)
 
 
-# ---------------------------------------------------------------- times
-
-
 def span(seconds: float) -> str:
     """A duration in its two largest units, e.g. ``2d 4h``."""
     left = round(abs(seconds))
@@ -87,9 +84,6 @@ def moment(at: float | None) -> str | None:
 def _when(at: float, now: float) -> str:
     date = moment(at)
     return f"{at:g} ({ago(at, now)})" if date is None else f"{date} ({ago(at, now)})"
-
-
-# ---------------------------------------------------------------- a list
 
 
 def conservation(counts: Mapping[IntentState, int]) -> str:
@@ -164,9 +158,6 @@ def _times(**times: float | None) -> dict[str, Any]:
     return found
 
 
-# ---------------------------------------------------------------- one intent
-
-
 def shown_text(found: Inspection, now: float, store: Path) -> str:
     """All facts about an intent, one line each."""
     return lines(_facts(found, now, store))
@@ -202,14 +193,11 @@ def _whose(intent: IntentRow, row: QueueRow) -> Iterator[Fact]:
     yield Fact(label="agent", text=intent.agent)
     named = " (named by its caller)" if intent.named_session else ""
     yield Fact(label="session", text=_NOTHING if intent.mirror_key is None else f"{intent.mirror_key}{named}")
-    for label, text in (
-        ("turn", intent.turn),
-        ("inbound", intent.inbound),
-        ("delegation", intent.delegation),
-        ("answers", intent.reply_to),
-    ):
-        if text is not None:
-            yield Fact(label=label, text=text)
+    yield from _if_set(turn=intent.turn, inbound=intent.inbound, delegation=intent.delegation, answers=intent.reply_to)
+
+
+def _if_set(**texts: str | None) -> Iterator[Fact]:
+    yield from (Fact(label=label, text=text) for label, text in texts.items() if text is not None)
 
 
 def _tries(intent: IntentRow, now: float) -> Iterator[Fact]:
@@ -221,10 +209,8 @@ def _tries(intent: IntentRow, now: float) -> Iterator[Fact]:
         yield Fact(label="next", text=_when(intent.next_at, now))
     if intent.doubt_at is not None:
         yield Fact(label="in doubt", text=f"since {_when(intent.doubt_at, now)}")
-    if intent.transport is not None:
-        yield Fact(label="transport", text=intent.transport.value)
-    if intent.marked:
-        yield Fact(label="marked", text="its next attempt says that it may be a repeat")
+    marked = "its next attempt says that it may be a repeat" if intent.marked else None
+    yield from _if_set(transport=intent.transport, marked=marked)
 
 
 def _chunks(shown: IntentDetails) -> Iterator[Fact]:
@@ -253,8 +239,7 @@ def _besides(intent: IntentRow) -> Iterator[Fact]:
         yield Fact(label="media", text=", ".join(media_name(one) for one in intent.media))
     if intent.poll is not None:
         yield Fact(label="poll", text=f"{intent.poll.question}: {' | '.join(intent.poll.options)}")
-    if intent.payload is not None:
-        yield Fact(label="payload", text=intent.payload)
+    yield from _if_set(payload=intent.payload)
 
 
 def _to_do(found: Inspection, store: Path) -> Iterator[Fact]:
@@ -307,9 +292,6 @@ def _receipt(receipts: tuple[Receipt, ...], n: int) -> dict[str, Any] | None:
     if n >= len(receipts):
         return None
     return {"message_id": receipts[n].provider_id, "place": place_json(receipts[n].address)}
-
-
-# ---------------------------------------------------------------- changes
 
 
 def changed_text(done: QueueChanges) -> Iterator[str]:

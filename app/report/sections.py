@@ -60,9 +60,6 @@ def _chapter(title: str, parts: Iterable[tuple[str, Iterable[Fact]]], empty: str
     yield from found
 
 
-# ---------------------------------------------------------------- the run and its verdicts
-
-
 def _run(view: RunView) -> Iterator[Fact]:
     header = view.run.trace.header
     yield Fact(label="scenario", text=clean(header.scenario))
@@ -150,9 +147,6 @@ def event_fact(view: RunView, seq: int, label: str = "") -> Fact:
     """An event in one line."""
     event = view.event(seq)
     return Fact(label=label, text=f"#{seq} {seconds(event.at)} {describe(view, event)}", seq=seq)
-
-
-# ---------------------------------------------------------------- sessions, bindings, timeline
 
 
 def _sessions(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:

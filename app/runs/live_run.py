@@ -62,7 +62,10 @@ class LiveRun:
             done += len(events)
             try:
                 with inconsistent_as_error(f"{self.feed.name}:{self.feed.lines}"):
-                    self._see(events)
+                    for event in events:
+                        self._judge.see(event)
+                    if self.feed.flow is FeedState.ENDED:
+                        self._judge.finish()
                     take(events, self._judge.verdicts())
             except TraceError as error:
                 self.problem, self.rejected = error.facts, events
@@ -87,16 +90,7 @@ class LiveRun:
                 return good
         return len(self.rejected)
 
-    def _see(self, events: Sequence[Event]) -> None:
-        for event in events:
-            self._judge.see(event)
-        if self.feed.flow is FeedState.ENDED:
-            self._judge.finish()
-
     def status(self) -> str:
         """The problem of the feed, or what it waits for; empty while all is well."""
-        if self.problem or self.feed.problem:
-            return self.problem or self.feed.problem
-        if self.feed.flow is FeedState.WAITING:
-            return f"{self.feed.name}: waiting for the first line; nothing is written yet"
-        return ""
+        waiting = f"{self.feed.name}: waiting for the first line; nothing is written yet"
+        return self.problem or self.feed.problem or (waiting if self.feed.flow is FeedState.WAITING else "")

@@ -125,9 +125,6 @@ def _crashes(options: ExploreOptions) -> tuple[CrashAt, ...]:
     )
 
 
-# ------------------------------------------------------------ one run
-
-
 def _repeat(job: RunJob, crashes: Sequence[CrashAt], trace: Path | None) -> int:
     """Repeat one run of an exploration, and report it as `trunkline run` does."""
     tried = Explorer(job.file, seed=job.seed, bugs=job.bugs).run(crashes)
@@ -146,9 +143,6 @@ def _repeat(job: RunJob, crashes: Sequence[CrashAt], trace: Path | None) -> int:
         print(f"  · visible difference, explained: {difference.cause.value}")
         print(f"    {difference.intent}: {difference.detail}")
     return 0 if tried.holds else 1
-
-
-# ------------------------------------------------------------ everywhere
 
 
 def _everywhere(jobs: Sequence[RunJob], options: ExploreOptions) -> int:

@@ -13,7 +13,7 @@ from trunkline.app.report.summary import report_lines
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.scenario_source import SimSource, entry_of, load
 from trunkline.core.errors import UsageError
-from trunkline.sim import find_scenarios, judge, run_scenario, scenario_home
+from trunkline.sim import ScenarioFile, find_scenarios, judge, run_scenario, scenario_home
 
 #: fast enough to show the violation of the tour within five seconds
 TOUR_SPEED = 2.0
@@ -39,10 +39,9 @@ def open_app(paths: tuple[Path, ...], looks: Looks) -> int:
 def open_tour(*, looks: LooksOptions = DEFAULT_LOOKS) -> int:
     """Show a public bug report happen, and why: in the app, or as a report where there is no terminal."""
     home = scenario_home()
-    path = find_scenarios((home / "tour",))[0]
-    file = load(path)
+    file = load(find_scenarios((home / "tour",))[0])
     if not can_draw():
-        return _tour_report(path)
+        return _tour_report(file)
     from trunkline.app.tui import launch
 
     return launch(
@@ -57,9 +56,8 @@ def open_tour(*, looks: LooksOptions = DEFAULT_LOOKS) -> int:
     )
 
 
-def _tour_report(path: Path) -> int:
+def _tour_report(file: ScenarioFile) -> int:
     """Print the tour. Exit code 0 when the defect is caught and the sound gateway holds, as they should."""
-    file = load(path)
     print(f"{file.scenario.title}  ({file.scenario.source})\n\n{file.scenario.story.strip()}\n")
     defective, sound = run_scenario(file, bugs=file.scenario.bugs), run_scenario(file)
     print("With the reported defect:", *report_lines(defective), sep="\n")

@@ -42,10 +42,9 @@ class DiffHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 def header(diff: Diff) -> DiffHeader:
     """The header of a comparison."""
-    counts = [
-        f"{MEANINGS[mark]} {diff.counts[mark]}" for mark in DiffMark if mark is not DiffMark.SAME and diff.counts[mark]
-    ]
-    signs = [f"{mark.value}{diff.counts[mark]}" for mark in DiffMark if mark is not DiffMark.SAME and diff.counts[mark]]
+    differing = {mark: number for mark, number in diff.counts.items() if number and mark is not DiffMark.SAME}
+    counts = [f"{MEANINGS[mark]} {number}" for mark, number in differing.items()]
+    signs = [f"{mark.value}{number}" for mark, number in differing.items()]
     where = divergence(diff)
     verdicts = f"A {verdict(diff.a)}  B {verdict(diff.b)}"
     return DiffHeader(
@@ -154,9 +153,6 @@ def _value(view: RunView, value: object) -> str | None:
     if value is None or isinstance(value, str | int | float):
         return cut(clean("nothing" if value is None or value == "" else str(value)), _VALUE)
     return None
-
-
-# ---------------------------------------------------------------- as text
 
 
 def as_lines(diff: Diff) -> Iterator[str]:

@@ -95,7 +95,10 @@ def _answers(view: RunView, event: Event) -> Iterator[Alternative]:
         case RouterDecided():
             yield from _router(view, event, event.body)
         case CompletionPlanned():
-            yield from _plan(view, event, event.body)
+            for step in event.body.steps:
+                if step.address is not None:
+                    text = clean(f"a step of the plan ({step.mode}), {reason_text(step.reason)}")
+                    yield Alternative(name=view.places.label(step.address), text=text, taken=True, seq=event.seq)
         case RouteDecided():
             yield from _route(view, event, event.body)
         case FallbackDenied(refused=Address() as refused, reason=reason):
@@ -117,13 +120,6 @@ def _router(view: RunView, event: Event, body: RouterDecided) -> Iterator[Altern
     if body.requester is not None and body.requester.lane not in looked_at and body.mode == "bound":
         text = f"requested from there, but the router chose {body.mode}, {reason_text(body.reason)}"
         yield Alternative(name=view.places.label(body.requester), text=clean(text), seq=event.seq)
-
-
-def _plan(view: RunView, event: Event, body: CompletionPlanned) -> Iterator[Alternative]:
-    for step in body.steps:
-        if step.address is not None:
-            text = f"a step of the plan ({step.mode}), {reason_text(step.reason)}"
-            yield Alternative(name=view.places.label(step.address), text=clean(text), taken=True, seq=event.seq)
 
 
 def _route(view: RunView, event: Event, body: RouteDecided) -> Iterator[Alternative]:

@@ -35,9 +35,6 @@ from trunkline.core.reasons import Reason
 _TONES = {Standing.ACTIVE: Tone.GOOD, Standing.EXPIRED: Tone.WARN, Standing.ENDING: Tone.WARN}
 
 
-# ---------------------------------------------------------------- one binding
-
-
 def record_facts(view: RunView, row: BindingRow, seq: int) -> Iterator[Fact]:
     """A binding after event `seq`: its fields, what its conversation resolves to, and its history."""
     standing = view.bindings.standing(row, seq)
@@ -122,9 +119,6 @@ def story_facts(view: RunView, binding: str) -> Iterator[Fact]:
         yield clean_fact("" if number else "story", text, event.seq)
 
 
-# ---------------------------------------------------------------- the router
-
-
 def router_facts(view: RunView, event: Event) -> Iterator[Fact]:
     """A decision of the router: the question, the candidates, and the outcome."""
     body, seq = event.body, event.seq
@@ -173,9 +167,6 @@ def spoken_facts(view: RunView, intent: str | None) -> Iterator[Fact]:
         yield because(event.body.reason, event.seq)
     for event in view.of_intent(intent, PlaceReopened):
         yield clean_fact("reopened", f"#{event.seq} {describe(view, event)}", event.seq)
-
-
-# ---------------------------------------------------------------- any event of bindings
 
 
 def own_bound_facts(view: RunView, event: Event) -> Iterator[Fact]:

@@ -55,9 +55,6 @@ def title(places: Places, address: Address) -> str:
     return places.short(places.of(address)).replace(UNDER, CHILD_OF)
 
 
-# ---------------------------------------------------------------- resolving
-
-
 def resolve(view: RunView, place: Address, seq: int) -> Resolution:
     """The binding, else the default route, that a conversation resolves to after event `seq`."""
     considered = tuple(_considered(view, place, seq))
@@ -133,9 +130,6 @@ def _last_route(view: RunView, place: Address, seq: int) -> Event | None:
     return max(found, key=lambda event: event.seq, default=None)
 
 
-# ---------------------------------------------------------------- parsing a place
-
-
 def read_place(places: Places, text: str) -> Address:
     """Parse the name or the ids of a conversation.
 
@@ -146,8 +140,8 @@ def read_place(places: Places, text: str) -> Address:
     if not wanted:
         raise UsageError("name a conversation: its name in this run, or channel:account/conversation[/thread]")
     known = places.in_order()
-    for names in (_full_names, _own_names):
-        found = [place for place in known if wanted in names(places, place)]
+    for full in (True, False):
+        found = [place for place in known if wanted in _names(places, place, full=full)]
         if len(found) == 1:
             return found[0].address
         if found:
@@ -161,12 +155,9 @@ def _plain(text: str) -> str:
     return UNDER.join(part.strip().lstrip("#@") for part in parts)
 
 
-def _full_names(places: Places, place: Place) -> tuple[str, ...]:
-    return _plain(places.label(place.address)), _plain(str(place.address))
-
-
-def _own_names(places: Places, place: Place) -> tuple[str, ...]:
-    return _plain(places.short(place)), _plain(place.name)
+def _names(places: Places, place: Place, *, full: bool) -> tuple[str, str]:
+    names = (places.label(place.address), str(place.address)) if full else (places.short(place), place.name)
+    return _plain(names[0]), _plain(names[1])
 
 
 def _by_ids(places: Places, text: str, wanted: str) -> Address:
@@ -175,32 +166,17 @@ def _by_ids(places: Places, text: str, wanted: str) -> Address:
     if not (colon and channel.strip() and account.strip() and 1 <= len(ids) <= 2 and all(ids)):
         raise UsageError(f"no place of this run is named {clean(text)!r}{_near(places, wanted)}")
     channel, account = channel.strip().lower(), account.strip()
-    if len(ids) == 2 and rules_for(channel).thread_is_conversation:
-        address = _address(channel, account, ids[1], None, parent=ids[0])
-    else:
-        address = _address(channel, account, ids[0], ids[1] if len(ids) == 2 else None)
+    address = Address(channel=channel, account=account, kind=ChatKind.CHANNEL, conversation=ids[0])
+    if len(ids) == 2:
+        address = rules_for(channel).thread_on(address, ids[1])
     # If the run knows the place, take its kind and its parent from there.
     return places.of(address).address
-
-
-def _address(channel: str, account: str, conversation: str, thread: str | None, parent: str | None = None) -> Address:
-    return Address(
-        channel=channel,
-        account=account,
-        kind=ChatKind.CHANNEL,
-        conversation=conversation,
-        thread=thread,
-        parent=parent,
-    )
 
 
 def _near(places: Places, wanted: str) -> str:
     last = wanted.rpartition(UNDER)[2]
     found = [places.label(place.address) for place in places.in_order() if last and last in _plain(place.name)]
     return f"; there is {', '.join(found[:3])}" if found else ""
-
-
-# ---------------------------------------------------------------- texts
 
 
 def answer(view: RunView, found: Resolution) -> str:

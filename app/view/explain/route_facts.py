@@ -53,9 +53,6 @@ def _numbered(seq: int) -> str:
     return f"#{seq} " if seq else ""
 
 
-# ---------------------------------------------------------------- inbound messages
-
-
 def route_facts(body: RouteDecided, name: Name, seq: int = 0, more: Iterable[Fact] = ()) -> Iterator[Fact]:
     """Where an inbound message belongs, then `more`, then all route rules considered."""
     rule = "binding" if body.matched_by == BOUND_TIER else "route rule"
@@ -83,9 +80,6 @@ def _rules(body: RouteDecided, seq: int) -> Iterator[Fact]:
         label = "" if rows else "rules"
         text = f"{count(body.others, 'other route rule')}: unrelated to this message"
         yield clean_fact(label, text, seq, Tone.DIM)
-
-
-# ---------------------------------------------------------------- sends
 
 
 def target_facts(
@@ -121,9 +115,6 @@ def requested_facts(body: SendRequested, seq: int = 0) -> Iterator[Fact]:
     yield clean_fact("key", body.key, seq)
     if body.session_key:
         yield clean_fact("session", f"{body.session_key}, named by the client", seq)
-
-
-# ---------------------------------------------------------------- the configuration
 
 
 def config_facts(body: ConfigReloaded, seq: int = 0) -> Iterator[Fact]:

@@ -46,9 +46,6 @@ def _option(name: str, word: str, made: FaultTimes) -> FaultOption:
     return FaultOption(id=name, word=shown, moments=made)
 
 
-# ---------------------------------------------------------------- the defect
-
-
 def _defect(context: PaletteContext) -> FaultTimes:
     if not context.active and not context.declared:
         return "not here: this scenario declares no defect"
@@ -60,9 +57,6 @@ def _defect(context: PaletteContext) -> FaultTimes:
             label="whole run", sentence=sentence, brief=brief, at=0.0, bugs=() if context.active else context.declared
         ),
     )
-
-
-# ---------------------------------------------------------------- at a time
 
 
 def _process(action: str, what: str, settings: dict[str, Any]) -> Maker:
@@ -208,24 +202,13 @@ MAKERS: dict[str, tuple[str, Maker]] = {
     ),
     "crash-before": (
         "crash before ack",
-        dying(
-            "wire.accepted",
-            lambda ahead: ahead.accepts,
-            "dies before it learns that the message was accepted",
-        ),
+        dying("wire.accepted", lambda ahead: ahead.accepts, "dies before it learns that the message was accepted"),
     ),
     "crash-after": (
         "crash after ack",
-        dying(
-            "chunk.acked",
-            lambda ahead: ahead.receipts,
-            "dies as soon as its receipt is stored",
-        ),
+        dying("chunk.acked", lambda ahead: ahead.receipts, "dies as soon as its receipt is stored"),
     ),
-    "restart": (
-        "restart",
-        _process("restart", f"{{}} stops gracefully, and is back {DOWN:g} s later", {"down": DOWN}),
-    ),
+    "restart": ("restart", _process("restart", f"{{}} stops gracefully, and is back {DOWN:g} s later", {"down": DOWN})),
     "archive": ("archive thread", _closing("archive", "archived until a person posts in it")),
     "delete": ("delete thread", _closing("delete", "deleted for good")),
     "expire": ("expire binding", _by_operator(_expire)),

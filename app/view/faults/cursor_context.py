@@ -66,20 +66,14 @@ def cursor_context(view: RunView, file: ScenarioFile, seq: int) -> CursorContext
 
 def address_of(view: RunView, event: Event) -> Address | None:
     """The conversation of an event: its own, else that of its message, its delegation or its causes."""
-    own = _where(event)
-    if own is not None:
-        return own
-    of = (
+    near = (
+        event,
         *view.of_intent(event.intent, IntentPrepared),
         *view.of_inbound(event.inbound, InboundReceived, PeerSaid),
         *view.of_delegation(event.delegation, DelegationAccepted),
+        *(view.event(seq) for seq in reversed(view.causes.path(event.seq))),
     )
-    for found in of:
-        place = _where(found)
-        if place is not None:
-            return place
-    near = (_where(view.event(seq)) for seq in reversed(view.causes.path(event.seq)))
-    return next((place for place in near if place is not None), None)
+    return next((place for one in near if (place := _where(one)) is not None), None)
 
 
 def _where(event: Event) -> Address | None:
@@ -118,11 +112,10 @@ def _said_before(file: ScenarioFile, at: float) -> set[str]:
 
 
 def _has_webhook(view: RunView, address: Address, seq: int) -> bool:
-    room = (address.channel, address.account, address.parent or address.conversation)
-    for event in view.events[:seq]:
-        body = event.body
-        if isinstance(body, WireAccepted) and body.identity is not None:
-            at = body.address
-            if (at.channel, at.account, at.parent or at.conversation) == room:
-                return True
-    return False
+    bodies = (event.body for event in view.events[:seq])
+    posted = (body for body in bodies if isinstance(body, WireAccepted) and body.identity is not None)
+    return any(_room(body.address) == _room(address) for body in posted)
+
+
+def _room(address: Address) -> tuple[str, str, str]:
+    return address.channel, address.account, address.parent or address.conversation

@@ -112,7 +112,7 @@ class Verdicts:
             self._violations[verdict.id], self._at[verdict.id] = [], []
         marks = self.view.marks
         for violation in marks.found[self._done :]:
-            insort(self._violations[violation.invariant], violation, key=_at)
+            insort(self._violations[violation.invariant], violation, key=lambda one: one.at)
             insort(self._at[violation.invariant], violation.at)
             insort(self._every, violation.at)
         self._done = marks.version
@@ -173,8 +173,13 @@ class Verdicts:
         row = self._row(verdict, seq)
         sign, tone = SIGNS[row.judged]
         yield Fact(label="promise", text=clean(verdict.sentence))
-        yield Fact(label="status", text=f"{sign} {row.words}{_counts(row)}", tone=tone)
-        yield Fact(label="judged", text=_judged(row), tone=Tone.DIM)
+        ahead = f", {row.ahead} ahead" if row.ahead else ""
+        counts = f": {row.broken} so far{ahead}, first #{row.first}" if row.first else ""
+        judged = "nothing happened in this run that it applies to: no proof that it holds"
+        if row.exercised:
+            judged = f"{count(row.exercised, 'time')} in the whole run"
+        yield Fact(label="status", text=f"{sign} {row.words}{counts}", tone=tone)
+        yield Fact(label="judged", text=judged, tone=Tone.DIM)
         if self.view.run.trace.cut:
             yield Fact(label="cut", text=f"the trace is truncated: {NOT_JUDGED}", tone=Tone.WARN)
         yield from self._violation_facts(name, seq)
@@ -190,10 +195,6 @@ class Verdicts:
         later = len(found) - start - MOST_SHOWN
         if later > 0:
             yield Fact(label="later", text=f"{count(later, 'violation')} after these: n goes there", tone=Tone.DIM)
-
-
-def _at(violation: Violation) -> int:
-    return violation.at
 
 
 def violation_facts(view: RunView, violation: Violation, label: str) -> Iterator[Fact]:
@@ -222,19 +223,6 @@ def evidence_fact(view: RunView, seq: int, label: str, first_wrong: int | None) 
         mark=mark,
         seq=seq,
     )
-
-
-def _counts(row: VerdictRow) -> str:
-    if not row.first:
-        return ""
-    ahead = f", {row.ahead} ahead" if row.ahead else ""
-    return f": {row.broken} so far{ahead}, first #{row.first}"
-
-
-def _judged(row: VerdictRow) -> str:
-    if not row.exercised:
-        return "nothing happened in this run that it applies to: no proof that it holds"
-    return f"{count(row.exercised, 'time')} in the whole run"
 
 
 def _family(letter: str, rows: Sequence[VerdictRow]) -> FamilyRow:
