@@ -129,8 +129,11 @@ class Explorer:
         done, differences = placed[0], self._truth.differences(played.events)
         breaches = (
             *self._judged(played, done.whys),
-            *(_otherwise(difference) for difference in differences if difference.cause is None),
-            *(() if done.over == len(crashes) else (_not_placed(crashes, done.over),)),
+            *(Breach(id="SEEN", summary=f"{one.intent}: {one.detail}") for one in differences if one.cause is None),
+            *(
+                Breach(id="PLACED", summary=f"the {crash.kind} at {crash.point} did not happen")
+                for crash in crashes[done.over : done.over + 1]
+            ),
         )
         named = tuple(difference for difference in differences if difference.cause is not None)
         tried = CrashRun(
@@ -163,11 +166,3 @@ def _own_deaths(events: Sequence[Event], whys: Sequence[str] = ()) -> list[str]:
         and event.body.why not in whys
         and event.generation not in gone
     ]
-
-
-def _otherwise(difference: VisibleDifference) -> Breach:
-    return Breach(id="SEEN", summary=f"{difference.intent}: {difference.detail}")
-
-
-def _not_placed(crashes: Sequence[CrashAt], fired: int) -> Breach:
-    return Breach(id="PLACED", summary=f"the {crashes[fired].kind} at {crashes[fired].point} did not happen")

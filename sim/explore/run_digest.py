@@ -114,10 +114,10 @@ class RunDigest:
             IntentPrepared: self._prepared,
             AttemptStarted: self._begun,
             FaultFired: self._fault,
-            IntentSettled: self._settled,
-            WireAccepted: self._accepted,
-            WireRefused: self._refused,
-            ChunkAcked: self._acked,
+            IntentSettled: self._progress,
+            WireAccepted: self._progress,
+            WireRefused: self._progress,
+            ChunkAcked: self._progress,
             DelegationFinished: self._finished,
             CompletionPlanned: self._planned,
             InboundAdmitted: self._admitted,
@@ -172,25 +172,19 @@ class RunDigest:
         if intent is not None and body.fault.startswith("send/"):
             intent.struck[body.fault] += 1
 
-    def _settled(self, event: Event, body: IntentSettled) -> None:
+    def _progress(self, event: Event, body: IntentSettled | WireAccepted | WireRefused | ChunkAcked) -> None:
         intent = self._by_id.get(event.intent or "")
-        if intent is not None:
-            intent.state = body.state
-
-    def _accepted(self, event: Event, body: WireAccepted) -> None:
-        intent = self._by_id.get(event.intent or "")
-        if intent is not None:
-            intent.accepted[body.chunk] += 1
-
-    def _refused(self, event: Event, body: WireRefused) -> None:
-        intent = self._by_id.get(event.intent or "")
-        if intent is not None and body.reason in _FOR_GOOD:
-            intent.refused = True
-
-    def _acked(self, event: Event, body: ChunkAcked) -> None:
-        intent = self._by_id.get(event.intent or "")
-        if intent is not None and body.reason is Reason.OPERATOR_SENT:
-            intent.vouched = True
+        if intent is None:
+            return
+        match body:
+            case IntentSettled():
+                intent.state = body.state
+            case WireAccepted():
+                intent.accepted[body.chunk] += 1
+            case WireRefused():
+                intent.refused |= body.reason in _FOR_GOOD
+            case ChunkAcked():
+                intent.vouched |= body.reason is Reason.OPERATOR_SENT
 
     def _finished(self, event: Event, body: DelegationFinished) -> None:
         if body.outcome is HandOutcome.LOST:

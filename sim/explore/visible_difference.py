@@ -86,11 +86,9 @@ class CrashFreeRun:
         if seen_of(events) == self._sound.seen:
             return ()
         here = RunDigest(events, self._reloads)
-        more, less = _by_intent(here.seen - self._sound.seen), _by_intent(self._sound.seen - here.seen)
-        none: Counter[Seen] = Counter()
-        return tuple(
-            self._difference(name, here, more.get(name, none), less.get(name, none)) for name in {**less, **more}
-        )
+        more, less = here.seen - self._sound.seen, self._sound.seen - here.seen
+        names = dict.fromkeys(seen[0] for seen in (*less, *more))
+        return tuple(self._difference(name, here, _of(name, more), _of(name, less)) for name in names)
 
     def _difference(self, name: str, here: RunDigest, more: Counter[Seen], less: Counter[Seen]) -> VisibleDifference:
         cause = next(self._causes(name, here, more, less), None)
@@ -158,19 +156,15 @@ class CrashFreeRun:
                 yield f"{intent.missing} of {intent.body.chunks} chunks were never seen ({intent.state or 'no ending'})"
 
 
+def _of(name: str, found: Counter[Seen]) -> Counter[Seen]:
+    return Counter({seen: times for seen, times in found.items() if seen[0] == name})
+
+
 def _unmarked(found: Counter[Seen], name: str, mark: str) -> Counter[tuple[int, Lane, str]]:
     texts: Counter[tuple[int, Lane, str]] = Counter()
-    for (intent, chunk, place, text), times in found.items():
-        if intent == name:
-            texts[chunk, place, text.removeprefix(mark)] += times
+    for (_, chunk, place, text), times in _of(name, found).items():
+        texts[chunk, place, text.removeprefix(mark)] += times
     return texts
-
-
-def _by_intent(found: Counter[Seen]) -> dict[str, Counter[Seen]]:
-    split: dict[str, Counter[Seen]] = {}
-    for seen, times in found.items():
-        split.setdefault(seen[0], Counter())[seen] = times
-    return split
 
 
 def _below(name: str, roots: Collection[str]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -114,7 +115,7 @@ class Crashes:
         def on_commit(count: int) -> None:
             if count == last:
                 # The callback that commits runs to its end, and nothing runs after it.
-                self._world.watch_steps(lambda _: self._end(crash) or True)
+                self._world.after_step(partial(self._end, crash))
 
         self._world.on_commit = on_commit
 

@@ -42,10 +42,10 @@ _FRAMES = 8
 class GatewayProcess:
     """Boots, kills, stops, freezes and restarts the gateway. `numbers` counts the starts of all processes."""
 
-    def __init__(self, world: World, name: str = "gateway", numbers: Iterator[int] | None = None) -> None:
+    def __init__(self, world: World, name: str, numbers: Iterator[int]) -> None:
         self._world = world
         self.name = name
-        self._numbers = count(1) if numbers is None else numbers
+        self._numbers = numbers
         self._boots = 0
         self._node: Node | None = None
         self._task: asyncio.Task[None] | None = None
@@ -152,12 +152,12 @@ class GatewayProcess:
         node, gateway = self._node, self._gateway
         return None if node is None or gateway is None or not node.alive else (node, gateway)
 
-    def wake(self, agent: str, text: str, cause: int | None) -> None:
+    def wake(self, agent: str, text: str) -> None:
         """Fire a schedule inside the process; does nothing without a process."""
         live = self._live()
         if live is not None:
             node, gateway = live
-            self._spawn(node, gateway.wake(agent, text, cause), f"wake {agent} {text}")
+            self._spawn(node, gateway.wake(agent, text), f"wake {agent} {text}")
 
     def _running(self) -> tuple[Node, Gateway]:
         live = self._live()
@@ -233,15 +233,6 @@ class GatewayProcess:
         self._world.at(self._world.now(), self._world.disk.crash)
         self._world.at(self._world.now() + restart_after, self.boot)
 
-    def kill_soon(self, why: str, cause: int | None, restart_after: float) -> None:
-        """Kill the process at the end of the running callback."""
-
-        def at_the_end(_: int) -> bool:
-            self.kill(why, cause, restart_after)
-            return True
-
-        self._world.watch_steps(at_the_end)
-
     def freeze(self, why: str, cause: int | None, lasts: float) -> None:
         """Freeze the process for a while like SIGSTOP: callbacks that come due meanwhile run afterwards."""
         node, world = self._node, self._world
@@ -255,15 +246,6 @@ class GatewayProcess:
         if node.frozen:
             self._world.log.append("sim", node.generation, ProcessThawed(), None, (None,) * 5)
             self._world.loop.thaw(node)
-
-    def freeze_soon(self, why: str, cause: int | None, lasts: float) -> None:
-        """Freeze the process at the end of the running callback."""
-
-        def at_the_end(_: int) -> bool:
-            self.freeze(why, cause, lasts)
-            return True
-
-        self._world.watch_steps(at_the_end)
 
     def stop(self, why: str, cause: int | None, down: float) -> None:
         """Stop gracefully: cancel, let the process clean up, restart after a while."""

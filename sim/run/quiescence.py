@@ -63,7 +63,7 @@ class Quiescence:
         log.subscribe(self._asked, HookSending)
         log.subscribe(self._answered, HookSent)
         log.subscribe(self._mirror_refused, MirrorRefused)
-        log.subscribe(self._mirrored, MirrorAppended)
+        log.subscribe(lambda event: self._close(_MIRROR, event.intent), MirrorAppended)
         log.subscribe(self._process_gone, ProcessCrashed, ProcessStopped)
 
     def see(self, event: Event) -> None:
@@ -90,9 +90,6 @@ class Quiescence:
 
     def _mirror_refused(self, event: Event) -> None:
         self._open[_MIRROR, event.intent or ""] = None
-
-    def _mirrored(self, event: Event) -> None:
-        self._close(_MIRROR, event.intent)
 
     def _close(self, what: str, intent: str | None) -> None:
         if (what, intent or "") in self._open:

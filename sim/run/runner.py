@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 
@@ -120,10 +120,8 @@ class _Run:
         self.world.log.subscribe(see, InboundReceived, WireAccepted)
 
 
-class Prepare(Protocol):
-    """Called before the first step of a run: to place crashes, or to observe."""
-
-    def __call__(self, world: World, process: GatewayProcess) -> None: ...
+#: called before the first step of a run: to place crashes, or to observe
+Prepare = Callable[[World, GatewayProcess], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,7 +134,7 @@ class ScriptPlayer:
         elif step.queue is not None:
             self._processes.named(step.queue.process).operate(step.queue)
         elif step.wake is not None:
-            self._process.wake(step.wake.agent, step.wake.text, None)
+            self._process.wake(step.wake.agent, step.wake.text)
         elif step.crash is not None:
             self._crash(step.crash)
         elif step.restart is not None:
@@ -214,27 +214,29 @@ class ScriptPlayer:
 
     def _crash(self, crash: CrashStep) -> None:
         process = self._processes.named(crash.process)
-        if crash.when is None:
-            process.kill("crash", self._fired("crash"), crash.restart_after)
-            return
 
-        def fire(event: Event) -> None:
-            process.kill_soon(f"crash at {event.kind}", event.seq, crash.restart_after)
+        def kill(why: str, cause: int) -> None:
+            process.kill(why, cause, crash.restart_after)
 
-        self._wait(crash.when, fire)
+        self._now_or_at("crash", crash.when, kill)
 
     def _freeze(self, freeze: FreezeStep) -> None:
         process = self._processes.named(freeze.process)
-        if freeze.when is None:
-            process.freeze("freeze", self._fired("freeze"), freeze.for_)
+
+        def stop(why: str, cause: int) -> None:
+            process.freeze(why, cause, freeze.for_)
+
+        self._now_or_at("freeze", freeze.when, stop)
+
+    def _now_or_at(self, fault: str, when: When | None, do: Callable[[str, int], None]) -> None:
+        """Do something now, or at the end of the callback that records an event."""
+        if when is None:
+            do(fault, self._fired(fault))
             return
 
         def fire(event: Event) -> None:
-            process.freeze_soon(f"freeze at {event.kind}", event.seq, freeze.for_)
+            self._world.after_step(partial(do, f"{fault} at {event.kind}", event.seq))
 
-        self._wait(freeze.when, fire)
-
-    def _wait(self, when: When, fire: Callable[[Event], None]) -> None:
         self._triggers.setdefault(when.event, []).append(_Trigger(when, when.nth, fire))
 
     def _see(self, event: Event) -> None:

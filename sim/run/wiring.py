@@ -19,18 +19,11 @@ from trunkline.sim.platforms import FakeAdapter
 from trunkline.sim.store.rewired import ReplacedRead, ReplacedWrite, RewiredStore
 
 C = TypeVar("C", bound=Write[Any])
+T = TypeVar("T")
 
 
-def _adapter(adapter: ChannelAdapter) -> ChannelAdapter:
-    return adapter
-
-
-def _sink(sink: EventSink) -> EventSink:
-    return sink
-
-
-def _agent(agent: Agent) -> Agent:
-    return agent
+def _same(part: T) -> T:
+    return part
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,9 +34,9 @@ class Wiring:
     generation: int
     decisions: Decisions = field(default_factory=Decisions)
     make_adapter: Callable[..., ChannelAdapter] = FakeAdapter
-    wrap_adapter: Callable[[ChannelAdapter], ChannelAdapter] = _adapter
-    wrap_events: Callable[[EventSink], EventSink] = _sink
-    wrap_agent: Callable[[Agent], Agent] = _agent
+    wrap_adapter: Callable[[ChannelAdapter], ChannelAdapter] = _same
+    wrap_events: Callable[[EventSink], EventSink] = _same
+    wrap_agent: Callable[[Agent], Agent] = _same
     #: makes the store from a function that opens the disk, and the sink of its events
     make_store: Callable[[Callable[[], Db], EventSink], Store] = SqliteStore
     #: makes the gateway from its parts

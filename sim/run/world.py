@@ -132,10 +132,7 @@ class World:
 
     def account_fault(self, on: str, channel: str, account: str) -> bool:
         """Whether the period of a fault holds for an account now; records the first strike."""
-        found = self.faults.during(on, (channel, account))
-        if found is not None and found[1]:
-            self._strike(found[0], f"{channel}:{account}")
-        return found is not None
+        return self._during(on, f"{channel}:{account}", (channel, account))
 
     def boot_fault(self, channel: str, account: str) -> float | None:
         """The delay until a missing adapter is installed; None if it is not missing when a process starts."""
@@ -143,9 +140,12 @@ class World:
         return None if struck is None else struck[1]
 
     def _mirror_fault(self) -> bool:
-        found = self.faults.during("mirror")
+        return self._during("mirror", "transcript lines refused")
+
+    def _during(self, on: str, detail: str, account: tuple[str, str] | None = None) -> bool:
+        found = self.faults.during(on, account)
         if found is not None and found[1]:
-            self._strike(found[0], "transcript lines refused")
+            self._strike(found[0], detail)
         return found is not None
 
     def _damage(self, fault: Fault) -> None:
@@ -180,6 +180,10 @@ class World:
         self._step_watchers.append(see)
         self.loop.on_step = self._stepped
 
+    def after_step(self, call: Callable[[], None]) -> None:
+        """Call something once, at the end of the running step."""
+        self.watch_steps(lambda _: call() is None)
+
     def _stepped(self, count: int) -> None:
         # A watcher may add watchers for the following steps.
         for see in tuple(self._step_watchers):
@@ -207,9 +211,15 @@ class World:
                 )
                 self.events.record(body)
             for room_name, room in spec.rooms.items():
-                self._build_room(platform, room_name, room.id, room.accounts or tuple(spec.accounts))
-                parent = platform.room_named((room.accounts or tuple(spec.accounts))[0], room_name)
-                assert parent is not None
+                parent = platform.add_room(
+                    Room(
+                        channel=name,
+                        name=room_name,
+                        kind=platform.room_kind,
+                        conversation=room.id or platform.new_id("room", room_name),
+                        accounts=room.accounts or tuple(spec.accounts),
+                    )
+                )
                 for thread, thread_spec in room.threads.items():
                     thread_id = thread_spec.id or platform.new_id("thread", room_name, thread)
                     platform.add_room(platform.thread_room(parent, f"{room_name}/{thread}", thread_id), under=room_name)
@@ -254,17 +264,6 @@ class World:
     def _session_known(self, event: Event) -> None:
         assert isinstance(event.body, SessionCreated | SessionReset)
         self.ids.session_ids.add(event.body.session_id)
-
-    def _build_room(self, platform: FakePlatform, name: str, own_id: str | None, accounts: tuple[str, ...]) -> None:
-        platform.add_room(
-            Room(
-                channel=platform.channel,
-                name=name,
-                kind=platform.room_kind,
-                conversation=own_id or platform.new_id("room", name),
-                accounts=accounts,
-            )
-        )
 
     def peer(self, channel: str, person: str) -> Peer:
         """A person's identity on a platform; recorded at first use."""

@@ -21,11 +21,20 @@ from trunkline.sim.scenario.place_refs import (
     PlaceRef,
     is_person,
     is_session_key,
+    place_if_known,
     resolve_place,
     with_threads,
 )
 from trunkline.sim.scenario.problems import Path, ProblemReport, advice, shown
-from trunkline.sim.scenario.step_rules import check_actions, check_hook, items, listed, say_ids
+from trunkline.sim.scenario.step_rules import (
+    check_actions,
+    check_hook,
+    check_not_both,
+    check_one,
+    items,
+    listed,
+    say_ids,
+)
 from trunkline.sim.scenario.templates import HOOK_SLOTS, template_problem
 
 _DEFAULT_AGENTS = ("main",)
@@ -110,8 +119,7 @@ def check_references(tree: object, report: ProblemReport, known: KnownNames) -> 
         if isinstance(actions, list):
             check_actions(cast("list[object]", actions), path, report)
     for path, rule in select(tree, steps_of("cast.hands.*[]")):
-        if items(rule, "result") is not None and items(rule, "fails") is not None:
-            report.add((*path, "fails"), "expected `result` or `fails`, found both", "remove one", at_key=True)
+        check_not_both(rule, "result", "fails", path, report)
     for path, hook in select(tree, steps_of("cast.hooks.*")):
         check_hook(hook, path, report)
     _check_agents(tree, report)
@@ -137,11 +145,8 @@ def world_of(tree: object, world: WorldSpec) -> WorldSpec:
     said = [step for step in listed(tree, "script") if items(step, "say") is not None] if opening else []
     given = [own if isinstance(own := step.get("id"), str) else None for step in said]
     for step, own in zip(said, say_ids(given), strict=True):
-        try:
-            place = resolve_place(str(step.get("in")), world)
-        except PlaceError:
-            continue
-        if place.platform in opening and place.room is not None and place.thread is None:
+        place = place_if_known(step.get("in"), world)
+        if place is not None and place.platform in opening and place.room is not None and place.thread is None:
             opened.append((place, own))
     return _with_children(tree, with_threads(world, opened) if opened else world)
 
@@ -320,13 +325,8 @@ def _check_threads(tree: object, report: ProblemReport, world: WorldSpec) -> Non
     for index, step in enumerate(listed(tree, "script")):
         action = next((name for name in ("archive", "unarchive", "delete") if items(step, name) is not None), None)
         place = items(step, "in")
-        if action is None or not isinstance(place, str):
-            continue
-        try:
-            found = resolve_place(place, world)
-        except PlaceError:
-            continue  # reported as an unknown place
-        if found.thread is None:
+        found = place_if_known(place, world)
+        if action is not None and found is not None and found.thread is None:
             what = "a direct conversation" if found.person is not None else "a room"
             report.add(("script", index, "in"), f"`{action}` expects a thread, found {what}: {shown(place)}")
 
@@ -335,12 +335,9 @@ def _check_chains(tree: object, report: ProblemReport, world: WorldSpec) -> None
     """A reply chain must not have the id of a thread, and cannot be in a thread."""
     for index, step in enumerate(listed(tree, "script")):
         chain, place = items(step, "reply_chain"), items(step, "in")
-        if not isinstance(chain, str) or not isinstance(place, str) or items(step, "say") is None:
+        found = place_if_known(place, world)
+        if not isinstance(chain, str) or found is None or items(step, "say") is None:
             continue
-        try:
-            found = resolve_place(place, world)
-        except PlaceError:
-            continue  # reported as an unknown place
         if found.thread is not None:
             report.add(("script", index, "reply_chain"), f"a reply chain cannot be in a thread, found {shown(place)}")
         threads = {} if found.room is None else world.platforms[found.platform].rooms[found.room].threads
@@ -353,12 +350,9 @@ def _check_chains(tree: object, report: ProblemReport, world: WorldSpec) -> None
 def _check_transcripts(tree: object, report: ProblemReport) -> None:
     """An expected transcript names a place or a session key, not both."""
     for path, wanted in select(tree, steps_of("expect.transcripts[]")):
-        place, key = items(wanted, "in"), items(wanted, "session")
-        if place is not None and key is not None:
-            report.add((*path, "session"), "expected `in` or `session`, found both", "remove one", at_key=True)
-        elif isinstance(wanted, dict) and place is None and key is None:
-            report.add(path, "expected `in` or `session`, found neither", "`in` is a place, `session` a session key")
-        elif isinstance(key, str) and not is_session_key(key):
+        given = check_one(wanted, "in", "session", path, report, "`in` is a place, `session` a session key")
+        key = items(wanted, "session")
+        if given == "session" and isinstance(key, str) and not is_session_key(key):
             report.add((*path, "session"), f"expected a session key, found {shown(key)}", "write a place as `in`")
 
 

@@ -81,6 +81,14 @@ def resolve_place(text: str, world: WorldSpec) -> PlaceRef:
     return _on_platform(text, hits[0], None, text, world)
 
 
+def place_if_known(text: object, world: WorldSpec) -> PlaceRef | None:
+    """`resolve_place` for checks that skip what is no place, which is reported as such elsewhere."""
+    try:
+        return resolve_place(text, world) if isinstance(text, str) else None
+    except PlaceError:
+        return None
+
+
 def is_session_key(text: str) -> bool:
     """Whether a reference to a session is a session key; otherwise it is a place."""
     return ":" in text and "/" not in text

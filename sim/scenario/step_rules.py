@@ -6,7 +6,7 @@ They are checked on the file's plain values, so that they are reported even if o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from trunkline.core.config import parse_duration
@@ -97,6 +97,26 @@ def listed(value: object, *names: str) -> list[Any]:
     return cast("list[Any]", found) if isinstance(found, list) else []
 
 
+def check_not_both(
+    value: object, first: str, second: str, path: Path, report: ProblemReport, why: str = "remove one"
+) -> bool:
+    """Report two fields that exclude each other; false if both are given."""
+    if items(value, first) is None or items(value, second) is None:
+        return True
+    report.add((*path, second), f"expected `{first}` or `{second}`, found both", why, at_key=True)
+    return False
+
+
+def check_one(value: object, first: str, second: str, path: Path, report: ProblemReport, hint: str) -> str | None:
+    """Report a mapping with both of two fields, or with neither; returns the name of the only one."""
+    if not check_not_both(value, first, second, path, report):
+        return None
+    found = next((name for name in (first, second) if items(value, name) is not None), None)
+    if found is None and isinstance(value, dict):
+        report.add(path, f"expected `{first}` or `{second}`, found neither", hint)
+    return found
+
+
 def check_steps(tree: object, report: ProblemReport) -> None:
     """Report problems of the script: actions, companion fields, times, ids."""
     steps = listed(tree, "script")
@@ -126,9 +146,8 @@ def check_actions(actions: Sequence[object], path: Path, report: ProblemReport) 
 
 def check_target(send: object, path: Path, report: ProblemReport) -> None:
     """Report problems with the destination of a send: a place or a target, and a platform only for a target."""
-    if items(send, "to") is not None and items(send, "target") is not None:
-        report.add((*path, "target"), "expected `to` or `target`, found both", "remove one", at_key=True)
-    elif items(send, "channel") is not None and items(send, "target") is None:
+    single = check_not_both(send, "to", "target", path, report)
+    if single and items(send, "channel") is not None and items(send, "target") is None:
         report.add((*path, "channel"), "`channel` goes with `target` only", at_key=True)
 
 
@@ -149,8 +168,7 @@ def _only(step: dict[str, Any], actions: tuple[str, ...], path: Path, report: Pr
 
 def _check_step(step: dict[str, Any], path: Path, report: ProblemReport) -> None:
     action = _only(step, STEP_ACTIONS, path, report)
-    if step.get("at") is not None and step.get("after") is not None:
-        report.add((*path, "after"), "expected `at` or `after`, found both", "remove one", at_key=True)
+    check_not_both(step, "at", "after", path, report)
     if action is None:
         return
     for field, goes_with in _COMPANIONS.items():
@@ -162,14 +180,8 @@ def _check_step(step: dict[str, Any], path: Path, report: ProblemReport) -> None
     if action in ("archive", "unarchive", "delete", "reset") and step.get("in") is None:
         what = "the place whose session it is" if action == "reset" else "the thread"
         report.add((*path, action), f"`{action}` needs `in`: {what}", at_key=True)
-    if action == "send":
-        _check_send(step["send"], (*path, "send"), report)
-    if action == "queue":
-        _check_queue(step["queue"], (*path, "queue"), report)
-    if action == "unbind":
-        _check_unbind(step["unbind"], (*path, "unbind"), report)
-    if action == "fault":
-        _check_fault(step["fault"], (*path, "fault"), report)
+    if action in _CHECKS:
+        _CHECKS[action](step[action], (*path, action), report)
 
 
 def _check_say(step: dict[str, Any], path: Path, report: ProblemReport) -> None:
@@ -178,8 +190,7 @@ def _check_say(step: dict[str, Any], path: Path, report: ProblemReport) -> None:
         if step.get(field) is None and not (field == "as" and step.get("via") is not None):
             report.add((*path, "say"), f"`say` needs `{field}`: {what}", at_key=True)
     for (field, other), why in SPEAKERS.items():
-        if step.get(field) is not None and step.get(other) is not None:
-            report.add((*path, other), f"expected `{field}` or `{other}`, found both", why, at_key=True)
+        check_not_both(step, field, other, path, report, why)
     said, secret = step.get("say"), step.get("secret")
     if isinstance(said, str) and isinstance(secret, str) and (not secret or secret not in said):
         report.add((*path, "secret"), f"expected words of `say`, found {shown(secret)}", f"it says {shown(said)}")
@@ -191,14 +202,8 @@ def _check_say(step: dict[str, Any], path: Path, report: ProblemReport) -> None:
 
 def _check_unbind(unbind: object, path: Path, report: ProblemReport) -> None:
     """`unbind` names one conversation, or one session."""
-    found = cast("dict[str, Any]", unbind) if isinstance(unbind, dict) else {}
-    given = [name for name in ("in", "session") if found.get(name) is not None]
-    if len(given) > 1:
-        report.add((*path, "session"), "expected `in` or `session`, found both", "remove one", at_key=True)
-    elif isinstance(unbind, dict) and not given:
-        hint = "`in` is a place, `session` a place or a session key"
-        report.add(path, "expected `in` or `session`, found neither", hint)
-    elif given == ["in"] and found.get("agent") is not None:
+    hint = "`in` is a place, `session` a place or a session key"
+    if check_one(unbind, "in", "session", path, report, hint) == "in" and items(unbind, "agent") is not None:
         report.add((*path, "agent"), "`agent` goes with `session` only", at_key=True)
 
 
@@ -232,6 +237,13 @@ def _check_queue(queue: object, path: Path, report: ProblemReport) -> None:
         report.add((*path, "verdict"), f"`verdict` goes with `resolve` only, found `{do}`", at_key=True)
 
 
+#: action -> the check of its settings
+_CHECKS: dict[str, Callable[[object, Path, ProblemReport], None]] = {
+    "send": _check_send,
+    "queue": _check_queue,
+    "unbind": _check_unbind,
+    "fault": _check_fault,
+}
 #: answers of a hook: at most one
 HOOK_ANSWERS = ("change", "cancel", "fail", "nonsense")
 #: fields of `sending` hooks only

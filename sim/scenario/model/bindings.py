@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, cast
 
 from trunkline.sim.scenario.model.world import PLATFORMS, WorldSpec
-from trunkline.sim.scenario.place_refs import PlaceError, PlaceRef, resolve_place
+from trunkline.sim.scenario.place_refs import PlaceRef, place_if_known
 from trunkline.sim.scenario.problems import Path, ProblemReport, advice, shown
 from trunkline.sim.scenario.step_rules import items, listed
 
@@ -47,11 +47,8 @@ def children(
             continue
         if not any(child["work"] == own or child["work"].startswith(f"{own}.") for own in said):
             continue
-        try:
-            found = resolve_place(above, world)
-        except PlaceError:
-            continue
-        if found.platform in platforms and found.room is not None and found.thread is None:
+        found = place_if_known(above, world)
+        if found is not None and found.platform in platforms and found.room is not None and found.thread is None:
             yield found, name
 
 
@@ -97,12 +94,9 @@ def _check_rotate(rotate: object, path: Path, report: ProblemReport, world: Worl
 
 
 def _check_webhook(field: str, place: object, path: Path, report: ProblemReport, world: WorldSpec) -> None:
-    if not isinstance(place, str):
+    found = place_if_known(place, world)
+    if found is None:
         return
-    try:
-        found = resolve_place(place, world)
-    except PlaceError:
-        return  # reported as an unknown place
     if found.platform not in _WEBHOOKS:
         facts = f"`{field}` expects a place on {' or '.join(_WEBHOOKS)}, found {shown(place)}"
         report.add(path, facts, f"there are no webhooks on {found.platform}")
