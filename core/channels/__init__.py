@@ -13,25 +13,23 @@ from trunkline.core.channels.adapter import (
     Resolved,
 )
 from trunkline.core.channels.capabilities import check_capabilities, check_poll, require
-from trunkline.core.channels.platforms import (
-    bluebubbles,
-    discord,
-    feishu,
-    imessage,
-    matrix,
-    mattermost,
-    msteams,
-    nextcloud_talk,
-    nostr,
-    signal,
-    slack,
-    telegram,
-    tlon,
-    voice,
-    whatsapp,
-    zalo,
-    zalouser,
-)
+from trunkline.core.channels.platforms.bluebubbles import BlueBubbles
+from trunkline.core.channels.platforms.discord import Discord
+from trunkline.core.channels.platforms.feishu import Feishu
+from trunkline.core.channels.platforms.imessage import IMessage
+from trunkline.core.channels.platforms.matrix import Matrix
+from trunkline.core.channels.platforms.mattermost import Mattermost
+from trunkline.core.channels.platforms.msteams import MsTeams
+from trunkline.core.channels.platforms.nextcloud_talk import NextcloudTalk
+from trunkline.core.channels.platforms.nostr import Nostr
+from trunkline.core.channels.platforms.signal import Signal
+from trunkline.core.channels.platforms.slack import Slack
+from trunkline.core.channels.platforms.telegram import Telegram
+from trunkline.core.channels.platforms.tlon import Tlon
+from trunkline.core.channels.platforms.voice import Voice
+from trunkline.core.channels.platforms.whatsapp import WhatsApp
+from trunkline.core.channels.platforms.zalo import Zalo
+from trunkline.core.channels.platforms.zalouser import ZaloPersonal
 from trunkline.core.channels.rules import (
     ChannelRules,
     CurrentConversation,
@@ -42,26 +40,28 @@ from trunkline.core.channels.rules import (
     TargetText,
 )
 
-_ALL: tuple[ChannelRules, ...] = (
-    bluebubbles.RULES,
-    discord.RULES,
-    feishu.RULES,
-    imessage.RULES,
-    matrix.RULES,
-    mattermost.RULES,
-    msteams.RULES,
-    nextcloud_talk.RULES,
-    nostr.RULES,
-    signal.RULES,
-    slack.RULES,
-    telegram.RULES,
-    tlon.RULES,
-    voice.RULES,
-    whatsapp.RULES,
-    zalo.RULES,
-    zalouser.RULES,
-)
-_KNOWN = {rules.channel: rules for rules in _ALL}
+_KNOWN = {
+    rules.channel: rules
+    for rules in (
+        BlueBubbles(),
+        Discord(),
+        Feishu(),
+        IMessage(),
+        Matrix(),
+        Mattermost(),
+        MsTeams(),
+        NextcloudTalk(),
+        Nostr(),
+        Signal(),
+        Slack(),
+        Telegram(),
+        Tlon(),
+        Voice(),
+        WhatsApp(),
+        Zalo(),
+        ZaloPersonal(),
+    )
+}
 #: the generic rules of platforms without a module
 _generic = lru_cache(maxsize=256)(ChannelRules)
 

@@ -29,6 +29,8 @@ KIND_WORDS: dict[str, ChatKind] = {
     "conversation": ChatKind.CHANNEL,
     "thread": ChatKind.CHANNEL,
 }
+#: kind words that upstream strips, in any case
+UPSTREAM_WORDS = ("user", "channel", "group", "conversation", "room", "dm")
 #: the account to use if none is named
 DEFAULT_ACCOUNT = "default"
 _INTERNAL = "webchat"
@@ -218,7 +220,7 @@ class ChannelRules:
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Parse a target. Raises `TargetError`, or `AmbiguousTarget` if the text is not specific enough."""
         march = hints.profile.upstream and not hints.profile.august
-        word, bare = self.kind_word(self.strip(self.clean(text)), _MARCH_WORDS if march else tuple(KIND_WORDS))
+        word, bare = self.kind_word(self.strip(self.clean(text)), UPSTREAM_WORDS if march else tuple(KIND_WORDS))
         # Upstream (March) takes the kind only from the directory, so ``room:Lobby`` is a person.
         kind = hints.kind or (None if march else KIND_WORDS.get(word))
         how = "according to a directory" if hints.kind else f"by the prefix {word}:" if kind else "by default"
@@ -300,6 +302,4 @@ class ChannelRules:
         return AmbiguousTarget(f"{text!r} on {self.channel}: {why}. Accepted: {', '.join(self.forms)}")
 
 
-#: upstream (March): the kind words that are stripped
-_MARCH_WORDS = ("user", "channel", "group", "conversation", "room", "dm")
 _WORDS = {ChatKind.DIRECT: "user", ChatKind.GROUP: "group", ChatKind.CHANNEL: "channel"}

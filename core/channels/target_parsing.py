@@ -5,8 +5,6 @@ from __future__ import annotations
 from trunkline.core.channels.rules import KIND_WORDS, ChannelRules
 from trunkline.core.values import ChatKind
 
-#: kind words that upstream strips, in any case
-UPSTREAM_WORDS = ("user", "channel", "group", "conversation", "room", "dm")
 #: words that fit any kind of conversation
 LOOSE_WORDS = ("conversation", "thread")
 

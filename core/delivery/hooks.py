@@ -128,11 +128,6 @@ class HookResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.cancelled or (Reason.MODIFIED_BY_HOOK if self.by else Reason.KEPT_BY_HOOKS)
 
 
-def start(text: str) -> HookResult:
-    """The result before the first hook."""
-    return HookResult(text=text)
-
-
 def apply(so_far: HookResult, hook: SendingHook, answer: object) -> HookResult:
     """Apply a hook's answer to a message that is not cancelled. Raises `HookError` for an invalid answer."""
     if answer is None:

@@ -194,11 +194,6 @@ def is_misplaced(asked: Address, receipt: Receipt) -> bool:
     return rules.fold(asked.kind, found.conversation) != rules.fold(asked.kind, asked.conversation)
 
 
-def backoff(attempts: int, config: DeliveryConfig) -> float:
-    """Seconds to wait after a number of attempts."""
-    return wait_after(attempts, config.backoff)
-
-
 def after_attempt(
     outcome: AttemptOutcome, *, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
 ) -> DeliveryDecision:
@@ -225,7 +220,7 @@ def _in_doubt(
     if can.idempotency is Idempotency.NONE:
         if config.ambiguous == "park" or tried.marked or last:
             return _park(Reason.PARKED)
-        at = now + backoff(tried.attempts, config)
+        at = now + wait_after(tried.attempts, config.backoff)
         return _again(Reason.MARKED_RESEND, at, tried, since, config, mark=True)
     if can.idempotency is Idempotency.LOOKUP and tried.attempts <= config.max_attempts:
         at = now + can.in_flight_seconds
@@ -235,7 +230,7 @@ def _in_doubt(
     # The last attempt under an idempotency key may have been accepted: its failure is no proof.
     if last:
         return _park(Reason.PARKED)
-    at = now + max(backoff(tried.attempts, config), outcome.retry_after or 0.0)
+    at = now + max(wait_after(tried.attempts, config.backoff), outcome.retry_after or 0.0)
     if can.key_seconds is not None and at - since > can.key_seconds:
         return _park(Reason.KEY_EXPIRED)
     return _again(Reason.SAME_KEY_RESEND, at, tried, since, config)
@@ -256,7 +251,7 @@ def _not_taken(
         return _give_up(DeliveryEvent.REFUSE, outcome.reason, doubt)
     if tried.best_effort or tried.attempts >= config.max_attempts:
         return _give_up(DeliveryEvent.EXHAUST, Reason.ATTEMPTS_EXHAUSTED, doubt)
-    at = now + max(backoff(tried.attempts, config), outcome.retry_after or 0.0)
+    at = now + max(wait_after(tried.attempts, config.backoff), outcome.retry_after or 0.0)
     if doubt is not None and can.key_seconds is not None and at - doubt > can.key_seconds:
         return _park(Reason.KEY_EXPIRED)
     return _again(outcome.reason, at, tried, doubt, config)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from operator import itemgetter
 from typing import Protocol
 
 import msgspec
@@ -69,9 +68,8 @@ class EventLog:
         self._seq = start
         self._keep = keep
         self.events: list[Event] = []
-        self._subscriptions = 0
-        #: body, or none for all -> subscribers, by subscription number
-        self._subscribers: dict[type[Body] | None, list[tuple[int, Callable[[Event], None]]]] = {}
+        #: subscribers in order, with their bodies; empty for all
+        self._subscribers: list[tuple[tuple[type[Body], ...], Callable[[Event], None]]] = []
         self._by_body: dict[type[Body], tuple[Callable[[Event], None], ...]] = {}
         self._delivering = False
         self._pending: deque[Event] = deque()
@@ -79,9 +77,7 @@ class EventLog:
     def subscribe(self, see: Callable[[Event], None], *bodies: type[Body]) -> None:
         """Call `see` with every later event, in order, within the append; optionally only for some bodies."""
         with self._lock:
-            self._subscriptions += 1
-            for body in dict.fromkeys(bodies or (None,)):
-                self._subscribers.setdefault(body, []).append((self._subscriptions, see))
+            self._subscribers.append((bodies, see))
             self._by_body.clear()
 
     def recorder(self, node: str, generation: int = 0) -> Recorder:
@@ -139,8 +135,7 @@ class EventLog:
         """The subscribers of a body, in the order of subscription."""
         found = self._by_body.get(body)
         if found is None:
-            wanted = (*self._subscribers.get(None, ()), *self._subscribers.get(body, ()))
-            found = tuple(see for _, see in sorted(wanted, key=itemgetter(0)))
+            found = tuple(see for bodies, see in self._subscribers if not bodies or body in bodies)
             self._by_body[body] = found
         return found
 

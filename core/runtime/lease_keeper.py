@@ -15,7 +15,6 @@ from trunkline.core.events import EventSink
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.events.leases import LeaseAwaited, LeaseTaken
 from trunkline.core.reasons import Reason
-from trunkline.core.store.lease import LeaseClaim
 from trunkline.core.store.port import Store
 
 #: maximum seconds between two attempts of a waiting process to claim the lease
@@ -46,7 +45,11 @@ class LeaseKeeper:
             claim = await self._store.claim(now, self._lasts)
             if claim.taken:
                 self._extend(now)
-                self._events.record(_taken(claim), started)
+                lease, until = claim.lease, round(claim.lease.until, 6)
+                taken = LeaseTaken(
+                    owner=lease.owner, token=lease.token, before=claim.before, until=until, reason=claim.reason
+                )
+                self._events.record(taken, started)
                 return
             if not recorded:
                 recorded = True
@@ -82,12 +85,6 @@ class LeaseKeeper:
 
     def _extend(self, now: float) -> None:
         self.until = now + self._lasts - self._margin
-
-
-def _taken(claim: LeaseClaim) -> LeaseTaken:
-    lease = claim.lease
-    until = round(lease.until, 6)
-    return LeaseTaken(owner=lease.owner, token=lease.token, before=claim.before, until=until, reason=claim.reason)
 
 
 def lost_lease(group: ExceptionGroup[Exception]) -> LeaseLost | None:

@@ -6,19 +6,7 @@ from hypothesis import strategies as st
 
 from tests.support.property.channel_places_more import STRATEGIES
 from tests.support.scale import scaled
-from trunkline.core.channels import ChannelRules, Hints
-from trunkline.core.channels.platforms import (
-    bluebubbles,
-    imessage,
-    msteams,
-    nextcloud_talk,
-    nostr,
-    signal,
-    tlon,
-    whatsapp,
-    zalo,
-    zalouser,
-)
+from trunkline.core.channels import ChannelRules, Hints, rules_for
 from trunkline.core.errors import TargetError
 from trunkline.core.profiles import Profile
 
@@ -26,10 +14,10 @@ OURS = Profile.TRUNKLINE
 #: each law runs for every channel
 few = settings(max_examples=scaled(25, 8))
 RULES: dict[str, ChannelRules] = {
-    module.RULES.channel: module.RULES
-    for module in (
-        *(whatsapp, signal, imessage, bluebubbles, nextcloud_talk),
-        *(zalo, zalouser, nostr, tlon, msteams),
+    name: rules_for(name)
+    for name in (
+        *("whatsapp", "signal", "imessage", "bluebubbles", "nextcloud-talk"),
+        *("zalo", "zalouser", "nostr", "tlon", "msteams"),
     )
 }
 

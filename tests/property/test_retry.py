@@ -20,8 +20,9 @@ from tests.conformance.upstream.transcript_append import MirroredLine, plan_appe
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.backoff import is_permanent, wait_after
 from trunkline.core.delivery.mirror_text import media_name, mirror_text
-from trunkline.core.delivery.policy import backoff, outcome_of, outcome_of_error
-from trunkline.core.errors import Ambiguous, PlatformError
+from trunkline.core.delivery.policy import AttemptFacts, after_attempt, outcome_of, outcome_of_error
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError
+from trunkline.core.values import Capabilities
 
 waits = st.lists(st.integers(0, 10**6), min_size=1, max_size=6).map(lambda steps: tuple(sorted(steps)))
 times = st.integers(0, 10**9)
@@ -48,7 +49,10 @@ def test_the_waits_go_up_and_the_last_one_repeats(steps: tuple[int, ...], count:
 
 @given(waits, st.integers(1, 20))
 def test_the_live_gateway_waits_as_the_table_says(steps: tuple[int, ...], attempts: int) -> None:
-    assert backoff(attempts, DeliveryConfig(backoff=steps)) == wait_after(attempts, steps)
+    config = DeliveryConfig(backoff=steps, max_attempts=21, max_age=10**7)
+    tried = AttemptFacts(attempts=attempts, created_at=0.0)
+    decided = after_attempt(outcome_of(NotSent()), tried=tried, now=0.0, can=Capabilities(), config=config)
+    assert decided.at == wait_after(attempts, steps)
 
 
 @given(rows, times, waits)

@@ -1,18 +1,6 @@
 """What the tests of more channels share."""
 
-from trunkline.core.channels import ChannelRules, Hints, ParsedTarget
-from trunkline.core.channels.platforms import (
-    bluebubbles,
-    imessage,
-    msteams,
-    nextcloud_talk,
-    nostr,
-    signal,
-    tlon,
-    whatsapp,
-    zalo,
-    zalouser,
-)
+from trunkline.core.channels import ChannelRules, Hints, ParsedTarget, rules_for
 from trunkline.core.errors import TargetError
 from trunkline.core.profiles import Profile
 from trunkline.core.values import ChatKind
@@ -21,10 +9,10 @@ OURS, MARCH, AUGUST = Profile.TRUNKLINE, Profile.OPENCLAW, Profile.OPENCLAW_2026
 
 
 RULES: dict[str, ChannelRules] = {
-    module.RULES.channel: module.RULES
-    for module in (
-        *(whatsapp, signal, imessage, bluebubbles, nextcloud_talk),
-        *(zalo, zalouser, nostr, tlon, msteams),
+    name: rules_for(name)
+    for name in (
+        *("whatsapp", "signal", "imessage", "bluebubbles", "nextcloud-talk"),
+        *("zalo", "zalouser", "nostr", "tlon", "msteams"),
     )
 }
 

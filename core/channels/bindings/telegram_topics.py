@@ -14,7 +14,7 @@ import msgspec
 from cachetools import LRUCache
 
 from trunkline.core.bindings.records import Placement, PlaceState
-from trunkline.core.channels.platforms.telegram import RULES
+from trunkline.core.channels import rules_for
 from trunkline.core.delivery.chunking.utf16 import reach
 from trunkline.core.errors import PlaceArchived, PlaceGone, Refused, TargetError
 from trunkline.core.values import Address, ChatKind, Identity
@@ -108,7 +108,8 @@ def _topic(place: Address) -> int | None:
 
 def _number(text: str, place: Address) -> int:
     """A numeric id from a text with any prefix. Raises `PlaceGone` if it cannot be a chat."""
+    rules = rules_for("telegram")
     try:
-        return int(RULES.kind_word(RULES.strip(text.strip(), repeat=True))[1])
+        return int(rules.kind_word(rules.strip(text.strip(), repeat=True))[1])
     except (TargetError, ValueError) as error:
         raise PlaceGone(f"{place}: {text!r} is not a number") from error

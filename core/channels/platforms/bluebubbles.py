@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from trunkline.core.channels.platforms.imessage_common import FORMS, SERVICES, AppleRules, chat_word
-from trunkline.core.channels.rules import Hints, ParsedTarget
-from trunkline.core.channels.target_parsing import UPSTREAM_WORDS
+from trunkline.core.channels.rules import UPSTREAM_WORDS, Hints, ParsedTarget
 from trunkline.core.profiles import Profile
 from trunkline.core.values import ChatKind
 
@@ -44,6 +43,3 @@ class BlueBubbles(AppleRules):
     def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To: the platform, and the handle or the chat with its word. Upstream: the text unchanged."""
         return f"{self.channel}:{target.form or chat_word(target.kind, target.id) + target.id}"
-
-
-RULES = BlueBubbles()

@@ -146,6 +146,3 @@ def read_inbound(message: DiscordMessage, account: str, profile: Profile = Profi
         is_thread_reply=in_thread,
         message_thread=message.conversation_id if in_thread else None,
     )
-
-
-RULES = Discord()

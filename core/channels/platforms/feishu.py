@@ -82,6 +82,3 @@ class Feishu(ChannelRules):
 
 def _one_or_many(kind: ChatKind) -> ChatKind:
     return ChatKind.DIRECT if kind is ChatKind.DIRECT else ChatKind.GROUP
-
-
-RULES = Feishu()

@@ -50,6 +50,3 @@ class IMessage(AppleRules):
     def to(self, target: ParsedTarget, profile: Profile) -> str:
         word = f"{target.form}:" if target.form else chat_word(target.kind, target.id)
         return f"{word or f'{self.channel}:'}{target.id}"
-
-
-RULES = IMessage()

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from trunkline.core.channels.rules import ChannelRules, Hints, OutboundPlace, ParsedTarget, given
-from trunkline.core.channels.target_parsing import UPSTREAM_WORDS, agree, word_kind
+from trunkline.core.channels.rules import UPSTREAM_WORDS, ChannelRules, Hints, OutboundPlace, ParsedTarget, given
+from trunkline.core.channels.target_parsing import agree, word_kind
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind, Chunker, Idempotency
 
@@ -75,6 +75,3 @@ class Matrix(ChannelRules):
         # Upstream calls users rooms.
         word = "user" if target.kind is ChatKind.DIRECT and not profile.upstream else "room"
         return f"{word}:{target.id}"
-
-
-RULES = Matrix()

@@ -12,8 +12,15 @@ from typing import Literal
 
 import msgspec
 
-from trunkline.core.channels.rules import ChannelRules, Hints, InboundPlace, OutboundPlace, ParsedTarget, given
-from trunkline.core.channels.target_parsing import UPSTREAM_WORDS
+from trunkline.core.channels.rules import (
+    UPSTREAM_WORDS,
+    ChannelRules,
+    Hints,
+    InboundPlace,
+    OutboundPlace,
+    ParsedTarget,
+    given,
+)
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
@@ -118,6 +125,3 @@ def read_inbound(
         message_thread=answer,
         inherits_parent=profile.upstream and thread is not None,
     )
-
-
-RULES = Mattermost()

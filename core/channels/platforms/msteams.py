@@ -13,8 +13,8 @@ import re
 
 import msgspec
 
-from trunkline.core.channels.rules import ChannelRules, Hints, OutboundPlace, ParsedTarget
-from trunkline.core.channels.target_parsing import UPSTREAM_WORDS, agree, word_kind
+from trunkline.core.channels.rules import UPSTREAM_WORDS, ChannelRules, Hints, OutboundPlace, ParsedTarget
+from trunkline.core.channels.target_parsing import agree, word_kind
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
@@ -90,6 +90,3 @@ class MsTeams(ChannelRules):
         if profile.upstream and target.kind is not ChatKind.DIRECT:
             return f"conversation:{target.id}"
         return super().to(target, profile)
-
-
-RULES = MsTeams()

@@ -47,6 +47,3 @@ class NextcloudTalk(ChannelRules):
     def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To: the same as From. Upstream: the token without a word."""
         return f"{self.channel}:{target.id}" if profile.upstream else self.sender(target)
-
-
-RULES = NextcloudTalk()

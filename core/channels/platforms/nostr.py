@@ -74,6 +74,3 @@ def _polymod(values: tuple[int, ...]) -> int:
         for bit, generator in enumerate(_GENERATOR):
             check ^= generator if top >> bit & 1 else 0
     return check
-
-
-RULES = Nostr()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.profiles import Profile
@@ -73,15 +75,15 @@ class Signal(ChannelRules):
         word, id = self.kind_word(bare, ("group", "username", "u"))  # noqa: A001
         if word == "group":
             found = self.target(ChatKind.GROUP, id, text, "by the prefix group:")
-            return _with_form(found, f"group:{found.id}")
+            return msgspec.structs.replace(found, form=f"group:{found.id}")
         if not id:
             raise self.wrong(text, "there is no recipient")
         _, id = self.kind_word(id, ("uuid",))  # noqa: A001
         if _LIKE_UUID.fullmatch(id):
             found = self.target(ChatKind.DIRECT, f"uuid:{id}", text, "by UUID")
-            return _with_form(found, f"signal:{id}")
+            return msgspec.structs.replace(found, form=f"signal:{id}")
         found = self.target(ChatKind.DIRECT, upstream_phone(id), text, "by the digits in it, as a phone number")
-        return _with_form(found, f"signal:{found.id}")
+        return msgspec.structs.replace(found, form=f"signal:{found.id}")
 
     def sender(self, target: ParsedTarget) -> str:
         """From. Upstream omits the platform's name for groups, and the prefix of UUIDs."""
@@ -100,10 +102,3 @@ def _hyphenated(id: str) -> str | None:  # noqa: A002
     if _COMPACT.fullmatch(id):
         return "-".join((id[:8], id[8:12], id[12:16], id[16:20], id[20:]))
     return None
-
-
-def _with_form(target: ParsedTarget, form: str) -> ParsedTarget:
-    return ParsedTarget(kind=target.kind, id=target.id, form=form, understood=target.understood)
-
-
-RULES = Signal()

@@ -187,6 +187,3 @@ def read_inbound(
         message_thread=thread or opens,
         inherits_parent=inherit_parent and (thread or forks) is not None,
     )
-
-
-RULES = Slack()

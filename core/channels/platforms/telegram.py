@@ -203,6 +203,3 @@ def read_inbound(message: TelegramMessage, account: str, profile: Profile = Prof
         threaded=thread is not None or number is None or (message.is_forum and number == _GENERAL),
         isolates=profile.upstream and direct and account != DEFAULT_ACCOUNT,
     )
-
-
-RULES = Telegram()

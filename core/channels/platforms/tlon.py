@@ -90,6 +90,3 @@ class Tlon(ChannelRules):
 def _tilde(ship: str) -> str:
     """Upstream: any text with ``~`` in front."""
     return ship if not ship or ship.startswith("~") else f"~{ship}"
-
-
-RULES = Tlon()

@@ -35,6 +35,3 @@ class Voice(ChannelRules):
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
         return f"{self.channel}:{target.id}"
-
-
-RULES = Voice()

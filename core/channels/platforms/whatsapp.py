@@ -96,4 +96,3 @@ class WhatsApp(ChannelRules):
 
 
 _NAMES = {"s.whatsapp.net": "user", "c.us": "user", "lid": "user under a hidden id", "newsletter": "newsletter"}
-RULES = WhatsApp()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
-from trunkline.core.channels.target_parsing import UPSTREAM_WORDS
+from trunkline.core.channels.rules import UPSTREAM_WORDS, ChannelRules, Hints, ParsedTarget
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind
 
@@ -68,6 +67,3 @@ class Zalo(ChannelRules):
     def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To. Upstream does not distinguish groups from users."""
         return f"{self.channel}:{target.id}" if profile.upstream else super().to(target, profile)
-
-
-RULES = Zalo()

@@ -23,6 +23,3 @@ class ZaloPersonal(Zalo):
         """``g-...`` is a group and ``u-...`` a user; the prefix is part of the id."""
         marked = _MARKED.fullmatch(id)
         return None if marked is None else ChatKind.GROUP if marked[1] in "gG" else ChatKind.DIRECT
-
-
-RULES = ZaloPersonal()

@@ -22,7 +22,7 @@ from trunkline.core.events.bindings import BindingDegraded, BindingEnded, Bindin
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import ChangeBinding, TouchBinding
 from trunkline.core.store.port import Store
-from trunkline.core.values import Address, Envelope, Identity
+from trunkline.core.values import Address, Envelope
 
 #: metadata entry of a record: the request that ended it
 ENDED_BY = "ended_by"
@@ -237,14 +237,11 @@ class LiveBindings:
 
         def story(after: SessionBindingRecord | None) -> SessionBindingRecord | None:
             if after is not None and "degraded" in changes:
-                self._record_degraded(after, identity, cause)
+                body = BindingDegraded(identity=str(identity), reason=Reason.IDENTITY_GONE, fallbacks=after.fallbacks)
+                self._events.record(body, cause, binding=after.binding_id)
             return after
 
         self._note(record.binding_id, BindingEvent.IDENTITY, changes, story)
-
-    def _record_degraded(self, after: SessionBindingRecord, identity: Identity, cause: int | None) -> None:
-        body = BindingDegraded(identity=str(identity), reason=Reason.IDENTITY_GONE, fallbacks=after.fallbacks)
-        self._events.record(body, cause, binding=after.binding_id)
 
     def identity_worked(self, binding: str | None) -> None:
         """Reset the count of messages that the bot had to post."""

@@ -22,7 +22,7 @@ from trunkline.core.sends.api import SendPlan, may_try_again
 from trunkline.core.store.commands import BeginSend
 from trunkline.core.store.queries import FindIntentFate, FindSend
 from trunkline.core.store.records import IntentFate, IntentRow, NewSession, SendAdmission, SendRow, send_intent
-from trunkline.core.values import Address, Capabilities, Capability, IntentKind, IntentState, Poll, SessionEntry
+from trunkline.core.values import Address, Capabilities, Capability, IntentKind, IntentState, Poll
 from trunkline.core.well_formed import well_formed
 
 #: final states in which the message, or a part of it, may be visible
@@ -171,11 +171,7 @@ class GatewaySendPorts:
         if plan.session_key is None or entry is None or plan.session_key in self._known:
             return None
         new = ctx.new_session(plan.session_key, plan.agent, address)
-
-        def entry_of(_: Address) -> SessionEntry:
-            return entry
-
-        return msgspec.structs.replace(new, entry_of=entry_of)
+        return msgspec.structs.replace(new, entry_of=lambda _: entry)
 
     def _draft(self, plan: SendPlan) -> IntentRow:
         """The draft of the first try. Raises `InvalidSend` if the adapter lacks a capability."""

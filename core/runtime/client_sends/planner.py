@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Protocol
 
 import msgspec
@@ -26,7 +27,8 @@ from trunkline.core.well_formed import well_formed
 _MOST_SPENT = 1000
 #: maximum number of cached plans
 _MOST_KNOWN = 20_000
-_Asked = tuple[Address, str | None, str | None, str | None, str | None, str | None, str | None]
+#: the fields of a message that decide its plan, besides its content
+_asked = attrgetter("to", "channel", "account", "thread", "reply_to", "agent", "session_key")
 
 
 class SendResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +108,7 @@ class SendPlanner:
         self._events = events
         self._decisions = decisions
         #: plans and their events by target; valid for one configuration
-        self._known: LRUCache[_Asked, tuple[SendPlan, TargetResolved]] = LRUCache(_MOST_KNOWN)
+        self._known: LRUCache[tuple[object, ...], tuple[SendPlan, TargetResolved]] = LRUCache(_MOST_KNOWN)
         self._config = ports.config
         #: upstream: keys that failed before anything was stored
         self.spent: LRUCache[str, str] = LRUCache(_MOST_SPENT)
@@ -119,15 +121,7 @@ class SendPlanner:
         if not isinstance(message.to, Address):
             plan, resolved = await self._planned(message, asked)
         else:
-            what = (
-                message.to,
-                message.channel,
-                message.account,
-                message.thread,
-                message.reply_to,
-                message.agent,
-                message.session_key,
-            )
+            what = _asked(message)
             known = self._known.get(what)
             if known is not None:
                 plan, resolved = _with_content(known[0], message, self._config), known[1]
@@ -205,13 +199,10 @@ class SendPlanner:
             if isinstance(error, AmbiguousTarget) and not (message.session_key or "").strip():
                 # Upstream resolves the route only if no session is named, and fails like a delivery.
                 self._events.record(refused(message.key, error), cause)
-                raise self._spend(message.key, error) from error
+                # Remember it: the key never sends again.
+                self.spent[message.key] = error.facts
+                raise SendFailed(error.facts, final=True) from error
             return None
-
-    def _spend(self, key: str, error: TargetError) -> SendFailed:
-        """Upstream: remember a failure that stored nothing."""
-        self.spent[key] = error.facts
-        return SendFailed(error.facts, final=True)
 
     def _resolved(self, question: OutboundQuestion, route: OutboundRoute, note: str) -> TargetResolved:
         return TargetResolved(

@@ -81,59 +81,45 @@ class IntentDrafts:
 
     def announcement(self, row: DelegationRow, to: Address, n: int, binding: str | None = None) -> IntentRow:
         """The draft of a hand's result, mirrored into the session of its destination."""
-        ctx = self._ctx
-        bound = ctx.bindings.speaking(to, binding)
-        question = MirrorQuestion(
-            kind=IntentKind.ANNOUNCE,
-            agent=row.agent,
-            running=row.session_key,
-            origin=None,
-            target=to,
-            bound=None if bound is None else bound.target_session_key,
-        )
-        notice = ctx.config.channel(to.channel).thread_bindings.notice
+        draft = self._draft(IntentKind.ANNOUNCE, f"{row.id}.post{n}", row.agent, to, binding, running=row.session_key)
+        notice = self._ctx.config.channel(to.channel).thread_bindings.notice
         elsewhere = binding is not None and row.origin is not None and row.origin.lane != to.lane
-        return IntentRow(
-            id=IntentId(f"{row.id}.post{n}"),
-            kind=IntentKind.ANNOUNCE,
-            address=to,
-            chunks=(),
-            agent=row.agent,
-            mirror_key=ctx.decisions.plan_mirror(question, ctx.config).key,
+        return msgspec.structs.replace(
+            draft,
             turn=row.turn,
             inbound=row.inbound,
             delegation=row.id,
-            binding=None if bound is None else bound.binding_id,
-            identity=identity_of(bound),
             notice_to=row.origin if elsewhere and notice else None,
-            created_at=ctx.env.now(),
         )
 
     def notice(self, like: IntentRow, to: Address) -> IntentRow:
         """The draft of a notice at another place, instead of an undeliverable intent."""
-        draft = self._notice(f"{like.id}.notice", like.agent, to)
+        draft = self._draft(IntentKind.NOTICE, f"{like.id}.notice", like.agent, to)
         return msgspec.structs.replace(draft, turn=like.turn, inbound=like.inbound, delegation=like.delegation)
 
     def farewell(self, record: SessionBindingRecord) -> IntentRow:
         """The draft of the message for an expired binding."""
         config = self._ctx.config
         agent = read_key(record.target_session_key, config.profile, config.session.main_key).agent
-        return self._notice(f"{record.binding_id}.farewell", agent, record.conversation)
+        return self._draft(IntentKind.NOTICE, f"{record.binding_id}.farewell", agent, record.conversation)
 
-    def _notice(self, id: str, agent: str, to: Address) -> IntentRow:  # noqa: A002 -- the word
+    def _draft(
+        self, kind: IntentKind, name: str, agent: str, to: Address, binding: str | None = None, *, running: str = ""
+    ) -> IntentRow:
+        """A draft outside of any turn, mirrored into the session of its place."""
         ctx = self._ctx
-        bound = ctx.bindings.at(to)
+        bound = ctx.bindings.speaking(to, binding)
         question = MirrorQuestion(
-            kind=IntentKind.NOTICE,
+            kind=kind,
             agent=agent,
-            running="",
+            running=running,
             origin=None,
             target=to,
             bound=None if bound is None else bound.target_session_key,
         )
         return IntentRow(
-            id=IntentId(id),
-            kind=IntentKind.NOTICE,
+            id=IntentId(name),
+            kind=kind,
             address=to,
             chunks=(),
             agent=agent,

@@ -98,7 +98,7 @@ class Preparer:
 
     async def _pass(self, draft: IntentRow, text: str, cause: int | None) -> HookResult:
         """Run the sending hooks on a message, one after another."""
-        passed = rules.start(text)
+        passed = HookResult(text=text)
         for hook in self._sending:
             shown = Outgoing(
                 intent=draft.id,

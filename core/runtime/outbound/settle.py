@@ -23,33 +23,6 @@ from trunkline.core.values import Address, IntentId, Receipt
 from trunkline.core.well_formed import well_formed
 
 
-class EndedIntent(msgspec.Struct, frozen=True, kw_only=True):
-    """How an intent ended."""
-
-    row: IntentRow
-    reason: Reason
-    #: receipts of the chunks that this process sent
-    receipts: tuple[Receipt, ...]
-
-
-class EndWaiter:
-    """A caller's wait for the end of an intent."""
-
-    __slots__ = ("_event", "ended")
-
-    def __init__(self) -> None:
-        self._event = anyio.Event()
-        #: None until the end, and if another process ended it
-        self.ended: EndedIntent | None = None
-
-    async def wait(self) -> None:
-        await self._event.wait()
-
-    def notify(self, ended: EndedIntent | None) -> None:
-        self.ended = ended
-        self._event.set()
-
-
 class Settler:
     """Stores and records the results of attempts."""
 
@@ -59,7 +32,7 @@ class Settler:
         self._drafts = IntentDrafts(context)
         #: queues a notice
         self._deliver: Callable[[IntentRow, int | None], None] = _nobody
-        self._waiters: dict[IntentId, list[EndWaiter]] = {}
+        self._waiters: dict[IntentId, list[anyio.Event]] = {}
         #: whether transcript lines are due; see `store_due`
         self.mirrors_due = False
 
@@ -253,27 +226,21 @@ class Settler:
 
     def _over(self, row: IntentRow, reason: Reason, receipt: Receipt | None, cause: int | None) -> None:
         """Notify waiters and hooks of the end of an intent."""
-        receipts = () if receipt is None else (receipt,)
-        self._preparer.ended(row, reason, receipts, cause)
-        self._ctx.bindings.release(row.binding, cause)
-        waiters = self._waiters.pop(row.id, None)
-        if waiters:
-            ended = EndedIntent(row=row, reason=reason, receipts=receipts)
-            for waiter in waiters:
-                waiter.notify(ended)
+        self._preparer.ended(row, reason, () if receipt is None else (receipt,), cause)
+        self.gone(row.id, row.binding, cause)
 
-    def gone(self, intent: IntentId, binding: str | None) -> None:
-        """Wake the waiters of an intent that another process ended, or whose row is broken."""
-        self._ctx.bindings.release(binding)
+    def gone(self, intent: IntentId, binding: str | None, cause: int | None = None) -> None:
+        """Release the binding of an ended intent and wake its waiters, also if another process ended it."""
+        self._ctx.bindings.release(binding, cause)
         for waiter in self._waiters.pop(intent, ()):
-            waiter.notify(None)
+            waiter.set()
 
-    def on_end(self, intent: IntentId) -> EndWaiter:
-        waiter = EndWaiter()
+    def on_end(self, intent: IntentId) -> anyio.Event:
+        waiter = anyio.Event()
         self._waiters.setdefault(intent, []).append(waiter)
         return waiter
 
-    def forget(self, intent: IntentId, waiter: EndWaiter) -> None:
+    def forget(self, intent: IntentId, waiter: anyio.Event) -> None:
         waiters = self._waiters.get(intent, [])
         if waiter in waiters:
             waiters.remove(waiter)

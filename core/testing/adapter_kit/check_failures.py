@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from functools import partial
 
 import anyio
 
@@ -133,45 +134,37 @@ async def nowhere(trial: CheckRun) -> None:
 
 async def goes_on(trial: CheckRun) -> None:
     """After a failure, the next send works normally."""
-    tried = 0
-    for provoke in _provocations(trial.bench):
-        failing, after = trial.request(), trial.request()
-        try:
-            await provoke()
-        except NotTried:
-            continue
-        tried += 1
-        await trial.send(failing)
+    async for _ in _provoked(trial.bench):
+        await trial.send(trial.request())
+        after = trial.request()
         await trial.of_its_own(after, await trial.sent(after))
-    if not tried:
-        raise NotTried("the bench cannot make a send fail")
 
 
 async def no_retry(trial: CheckRun) -> None:
     """One call is one request, whatever the outcome: the adapter never retries by itself."""
-    tried = 0
     before = await trial.bench.requests()
-    for provoke in _provocations(trial.bench):
-        try:
-            await provoke()
-        except NotTried:
-            continue
-        tried += 1
+    async for _ in _provoked(trial.bench):
         await trial.send(trial.request())
         await trial.settle()
         now = await trial.bench.requests()
         if now - before > 1:
             raise CheckFailed(f"one call made {now - before} requests")
         before = now
+
+
+async def _provoked(bench: Bench) -> AsyncIterator[None]:
+    """Make the next send fail, in each way that the bench can. Raises `NotTried` if there is none."""
+    rate_limit = partial(bench.rate_limit, _WAIT)
+    tried = 0
+    for provoke in (bench.refuse, rate_limit, bench.refuse_connection, bench.reset_connection, bench.lose_response):
+        try:
+            await provoke()
+        except NotTried:
+            continue
+        tried += 1
+        yield
     if not tried:
         raise NotTried("the bench cannot make a send fail")
-
-
-def _provocations(bench: Bench) -> tuple[Callable[[], Awaitable[None]], ...]:
-    async def rate_limit() -> None:
-        await bench.rate_limit(_WAIT)
-
-    return (bench.refuse, rate_limit, bench.refuse_connection, bench.reset_connection, bench.lose_response)
 
 
 async def cancelled(trial: CheckRun) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.factories import direct, group, receipt, room
 from trunkline.core.config import DeliveryConfig
+from trunkline.core.delivery.backoff import wait_after
 from trunkline.core.delivery.policy import (
     AttemptFacts,
     AttemptOutcome,
@@ -16,7 +17,6 @@ from trunkline.core.delivery.policy import (
     RecoveryAction,
     RecoveryDecision,
     after_attempt,
-    backoff,
     is_misplaced,
     outcome_of,
     recover,
@@ -166,7 +166,7 @@ def test_the_platform_may_ask_for_more_than_the_backoff_not_for_less(asked: floa
 
 @pytest.mark.parametrize(("attempts", "wait"), [(1, 5.0), (2, 25.0), (3, 120.0), (4, 120.0), (50, 120.0)])
 def test_the_backoff_goes_up_and_its_last_step_repeats(attempts: int, wait: float) -> None:
-    assert backoff(attempts, CONFIG) == wait
+    assert wait_after(attempts, CONFIG.backoff) == wait
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.channel_cases import MARCH, ends, key, read, seen
-from trunkline.core.channels.platforms import (
-    nostr,
-)
+from trunkline.core.channels import rules_for
+from trunkline.core.channels.platforms import nostr
 from trunkline.core.errors import TargetError
 from trunkline.core.values import ChatKind
 
@@ -144,4 +143,4 @@ def test_nostr_checksum_notices_one_wrong_letter(at: int, letter: str) -> None:
 
 
 def test_nostr_ids_that_are_no_keys_are_folded_all_the_same() -> None:
-    assert nostr.RULES.fold(ChatKind.DIRECT, "npub1ABC") == "npub1abc"
+    assert rules_for("nostr").fold(ChatKind.DIRECT, "npub1ABC") == "npub1abc"

@@ -3,10 +3,7 @@
 import pytest
 
 from tests.support.channel_cases import AUGUST, MARCH, OURS, UUID, ends, key, read, seen
-from trunkline.core.channels import Hints
-from trunkline.core.channels.platforms import (
-    msteams,
-)
+from trunkline.core.channels import Hints, rules_for
 from trunkline.core.errors import AmbiguousTarget, TargetError
 from trunkline.core.values import Address, ChatKind
 
@@ -122,7 +119,7 @@ def test_msteams_ids_keep_their_case_unlike_upstream() -> None:
 
 
 def test_msteams_message_id_is_the_thread_of_a_channel_unlike_upstream() -> None:
-    rules, text = msteams.RULES, "channel:19:x@thread.tacv2;messageid=17"
+    rules, text = rules_for("msteams"), "channel:19:x@thread.tacv2;messageid=17"
     for profile, thread in ((MARCH, None), (AUGUST, None), (OURS, "17")):
         placed = rules.place(rules.read(text, Hints(profile=profile)), None, None, profile)
         assert (placed.conversation, placed.thread) == ("19:x@thread.tacv2", thread)
@@ -134,15 +131,15 @@ def test_msteams_message_id_is_the_thread_of_a_channel_unlike_upstream() -> None
 def test_msteams_group_chats_have_no_threads() -> None:
     target = read("msteams", "19:x@thread.v2;messageid=17")
     assert target.thread is None
-    assert msteams.RULES.place(target, "18", "19", OURS).thread is None
+    assert rules_for("msteams").place(target, "18", "19", OURS).thread is None
 
 
 def test_msteams_keys_have_threads_unlike_upstream() -> None:
     place = Address(
         channel="msteams", account="default", kind=ChatKind.CHANNEL, conversation="19:x@thread.tacv2", thread="17"
     )
-    assert msteams.RULES.key_thread(place) == ("thread", "17")
-    assert msteams.RULES.key_thread(place, MARCH) is None
+    assert rules_for("msteams").key_thread(place) == ("thread", "17")
+    assert rules_for("msteams").key_thread(place, MARCH) is None
 
 
 def test_msteams_to_says_the_kind_unlike_upstream() -> None:

@@ -3,9 +3,7 @@
 import pytest
 
 from tests.support.channel_cases import AUGUST, MARCH, RULES, UUID, ends, key, read, seen
-from trunkline.core.channels.platforms import (
-    signal,
-)
+from trunkline.core.channels import rules_for
 from trunkline.core.errors import TargetError
 from trunkline.core.values import ChatKind
 
@@ -167,7 +165,7 @@ def test_signal_uuid_has_no_mark_in_keys_unlike_upstream() -> None:
     assert key("signal", f"uuid:{UUID.upper()}") == key("signal", UUID) == (ChatKind.DIRECT, UUID)
     assert key("signal", UUID, MARCH) == (ChatKind.DIRECT, f"uuid:{UUID}")
     # An adapter that marks them all the same gives the same key.
-    assert signal.RULES.fold(ChatKind.DIRECT, f"uuid:{UUID}") == UUID
+    assert rules_for("signal").fold(ChatKind.DIRECT, f"uuid:{UUID}") == UUID
 
 
 def test_signal_groups_keep_their_case_unlike_upstream_in_march() -> None:
