@@ -13,7 +13,6 @@ from trunkline.app.report.summary import blocks
 from trunkline.app.runs.model import Run
 from trunkline.app.view.explain.explanation import reproduction
 from trunkline.core.errors import UsageError
-from trunkline.sim.invariants import Status
 
 #: version of the JSON report
 REPORT_VERSION = 1
@@ -54,8 +53,7 @@ def as_junit(runs: Sequence[Run], seconds: Sequence[float]) -> bytes:
         name = " ".join([header.scenario, f"seed={header.seed}", *(f"bug={bug}" for bug in header.bugs)])
         case = ElementTree.SubElement(suite, "testcase", classname=header.path, name=name, time=f"{spent:.3f}")
         if not run.holds:
-            broken = [verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED]
-            message = f"violated: {' '.join(broken)}" if broken else "expectations missed"
+            message = f"violated: {' '.join(run.violated)}" if run.violated else "expectations missed"
             failure = ElementTree.SubElement(case, "failure", message=message)
             failure.text = "\n".join(blocks(run))
     return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n"

@@ -83,11 +83,10 @@ def _run(view: RunView) -> Iterator[Fact]:
 
 def _holds(view: RunView) -> Fact:
     run = view.run
-    broken = [verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED]
     exercised = f"{run.exercised} of {count(len(run.verdicts), 'invariant')} exercised"
-    if not broken and not run.unmet:
+    if run.holds:
         return Fact(label="verdict", text=f"all hold{view.so_far}, {exercised}", tone=Tone.GOOD, mark="✓")
-    texts = [f"violated: {' '.join(broken)}"] if broken else []
+    texts = [f"violated: {' '.join(run.violated)}"] if run.violated else []
     texts += [f"{count(len(run.unmet), 'expectation')} missed"] if run.unmet else []
     return Fact(label="verdict", text=f"{', '.join(texts)}, {exercised}", tone=Tone.BAD, mark="✗")
 

@@ -11,7 +11,7 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import NOT_JUDGED
 from trunkline.app.view.text.cells import clean, count
 from trunkline.app.view.text.fact import Fact, Tone
-from trunkline.sim.invariants import Status, Verdict, Violation
+from trunkline.sim.invariants import Verdict, Violation
 
 _WIDTH = 34
 #: a run that loops breaks the same invariant thousands of times: at most this many violations of each are printed
@@ -30,8 +30,7 @@ def run_line(run: Run) -> str:
     if run.holds:
         facts.append(f"{run.exercised} of {len(run.verdicts)} invariants exercised{so_far(run.trace.cut)}")
     else:
-        broken = [verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED]
-        facts.append(f"violated: {' '.join(broken)}" if broken else "invariants hold")
+        facts.append(f"violated: {' '.join(run.violated)}" if run.violated else "invariants hold")
         if run.unmet:
             facts.append(count(len(run.unmet), "expectation") + " missed")
     facts.append(count(len(run.trace.events), "event"))

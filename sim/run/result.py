@@ -23,6 +23,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(sorted(found, key=lambda violation: (violation.at, violation.invariant)))
 
     @property
+    def violated(self) -> tuple[str, ...]:
+        """Ids of the violated invariants, in catalog order."""
+        return tuple(verdict.id for verdict in self.verdicts if verdict.status is Status.VIOLATED)
+
+    @property
     def exercised(self) -> int:
         """The number of invariants that the run exercised."""
         return sum(verdict.status is not Status.NOT_EXERCISED for verdict in self.verdicts)
@@ -30,7 +35,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def holds(self) -> bool:
         """Whether every invariant and every expectation holds."""
-        return not self.unmet and all(verdict.status is not Status.VIOLATED for verdict in self.verdicts)
+        return not self.unmet and not self.violated
 
 
 class RunResult(Run, frozen=True, kw_only=True):

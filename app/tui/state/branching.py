@@ -12,7 +12,7 @@ from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.faults.catalog import PaletteContext, options
 from trunkline.app.view.faults.cursor_context import cursor_context
 from trunkline.app.view.faults.palette import FaultOption, FaultTime, PlacedFault
-from trunkline.app.view.faults.save_as_scenario import saved_text, violated
+from trunkline.app.view.faults.save_as_scenario import saved_text
 from trunkline.app.view.faults.upcoming import upcoming_after
 from trunkline.core.errors import UsageError
 from trunkline.sim.scenario import ScenarioError, ScenarioFile, load_text
@@ -102,8 +102,8 @@ def save(workspace: Workspace, folder: Path) -> tuple[Path, str]:
 
 def _judged(run: Run, shown: list[str], idle: list[str]) -> str:
     if not run.holds:
-        broken = violated(run)
-        why = f"it breaks {', '.join(broken)} without any defect" if broken else run.unmet[0].summary
+        broken = ", ".join(run.violated)
+        why = f"it breaks {broken} without any defect" if broken else run.unmet[0].summary
         return f"a run of it does not hold: {why}"
     without = f"; {', '.join(idle)} changes nothing in it, so it is left out" if idle else ""
     return f"it holds; with --bug own it is violated{without}" if shown else f"it holds{without}"

@@ -55,8 +55,8 @@ def saved_text(
     if defective is not None:
         always = file.scenario.with_bugs
         tree["bugs"] = [bug for bug in bugs or defective.trace.header.bugs if bug not in always]
-    if broken := violated(defective or sound):
-        tree["breaks"] = broken
+    if broken := (defective or sound).violated:
+        tree["breaks"] = list(broken)
     tree["script"] = _happened(file, tree["script"], sound.trace.events)
     tree["expect"] = expectation(file, sound)
     text = text_of(_ordered(tree), remark=_REMARK)
@@ -121,11 +121,6 @@ def _outcomes(events: Sequence[Event]) -> list[dict[str, Any]]:
         {**dict(facts), "times": sum(times for other, times in found.items() if set(facts) <= set(other))}
         for facts in found
     ]
-
-
-def violated(run: Run) -> list[str]:
-    """The invariants that a run violates, in catalog order."""
-    return [verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED]
 
 
 def _accepted(file: ScenarioFile, events: Sequence[Event]) -> list[dict[str, Any]] | None:

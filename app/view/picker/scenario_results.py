@@ -10,7 +10,6 @@ import msgspec
 from trunkline.app.runs.model import Run, ScenarioEntry
 from trunkline.app.view.text.cells import clean, count
 from trunkline.app.view.text.fact import Tone
-from trunkline.sim.invariants import Status
 
 
 class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +44,7 @@ def result_of(run: Run) -> ScenarioResult:
     return ScenarioResult(
         seed=run.trace.header.seed,
         events=len(run.trace.events),
-        broken=tuple(verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED),
+        broken=run.violated,
         unmet=len(run.unmet),
     )
 

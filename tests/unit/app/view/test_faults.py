@@ -12,7 +12,7 @@ from trunkline.app.runs.model import Run
 from trunkline.app.view.faults.catalog import PaletteContext, options
 from trunkline.app.view.faults.cursor_context import CursorContext, cursor_context, place_names
 from trunkline.app.view.faults.palette import AFTER, FaultOption, FaultTime, PlacedFault, fault_label, with_faults
-from trunkline.app.view.faults.save_as_scenario import saved_text, violated
+from trunkline.app.view.faults.save_as_scenario import saved_text
 from trunkline.app.view.faults.upcoming import upcoming_after
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Body, Event
@@ -287,9 +287,9 @@ def _check_kept(file: ScenarioFile, option: FaultOption) -> None:
     seen = run_scenario(branch, seed=5)
     kept = load_text(saved_text(branch, seen, faults=[option.word]), known_bugs=BUGS, known_invariants=INVARIANTS)
     again = run_scenario(kept)
-    broken = violated(seen)
+    broken = seen.violated
     assert again.unmet == (), option.id
-    assert violated(again) == broken, option.id
+    assert again.violated == broken, option.id
     assert option.word in kept.scenario.title
     if not any(isinstance(event.body, ScriptSkipped) for event in seen.trace.events):
         assert again.trace.events == seen.trace.events
@@ -308,4 +308,4 @@ def test_a_defect_is_kept_as_what_must_break_it():
     assert kept.scenario.bugs == ("hand-announces-too",)
     assert set(kept.scenario.breaks) == {"D2", "R1"}
     assert run_scenario(kept).holds
-    assert violated(run_scenario(kept, bugs=kept.scenario.bugs)) == list(kept.scenario.breaks)
+    assert run_scenario(kept, bugs=kept.scenario.bugs).violated == kept.scenario.breaks
