@@ -1,4 +1,4 @@
-"""The base of screens with a list that follows the cursor, and the detail of its selected row."""
+"""The base of screens with a list, and the detail of its selected row."""
 
 from __future__ import annotations
 
@@ -9,21 +9,43 @@ from textual.app import ComposeResult
 
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.state.workspace import Workspace
+from trunkline.app.tui.widgets.column_list import ChoosableList
 from trunkline.app.tui.widgets.cursor_list import CursorList, Detail
+from trunkline.app.tui.widgets.fact_list import Inspector
 from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.index.places import PlaceKey
 
-Rows = TypeVar("Rows", bound=RowList)
-Told = TypeVar("Told", bound=RowList)
+Rows = TypeVar("Rows", bound=ChoosableList[Any])
+Record = TypeVar("Record", bound=RowList)
 
 
-class ListAndDetail(RunScreen, Generic[Rows, Told]):
-    """A list, the detail of its selected row, and the pane that explains."""
+class ListAndDetail(RunScreen, Generic[Rows, Record]):
+    """A list, the detail of its selected row, and the pane that explains, which may be the detail."""
 
-    def __init__(self, workspace: Workspace, rows: Rows, detail: Told, explains: RowList) -> None:
+    def __init__(self, workspace: Workspace, rows: Rows, detail: Record, explains: RowList | None = None) -> None:
         super().__init__(workspace)
         self.list = rows
         self.detail = detail
-        self._explains = explains
+        self.explains = explains or detail
+        self._seen: tuple[object, ...] | None = None
+
+    def compose_body(self) -> ComposeResult:
+        yield self.list
+        yield self.detail
+        if self.explains is not self.detail:
+            yield self.explains
+
+    def moment(self) -> tuple[object, ...]:
+        """The list follows the cursor when this has changed."""
+        return self.workspace.open_run, self.workspace.cursor, self.workspace.subject
+
+    def moved_on(self) -> bool:
+        """Whether the moment is another one than at the last call."""
+        seen, self._seen = self._seen, self.moment()
+        return self._seen != seen
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.sync)
 
     def picked(self, pane: RowList) -> None:
         """Another row of a pane was selected."""
@@ -48,9 +70,20 @@ class ListAndDetail(RunScreen, Generic[Rows, Told]):
         raise NotImplementedError
 
     def go(self, seq: int | None) -> None:
+        """Show an event on the timeline."""
         if seq:
             self.workspace.seek(seq)
             self.action_show("timeline")
+
+    def enter_detail(self) -> None:
+        self.detail.focus()
+        self.detail.select(max(self.detail.selected, 0))
+
+    def fit_list(self, most: int) -> int:
+        """Size the list by its rows, within bounds. Returns its lines."""
+        height = max(min(self.list.count + 3, most), 5)
+        self.list.styles.height = height
+        return height
 
     def action_left(self) -> None:
         self.list.focus()
@@ -58,9 +91,55 @@ class ListAndDetail(RunScreen, Generic[Rows, Told]):
     def action_right(self) -> None:
         self.detail.focus()
 
-    def action_why(self) -> None:
-        self.zoom(self._explains)
-        self._explains.focus()
+
+class InspectedListScreen(ListAndDetail[Rows, Record]):
+    """A list, the record of its selected row, and the explanation of the event under the cursor."""
+
+    CSS_PATH = "screen.tcss"
+
+    def __init__(self, workspace: Workspace, rows: Rows, detail: Record) -> None:
+        self.inspector = Inspector(workspace, id="why")
+        super().__init__(workspace, rows, detail, self.inspector)
+
+    def sync(self) -> None:
+        """Show the current state. When the cursor moved to an event of a row, that one is selected."""
+        if self.workspace.open_run is not None:
+            self.list.sync()
+            self.fit()
+            if self.moved_on():
+                self.follow()
+            self.show_detail()
+            self.inspector.sync()
+        self.refresh_bars()
+
+    def fit(self) -> None:
+        """Size the list by its rows."""
+
+    def follow(self) -> None:
+        """Select the row that the event under the cursor belongs to."""
+        raise NotImplementedError
+
+    def show_detail(self) -> None:
+        """Show the selected row in the detail."""
+        raise NotImplementedError
+
+    def choose(self, thing: str | PlaceKey) -> None:
+        self.list.choose(thing)
+        self.show_detail()
+
+    def picked(self, pane: RowList) -> None:
+        if pane is self.list:
+            if self.list.chosen is not None:
+                self.workspace.pick(self.list.chosen.since)
+                self._seen = self.moment()
+            self.show_detail()
+
+    def action_enter(self) -> None:
+        """From the list to the detail; from a line of the detail or of the explanation to its event."""
+        if self.pane is self.list:
+            self.enter_detail()
+        else:
+            self.go(self.pane.target())
 
 
 class ListScreen(ListAndDetail[CursorList[Any], Detail]):
@@ -69,34 +148,20 @@ class ListScreen(ListAndDetail[CursorList[Any], Detail]):
     #: absolute: Textual resolves a relative path beside the module of the subclass
     CSS_PATH = Path(__file__).with_name("lists.tcss")
 
-    def __init__(self, workspace: Workspace, rows: CursorList[Any], detail: Detail) -> None:
-        super().__init__(workspace, rows, detail, detail)
-        self._seen: tuple[object, int, int] | None = None
-
-    def compose_body(self) -> ComposeResult:
-        yield self.list
-        yield self.detail
-
     def sync(self) -> None:
         """Show the current state. When the cursor moved to an event of a row, that one is selected."""
         if self.workspace.open_run is not None:
             self.list.sync()
-            at = (self.workspace.open_run, self.workspace.cursor, self.workspace.subject)
-            if at != self._seen:
-                self._seen = at
-                if self.workspace.subject and self.list.count:
-                    self.list.follow(self.workspace.subject)
+            if self.moved_on() and self.workspace.subject and self.list.count:
+                self.list.follow(self.workspace.subject)
             self.detail.explain_row(self.list)
         self.refresh_bars()
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self.sync)
 
     def picked(self, pane: RowList) -> None:
         """Keep the cursor: the queue would change with each row. Other screens select the same thing."""
         if pane is self.list:
             self.workspace.pick(self.list.target())
-            self._seen = (self.workspace.open_run, self.workspace.cursor, self.workspace.subject)
+            self._seen = self.moment()
         self.detail.explain_row(self.list)
 
     def action_enter(self) -> None:

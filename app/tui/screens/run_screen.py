@@ -13,6 +13,7 @@ from trunkline.app.tui.screens.dialogs.notifications import NotificationsDialog
 from trunkline.app.tui.screens.search_actions import SearchActions
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.bars import KeyBar, StatusBar, TabBar
+from trunkline.app.tui.widgets.cards import CardTarget
 from trunkline.app.tui.widgets.feed_status import FeedStatus
 from trunkline.app.tui.widgets.row_list import LineWidget, RowList
 from trunkline.app.tui.widgets.too_small import TooSmall
@@ -23,6 +24,9 @@ from trunkline.core.errors import UsageError
 
 class RunScreen(CopyExportActions, BranchActions, SearchActions):
     """A screen over the open run."""
+
+    #: the pane that `e` zooms
+    explains: RowList
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
@@ -85,6 +89,14 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
 
     def choose(self, thing: str | PlaceKey) -> None:
         """Select the thing that a card of another screen led to."""
+
+    def go_to_card_target(self, target: CardTarget) -> None:
+        """Show the screen that a card leads to, with its cursor and selection."""
+        if target.seq:
+            self.workspace.seek(target.seq)
+        self.host.show(target.screen)
+        if target.thing:
+            self.host.call_after_refresh(self.host.select_on_screen, target.thing)
 
     def notify_once(self, text: str) -> None:
         """Say why a key did nothing; once, however long the key is held."""
@@ -226,13 +238,20 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
         if zoomed:
             pane.add_class("-zoomed")
             self.query_one("#body").add_class("-zoom")
+            for column in self.query(".column"):
+                # Only the columns that contain the zoomed pane are shown.
+                column.set_class(column in pane.ancestors, "-zoomed")
         self.call_after_refresh(self.moved)
+
+    def action_why(self) -> None:
+        self.zoom(self.explains)
+        self.explains.focus()
 
     def _unzoom(self) -> bool:
         body = self.query_one("#body")
         was = body.has_class("-zoom")
         body.remove_class("-zoom")
-        for pane in self.panes():
+        for pane in (*self.panes(), *self.query(".column")):
             pane.remove_class("-zoomed")
         return was
 

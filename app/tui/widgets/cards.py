@@ -6,7 +6,6 @@ import msgspec
 from rich.style import Style
 from textual.strip import Strip
 
-from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.column_list import ColumnList, StyledCell, columns
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import LineWidget
@@ -48,10 +47,6 @@ class Card(ColumnList[CardRow]):
     hint = ""
     #: the screen that the card summarises
     screen_name = ""
-
-    def __init__(self, workspace: Workspace, *, id: str) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.workspace = workspace
 
     def cache_key(self, index: int) -> object:
         """The content of the row: while a run plays, most rows stay as they are, or only move."""

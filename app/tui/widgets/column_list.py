@@ -9,8 +9,10 @@ import msgspec
 from rich.cells import cell_len
 from rich.style import Style
 
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.text.cells import cut, middle_cut
 
 ListedRow = TypeVar("ListedRow")
@@ -75,8 +77,8 @@ class ColumnList(RowList, Generic[ListedRow]):
     #: titles for columns that are too narrow for theirs
     short_titles: Mapping[str, str] = {}
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
         self.rows: Sequence[ListedRow] = ()
 
     @property
@@ -134,3 +136,14 @@ class ColumnList(RowList, Generic[ListedRow]):
             if cell is not None:
                 self.draw_cell(canvas, index, column, cell, span)
         return canvas
+
+
+class ChoosableList(ColumnList[ListedRow]):
+    """A list that follows the workspace, and selects what a card of another screen leads to."""
+
+    def sync(self) -> None:
+        """Show the current state of the workspace; the selection stays."""
+        raise NotImplementedError
+
+    def choose(self, thing: str | PlaceKey) -> None:
+        """Select the row of a thing, by its id."""

@@ -6,35 +6,22 @@ from collections.abc import Mapping, Sequence
 
 from rich.style import Style
 
-from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.column_list import ColumnList, ListedRow, StyledCell
+from trunkline.app.tui.widgets.column_list import ChoosableList, ListedRow, StyledCell
 from trunkline.app.tui.widgets.fact_list import DetailPane
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.labels.messages import LabelCell
 from trunkline.app.view.text.fact import Fact, Tone
 
 
-class CursorList(ColumnList[ListedRow]):
+class CursorList(ChoosableList[ListedRow]):
     """A list that selects the row that the event under the cursor belongs to."""
 
     gap = 1
     titles_when_empty = False
     short_titles = {"admitted": "from", "prepared": "prep", "mirrored": "mirr", "callback": "back"}
 
-    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.workspace = workspace
-
-    def sync(self) -> None:
-        """Show the current state of the workspace; the selection stays."""
-        raise NotImplementedError
-
     def follow(self, seq: int) -> None:
         """Select the row that an event belongs to, if there is one."""
-        raise NotImplementedError
-
-    def target(self) -> int | None:
-        """The event that the selected row leads to."""
         raise NotImplementedError
 
     def enter(self) -> bool:

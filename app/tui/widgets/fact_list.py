@@ -28,8 +28,7 @@ class FactList(RowList):
     """A list of facts. Facts of events after the cursor are dim."""
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.workspace = workspace
+        super().__init__(workspace, id=id)
         self.lines: list[WhyLine] = []
         #: facts and width that the lines were wrapped from
         self._wrapped_from: tuple[list[Fact], int] = ([], 0)
@@ -117,9 +116,7 @@ class DetailPane(FactList):
 class Inspector(DetailPane):
     """Explains the event under the cursor."""
 
-    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(workspace, id=id)
-        self.border_title = "Why"
+    BORDER_TITLE = "Why"
 
     def empty_text(self) -> str:
         return "nothing to explain yet"

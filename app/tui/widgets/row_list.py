@@ -19,6 +19,7 @@ from textual.widget import Widget
 from trunkline.app.tui.host import host_of
 from trunkline.app.tui.platform.border_cache import BorderCache
 from trunkline.app.tui.platform.textual_private import set_styles_cache
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.theme import ASCII, Palette
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.scroll_rail import rail, thin
@@ -38,8 +39,8 @@ class LineWidget(Widget):
     #: the widget's own style while a picture is drawn: computing it per line is slow
     _look_now: Style | None = None
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, classes=classes)
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
         set_styles_cache(self, BorderCache())
 
     @property
@@ -91,8 +92,9 @@ class RowList(LineWidget, can_focus=True):
         def control(self) -> RowList:
             return self.rows
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, classes=classes)
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.workspace = workspace
         self.top = 0
         self.selected = -1
         #: strips by the content of the row and its cell of the rail; also those below the last row
@@ -130,6 +132,10 @@ class RowList(LineWidget, can_focus=True):
     def empty_text(self) -> str:
         """Text shown while there are no rows."""
         return ""
+
+    def target(self) -> int | None:
+        """The event that the selected row leads to, if any."""
+        return None
 
     def row_text(self) -> str:
         """The selected row as text to copy; blank if there is none."""

@@ -23,11 +23,11 @@ class TwoConversations(RowList):
 
     heading = 1
 
+    BORDER_TITLE = "Side by side"
+    BORDER_SUBTITLE = "as people saw them"
+
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.workspace = workspace
-        self.border_title = "Side by side"
-        self.border_subtitle = "as people saw them"
+        super().__init__(workspace, id=id)
         self.places: tuple[PlaceKey, ...] = ()
         self.rows: Sequence[ColumnMessage] = ()
         #: conversations -> rows, for the current length of the run

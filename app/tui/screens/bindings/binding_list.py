@@ -9,12 +9,13 @@ from rich.style import Style
 
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.column_list import ColumnList, ListColumn, Span, StyledCell, columns
+from trunkline.app.tui.widgets.column_list import ChoosableList, ListColumn, Span, StyledCell, columns
 from trunkline.app.tui.widgets.fact_list import DetailPane
 from trunkline.app.view.bindings.lifetime_bar import BarCell, BarPart, column, life_bar
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.index.bindings import BindingRow, Standing, active
+from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.text.cells import seconds
 from trunkline.app.view.text.fact import Fact
 
@@ -39,16 +40,15 @@ def _short(at: float) -> str:
     return seconds(at) if at < 1000 else f"{at:.0f}"
 
 
-class BindingList(ColumnList[BindingRow]):
+class BindingList(ChoosableList[BindingRow]):
     """Every binding of the run as it is at the cursor."""
 
+    BORDER_TITLE = "Bindings"
     titles_when_empty = False
     layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.workspace = workspace
-        self.border_title = "Bindings"
+        super().__init__(workspace, id=id)
         self._wrong: tuple[int, ...] = ()
 
     def empty_text(self) -> str:
@@ -70,8 +70,8 @@ class BindingList(ColumnList[BindingRow]):
         """Bindings that were used after they stopped routing."""
         return self._wrong
 
-    def choose(self, binding: str) -> None:
-        self.select_where(lambda row: row.id == binding)
+    def choose(self, thing: str | PlaceKey) -> None:
+        self.select_where(lambda row: row.id == thing)
 
     def draw_title(self, canvas: Canvas, column: ListColumn, x: int, size: int) -> None:
         """Draw a title; above the life bars their scale, and the cursor on it."""
@@ -167,9 +167,7 @@ _EMPTY = (
 class BindingRecord(DetailPane):
     """The fields of the selected binding, which conversations resolve to it, and its events."""
 
-    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(workspace, id=id)
-        self.border_title = "Binding"
+    BORDER_TITLE = "Binding"
 
     def show_row(self, row: BindingRow | None) -> None:
         self.show(row.id if row else None, lambda: self._facts(row))

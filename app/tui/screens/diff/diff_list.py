@@ -34,14 +34,13 @@ _EMPTY = (
 class DiffList(ColumnList[DiffRow]):
     """Every row of the comparison; after the cursor it is faint, except its mark."""
 
+    BORDER_TITLE = "Diff"
     heading = 2
     layouts = ((ROOMY, _ROOMY), (0, _NARROW))
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.workspace = workspace
+        super().__init__(workspace, id=id)
         self.diff: Diff | None = None
-        self.border_title = "Diff"
 
     def empty_text(self) -> str:
         opened, branch = self.workspace.open_run, self.workspace.branch
@@ -127,9 +126,10 @@ def _seq(seq: int) -> str:
 class DiffRecord(FactList):
     """The selected row in full: both sides and their differences; without two runs, how to get them."""
 
+    BORDER_TITLE = "Row"
+
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(workspace, id=id)
-        self.border_title = "Row"
         self._diff: Diff | None = None
         self._row: DiffRow | None = None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.column_list import ListedRow, StyledCell, columns
 from trunkline.app.tui.widgets.cursor_list import CursorList, Detail
 from trunkline.app.view.explain.resolver import title
@@ -30,11 +29,8 @@ ROOMY, WIDE = 96, 160
 class HandList(CursorList[HandRow]):
     """Every run of a hand as it was at the cursor."""
 
+    BORDER_TITLE = "Hands"
     layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
-
-    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(workspace, id=id)
-        self.border_title = "Hands"
 
     def empty_text(self) -> str:
         return self.workspace.unmade("hands") or "no hand was given work in this run"

@@ -19,10 +19,7 @@ class HandsScreen(ListScreen, screen="hands"):
     def sync(self) -> None:
         """Size the list by its runs, within bounds: a record is long."""
         super().sync()
-        most = max(LEAST_MOST, self.host.size.height // 3)
-        self.list.styles.height = max(min(self.list.count + 3, most), 5)
+        self.fit_list(max(LEAST_MOST, self.host.size.height // 3))
 
     def enter_row(self) -> None:
-        """To the record."""
-        self.detail.focus()
-        self.detail.select(max(self.detail.selected, 0))
+        self.enter_detail()

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from rich.style import Style
 
-from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.column_list import ColumnList, StyledCell, columns
+from trunkline.app.tui.widgets.column_list import ChoosableList, StyledCell, columns
 from trunkline.app.tui.widgets.fact_list import DetailPane
+from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.invariants.results import SIGNS, InvariantStatus, VerdictRow
 from trunkline.app.view.text.cells import clean
 from trunkline.app.view.text.fact import Fact
@@ -21,15 +21,11 @@ _COLOURED = frozenset({"", "status", "✗"})
 ROOMY = 108
 
 
-class VerdictList(ColumnList[VerdictRow]):
+class VerdictList(ChoosableList[VerdictRow]):
     """Every invariant as it is at the cursor."""
 
+    BORDER_TITLE = "Invariants"
     layouts = ((ROOMY, _ROOMY), (0, _NARROW))
-
-    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.workspace = workspace
-        self.border_title = "Invariants"
 
     def marks(self) -> Iterable[int]:
         return (at for at, row in enumerate(self.rows) if row.judged is InvariantStatus.VIOLATED)
@@ -55,8 +51,8 @@ class VerdictList(ColumnList[VerdictRow]):
         """The first one that is broken; the first of all while none is."""
         return next((at for at, row in enumerate(self.rows) if row.judged is InvariantStatus.VIOLATED), 0)
 
-    def choose(self, name: str) -> None:
-        self.select_where(lambda row: row.id == name)
+    def choose(self, thing: str | PlaceKey) -> None:
+        self.select_where(lambda row: row.id == thing)
 
     def cells(self, index: int) -> dict[str, StyledCell]:
         row = self.rows[index]
@@ -85,10 +81,8 @@ class VerdictList(ColumnList[VerdictRow]):
 class VerdictDetail(DetailPane):
     """The sentence of the selected invariant, and its violations with their evidence."""
 
-    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(workspace, id=id)
-        self.border_title = "Invariant"
-        self.border_subtitle = "Enter: its event on the timeline"
+    BORDER_TITLE = "Invariant"
+    BORDER_SUBTITLE = "Enter: its event on the timeline"
 
     def empty_text(self) -> str:
         return "nothing is selected"

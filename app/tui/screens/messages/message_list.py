@@ -33,11 +33,11 @@ ROOMY, WIDE = 96, 160
 class MessageList(CursorList[tuple[MessageHistory, AttemptRecord | Event | None]]):
     """Every message of the run as it was at the cursor."""
 
+    BORDER_TITLE = "Messages"
     layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(workspace, id=id)
-        self.border_title = "Messages"
         self._opened: set[str] = set()
         #: the rows: a message, or one of its attempts
         self._listing: list[tuple[MessageHistory, AttemptRecord | Event | None]] = []

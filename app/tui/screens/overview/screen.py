@@ -5,7 +5,6 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from trunkline.app.tui.screens.card_targets import go_to_card_target, mark_columns
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.cards import (
@@ -36,7 +35,7 @@ class OverviewScreen(RunScreen, screen="overview"):
         super().__init__(workspace)
         self.families = FamiliesCard(workspace, id="families")
         self.sessions = SessionsCard(workspace, id="sessions")
-        self.latest = LatestCard(workspace, id="latest")
+        self.explains = self.latest = LatestCard(workspace, id="latest")
         self.queue = QueueCard(workspace, id="queue")
         self.bindings_card = BindingsCard(workspace, id="bindings")
         self.recent = RecentCard(workspace, id="recent")
@@ -110,16 +109,6 @@ class OverviewScreen(RunScreen, screen="overview"):
     def _high(self, card: RowList, rows: int, most: int) -> None:
         card.styles.height = max(min(rows, most), LEAST) + card.heading + FRAME
 
-    def zoom(self, pane: RowList) -> None:
-        """Give the whole body to one card, and hide the other columns."""
-        super().zoom(pane)
-        mark_columns(pane, self)
-
-    def _unzoom(self) -> bool:
-        for column in self.query(".column"):
-            column.remove_class("-zoomed")
-        return super()._unzoom()
-
     # ------------------------------------------------------------ where Enter leads
 
     @property
@@ -153,8 +142,4 @@ class OverviewScreen(RunScreen, screen="overview"):
     def action_enter(self) -> None:
         if self.workspace.open_run is None:
             return
-        go_to_card_target(self, self.card.card_target())
-
-    def action_why(self) -> None:
-        self.zoom(self.latest)
-        self.latest.focus()
+        self.go_to_card_target(self.card.card_target())

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rich.cells import cell_len
 from rich.style import Style
 
 from trunkline.app.runs.model import ScenarioEntry
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
-from trunkline.app.view.picker.scenario_results import RunSummary, ScenarioResults
+from trunkline.app.view.picker.scenario_results import RunSummary
 from trunkline.app.view.text.cells import clean, cut, wrap
 
 #: titles of the results, without the defect and with it, and the cells that one takes at most
@@ -23,13 +22,13 @@ _FOLDER = 8
 class ScenarioList(RowList):
     """Scenarios by title, with their folder, tags and last results; words that are typed filter it."""
 
-    def __init__(self, entries: Sequence[ScenarioEntry], results: ScenarioResults, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.results = results
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
+        self.results = workspace.results
         self._widths = tuple(len(title) + 2 for title in _RESULTS)
         #: progress of a batch, for the title
         self.running = ""
-        self.entries = tuple(entries)
+        self.entries = tuple(workspace.source.scenarios())
         self.shown: tuple[ScenarioEntry, ...] = self.entries
         self.words = ""
         self.selected = 0 if self.entries else -1
@@ -137,10 +136,11 @@ def _haystack(entry: ScenarioEntry) -> str:
 class ScenarioStory(RowList):
     """The story of a scenario, its source, its faults and its results."""
 
-    def __init__(self, results: ScenarioResults, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.border_title = "Story"
-        self.results = results
+    BORDER_TITLE = "Story"
+
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
+        self.results = workspace.results
         self._entry: ScenarioEntry | None = None
         self._bugs: tuple[str, ...] = ()
         self._seed = 0

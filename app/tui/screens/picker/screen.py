@@ -29,8 +29,8 @@ class PickerScreen(AppActions, Dialog[bool], screen="picker"):
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
         self.workspace = workspace
-        self.list = ScenarioList(workspace.source.scenarios(), workspace.results, id="scenarios")
-        self.story = ScenarioStory(workspace.results, id="story")
+        self.list = ScenarioList(workspace, id="scenarios")
+        self.story = ScenarioStory(workspace, id="story")
         self.search = Input(placeholder="name, title, tag, or what its defect breaks: D2", id="search", compact=True)
         self.search.cursor_blink = False
         #: scenarios whose defect was switched off here

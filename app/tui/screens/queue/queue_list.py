@@ -26,11 +26,11 @@ _NAMES = 2
 class QueueList(CursorList[object]):
     """Every message that was ever queued, as it was at the cursor; ended ones stay."""
 
+    BORDER_TITLE = "Queue"
     layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(workspace, id=id)
-        self.border_title = "Queue"
         self._sums: list[str] = []
         self._ledger: QueueBalance | None = None
         self._wrong: tuple[int, ...] = ()

@@ -29,11 +29,11 @@ ROOMY = 96
 class Alignment(RowList):
     """Rows of `trunkline.app.view.sessions.transcripts`; ``≠`` marks sides that differ."""
 
+    BORDER_TITLE = "Transcript"
     heading = 1
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.workspace = workspace
+        super().__init__(workspace, id=id)
         self.row: SessionListRow | None = None
         self.pairs: Sequence[AlignedPair] = ()
         self._index: AlignmentIndex | None = None
@@ -42,7 +42,6 @@ class Alignment(RowList):
         self._wrong: tuple[object, SessionViolations | None, tuple[int, ...]] = (None, None, ())
         #: names of the conversations beside each message, if the session has several
         self._several: dict[PlaceKey, str] = {}
-        self.border_title = "Transcript"
 
     @property
     def count(self) -> int:
@@ -93,6 +92,9 @@ class Alignment(RowList):
 
     def marks(self) -> Iterable[int]:
         return self._wrong[2]
+
+    def target(self) -> int | None:
+        return self.pairs[self.selected].delivery if 0 <= self.selected < self.count else None
 
     @property
     def _gutter(self) -> int:

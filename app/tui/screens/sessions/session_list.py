@@ -8,7 +8,7 @@ from rich.style import Style
 
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.column_list import ColumnList, ListColumn, Span, StyledCell, columns
+from trunkline.app.tui.widgets.column_list import ChoosableList, ListColumn, Span, StyledCell, columns
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.sessions.similar_keys import cut_around, group_similar
 from trunkline.app.view.sessions.transcripts import SessionListRow
@@ -24,15 +24,14 @@ _WRONG = frozenset({"2×", "≠", "broken"})
 ROOMY = 96
 
 
-class SessionList(ColumnList[SessionListRow]):
+class SessionList(ChoosableList[SessionListRow]):
     """Every session of the run with its counts at the cursor."""
 
+    BORDER_TITLE = "Sessions"
     layouts = ((ROOMY, _ROOMY), (0, _NARROW))
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.workspace = workspace
-        self.border_title = "Sessions"
+        super().__init__(workspace, id=id)
         #: line -> where its key differs from a similar one beside it
         self._spots: Mapping[int, range] = {}
         self._names: list[str] = []
@@ -78,8 +77,8 @@ class SessionList(ColumnList[SessionListRow]):
         """Sessions with a violation, a copy or a difference up to the cursor."""
         return self._wrong
 
-    def choose(self, owner: str | PlaceKey) -> None:
-        if self.select_where(lambda row: row.owner == owner):
+    def choose(self, thing: str | PlaceKey) -> None:
+        if self.select_where(lambda row: row.owner == thing):
             self.keep()
 
     def begin(self) -> None:

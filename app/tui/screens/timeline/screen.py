@@ -5,7 +5,6 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from trunkline.app.tui.screens.card_targets import go_to_card_target, mark_columns
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
 from trunkline.app.tui.state.workspace import Workspace
@@ -34,7 +33,7 @@ class TimelineScreen(RunScreen, screen="timeline"):
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
         self.lane = Swimlane(workspace, id="lane")
-        self.inspector = Inspector(workspace, id="why")
+        self.explains = self.inspector = Inspector(workspace, id="why")
         #: the side column, made when it first fits
         self.side: Container | None = None
         self._wanted = True
@@ -114,16 +113,9 @@ class TimelineScreen(RunScreen, screen="timeline"):
         self.inspector.styles.height = max(LEAST_WHY, body.size.height - needed)
 
     def zoom(self, pane: RowList) -> None:
-        """Give the whole body to one pane, and hide the other columns."""
         super().zoom(pane)
         if pane.has_class("-zoomed"):
             pane.styles.clear_rule("height")
-        mark_columns(pane, self)
-
-    def _unzoom(self) -> bool:
-        for column in self.query(".column"):
-            column.remove_class("-zoomed")
-        return super()._unzoom()
 
     # ------------------------------------------------------------ rows
 
@@ -179,19 +171,15 @@ class TimelineScreen(RunScreen, screen="timeline"):
             self.inspector.select(max(self.inspector.selected, 0))
             return
         if isinstance(pane, Card):
-            go_to_card_target(self, pane.card_target())
+            self.go_to_card_target(pane.card_target())
             return
-        target = pane.target() if isinstance(pane, Inspector | TwoConversations) else None
+        target = pane.target()
         if target is not None:
             self.workspace.seek(target)
             self.lane.focus()
             self.moved()
         else:
             self.notify_once("this line names no event to go to")
-
-    def action_why(self) -> None:
-        self.zoom(self.inspector)
-        self.inspector.focus()
 
     def action_chain(self) -> None:
         if self.workspace.open_run:

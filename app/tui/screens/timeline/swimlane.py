@@ -42,6 +42,8 @@ HIGH = 14
 class Swimlane(RowList):
     """Rows of `trunkline.app.view.timeline.timeline` between lanes."""
 
+    BORDER_TITLE = "Timeline"
+
     class LaneClicked(Message):
         """The name of a lane was clicked, or the note that some are out of view."""
 
@@ -50,9 +52,7 @@ class Swimlane(RowList):
             self.lane = lane
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.workspace = workspace
-        self.border_title = "Timeline"
+        super().__init__(workspace, id=id)
         #: leftmost lane of the window, where not all fit
         self.first_lane = 0
         self.layout_now: LaneLayout | None = None
