@@ -28,13 +28,23 @@ ROOMY = 96
 Piece = tuple[int, str, Style, str]
 
 
-class StatusBar(LineWidget):
-    """Scenario, seed, mode, time, event, verdict, defects."""
+class ClickableBar(LineWidget):
+    """A line whose pieces run actions of the screen when they are clicked."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
         self.workspace = workspace
+        #: first cell, cell after the last, and action; a blank action does nothing
         self._places: list[tuple[int, int, str]] = []
+
+    async def on_click(self, event: events.Click) -> None:
+        for start, end, action in self._places:
+            if action and start <= event.x < end:
+                await self.run_action(f"screen.{action}")
+
+
+class StatusBar(ClickableBar):
+    """Scenario, seed, mode, time, event, verdict, defects."""
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -50,12 +60,6 @@ class StatusBar(LineWidget):
             self._places.append((x, end, action))
             x = end + 2
         return self.finish(canvas)
-
-    async def on_click(self, event: events.Click) -> None:
-        """Open the picker from the scenario, play or pause from the mode, go to the next violation from the verdict."""
-        for start, end, action in self._places:
-            if action and start <= event.x < end:
-                await self.run_action(f"screen.{action}")
 
     def _pieces(self, status: StatusLine, *, roomy: bool) -> list[Piece]:
         """All pieces from left to right. The lower its rank, the longer a piece stays as the terminal gets narrow."""
@@ -100,14 +104,12 @@ class Banner(LineWidget):
         return self.finish(canvas)
 
 
-class TabBar(LineWidget):
+class TabBar(ClickableBar):
     """The screens and their keys."""
 
     def __init__(self, workspace: Workspace, current: str) -> None:
-        super().__init__()
-        self.workspace = workspace
+        super().__init__(workspace)
         self.current = current
-        self._places: list[tuple[int, int, str]] = []
 
     def render_line(self, y: int) -> Strip:
         canvas = self.canvas(self.size.width)
@@ -120,7 +122,7 @@ class TabBar(LineWidget):
             badge = name.partition("✗")[2]
             if badge and not current:
                 canvas.put(end - cell_len(badge) - 2, f"✗{badge}", self.palette.bad + Style(bold=True))
-            self._places.append((x, end, screen))
+            self._places.append((x, end, f"show({screen!r})"))
             x = end + gap
         hint = self._title()
         room = self.size.width - x - 2
@@ -149,20 +151,13 @@ class TabBar(LineWidget):
         opened = self.workspace.open_run
         return opened.view.header.title if opened else ""
 
-    async def on_click(self, event: events.Click) -> None:
-        for start, end, screen in self._places:
-            if start <= event.x < end:
-                await self.run_action(f"screen.show({screen!r})")
 
-
-class KeyBar(LineWidget):
+class KeyBar(ClickableBar):
     """The most useful keys of a screen, as many as fit in one line."""
 
     def __init__(self, workspace: Workspace, screen: str) -> None:
-        super().__init__()
-        self.workspace = workspace
+        super().__init__(workspace)
         self.screen_name = screen
-        self._places: list[tuple[int, int, Key]] = []
 
     def render_line(self, y: int) -> Strip:
         palette = self.palette
@@ -174,7 +169,7 @@ class KeyBar(LineWidget):
             start = x
             x = canvas.put(x, self._key(key), palette.bar_key)
             x = canvas.put(x, " " + self._word(key), palette.bar)
-            self._places.append((start, x, key))
+            self._places.append((start, x, key.action))
             x += 2
         return self.finish(canvas)
 
@@ -196,8 +191,3 @@ class KeyBar(LineWidget):
         if key.id == "next_violation" and self.workspace.search.filter and getattr(self.screen, "filtered", False):
             return "Next row"
         return "Pause" if key.id == "play" and self.workspace.ticking else key.footer
-
-    async def on_click(self, event: events.Click) -> None:
-        for start, end, key in self._places:
-            if start <= event.x < end:
-                await self.run_action(f"screen.{key.action}")

@@ -75,7 +75,7 @@ async def test_clicks_on_status_tabs_and_footer():
         await pilot.click(TabBar, offset=(start + 1, 0))
         await settle(one)
         assert isinstance(one.screen, SessionsScreen)
-        place = next(place for place in one.screen.query_one(KeyBar)._places if place[2].id == "help")
+        place = next(place for place in one.screen.query_one(KeyBar)._places if place[2] == "help")
         await pilot.click(KeyBar, offset=(place[0], 0))
         await settle(one)
         assert isinstance(one.screen, HelpDialog)
