@@ -7,9 +7,8 @@ more, even before the gateway has ended it (invariant B1).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import cast
 
 import msgspec
 
@@ -231,11 +230,10 @@ class BindingHistory:
         binding = event.binding or _named(event.body)
         if binding is None:
             return
-        fold = _FOLDS.get(type(event.body))
         known = self._states.get(binding, [None])[-1]
         if _misused(event, known):
             self._mark(binding, event, BarMark.WRONG)
-        row = fold(known, event, event.body) if fold else None
+        row = _changed(known, event)
         if row is not None:
             if row.id not in self._states:
                 self._first = row.bound_at if self._first is None else min(self._first, row.bound_at)
@@ -282,11 +280,50 @@ def _misused(event: Event, known: BindingRow | None) -> bool:
     return known.standing(event.seq, event.at) is not Standing.ACTIVE
 
 
-def _bound(known: BindingRow | None, event: Event, body: BindingBound) -> BindingRow | None:
-    if event.binding is None:
-        return None
+def _changed(known: BindingRow | None, event: Event) -> BindingRow | None:
+    """A binding after an event; none if the event does not change it."""
+    body = event.body
+    match body:
+        case BindingBound():
+            return _bound(known, event, body)
+        case BindingEnding():
+            return msgspec.structs.replace(
+                known or _found(event, body),
+                status=BindingStatus.ENDING,
+                reason=body.reason,
+                under_way=body.under_way,
+                ending_at=event.at,
+                last=event.seq,
+            )
+        case BindingEnded():
+            return msgspec.structs.replace(
+                known or _found(event, body),
+                status=BindingStatus.ENDED,
+                reason=body.reason,
+                ended_at=event.at,
+                ended_by=body.by or "",
+                detail=body.detail,
+                last=event.seq,
+            )
+        case BindingTouched() if known:
+            return msgspec.structs.replace(
+                known,
+                touches=known.touches + 1,
+                active_at=body.last_activity_at,
+                expires_at=body.expires_at,
+                last=event.seq,
+            )
+        case BindingDegraded() if known:
+            return msgspec.structs.replace(known, degraded=body.reason, last=event.seq)
+        case IdentityFallback() if known:
+            return msgspec.structs.replace(known, as_bot=known.as_bot + 1, last=event.seq)
+        case _:
+            return None
+
+
+def _bound(known: BindingRow | None, event: Event, body: BindingBound) -> BindingRow:
     return BindingRow(
-        id=event.binding,
+        id=event.binding or "",
         since=known.since if known else event.seq,
         conversation=body.conversation,
         session_key=body.session_key,
@@ -305,18 +342,6 @@ def _bound(known: BindingRow | None, event: Event, body: BindingBound) -> Bindin
     )
 
 
-def _touched(known: BindingRow | None, event: Event, body: BindingTouched) -> BindingRow | None:
-    if known is None:
-        return None
-    return msgspec.structs.replace(
-        known,
-        touches=known.touches + 1,
-        active_at=body.last_activity_at,
-        expires_at=body.expires_at,
-        last=event.seq,
-    )
-
-
 def _found(event: Event, body: BindingEnding | BindingEnded) -> BindingRow:
     """A binding that an earlier run made."""
     return BindingRow(
@@ -330,55 +355,12 @@ def _found(event: Event, body: BindingEnding | BindingEnded) -> BindingRow:
     )
 
 
-def _ending(known: BindingRow | None, event: Event, body: BindingEnding) -> BindingRow:
-    return msgspec.structs.replace(
-        known or _found(event, body),
-        status=BindingStatus.ENDING,
-        reason=body.reason,
-        under_way=body.under_way,
-        ending_at=event.at,
-        last=event.seq,
-    )
-
-
-def _ended(known: BindingRow | None, event: Event, body: BindingEnded) -> BindingRow:
-    return msgspec.structs.replace(
-        known or _found(event, body),
-        status=BindingStatus.ENDED,
-        reason=body.reason,
-        ended_at=event.at,
-        ended_by=body.by or "",
-        detail=body.detail,
-        last=event.seq,
-    )
-
-
-def _degraded(known: BindingRow | None, event: Event, body: BindingDegraded) -> BindingRow | None:
-    return msgspec.structs.replace(known, degraded=body.reason, last=event.seq) if known else None
-
-
-def _spoke_as_bot(known: BindingRow | None, event: Event, _body: IdentityFallback) -> BindingRow | None:
-    return msgspec.structs.replace(known, as_bot=known.as_bot + 1, last=event.seq) if known else None
-
-
 _MARKS: dict[type[Body], BarMark] = {
     BindingBound: BarMark.BOUND,
     BindingTouched: BarMark.TOUCHED,
     BindingEnding: BarMark.ENDING,
     BindingEnded: BarMark.ENDED,
 }
-
-_FOLDS = cast(
-    "dict[type[Body], Callable[[BindingRow | None, Event, Body], BindingRow | None]]",
-    {
-        BindingBound: _bound,
-        BindingTouched: _touched,
-        BindingEnding: _ending,
-        BindingEnded: _ended,
-        BindingDegraded: _degraded,
-        IdentityFallback: _spoke_as_bot,
-    },
-)
 
 
 def active(rows: Iterable[BindingRow], seq: int, now: float) -> int:

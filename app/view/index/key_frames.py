@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
@@ -41,7 +42,7 @@ class KeyFrames(Generic[K, V, C]):
             while self._next <= wanted:
                 self._frames.append((self._next, self._forward(self._frames[-1], self._next)))
                 self._next += max(FRAME_EVERY, len(self._frames[-1][1]) // FRAME_PART)
-            start = self._frames[bisect_right(self._frames, wanted, key=_count) - 1]
+            start = self._frames[bisect_right(self._frames, wanted, key=itemgetter(0)) - 1]
             near = self._last if start[0] <= self._last[0] <= wanted else start
             self._last = wanted, self._forward(near, wanted)
         return self._last[1]
@@ -51,7 +52,3 @@ class KeyFrames(Generic[K, V, C]):
         for change in self._changes[start[0] : end]:
             self._apply(now, change)
         return now
-
-
-def _count(frame: tuple[int, object]) -> int:
-    return frame[0]

@@ -208,7 +208,7 @@ class RunView(Projection):
     def last_routes(self, seq: int) -> Iterator[tuple[Address, Event]]:
         """For each place, the last decision up to event `seq` about a message of it, other than by a binding."""
         for where, events in self._routes.values():
-            index = bisect_right(events, seq, key=_seq)
+            index = bisect_right(events, seq, key=lambda event: event.seq)
             if index:
                 yield where, events[index - 1]
 
@@ -258,10 +258,6 @@ class RunView(Projection):
     @on(RunEnded)
     def _ended(self, event: Event, _body: RunEnded) -> None:
         self.ended = event.seq
-
-
-def _seq(event: Event) -> int:
-    return event.seq
 
 
 def _of(groups: dict[str, list[Event]], key: str | None, kinds: tuple[type[Body], ...]) -> list[Event]:

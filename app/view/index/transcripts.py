@@ -72,11 +72,7 @@ class Transcripts(Projection):
     def _moved(self, event: Event, body: SessionMoved) -> None:
         if body.old_key != body.session_key and (entries := self._entries.pop(body.old_key, None)):
             there = self._entries.get(body.session_key, [])
-            self._entries[body.session_key] = list(merge(there, entries, key=_seq))
+            self._entries[body.session_key] = list(merge(there, entries, key=lambda entry: entry.seq))
 
     def _write(self, key: str, entry: TranscriptEntry) -> None:
         self._entries.setdefault(self._moves.last_key(key, entry.seq), []).append(entry)
-
-
-def _seq(entry: TranscriptEntry) -> int:
-    return entry.seq

@@ -5,6 +5,7 @@ A repeat has an extra row: a second accepted attempt, or the same text of anothe
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -87,11 +88,7 @@ class MessageRows:
 
     def begun(self, seq: int) -> int:
         """The number of messages that had begun by event `seq`."""
-        low, high = 0, len(self.histories)
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (middle + 1, high) if self.histories[middle].seq <= seq else (low, middle)
-        return low
+        return bisect_right(self.histories, seq, key=lambda history: history.seq)
 
     def broken(self, history: MessageHistory, seq: int) -> str:
         """The invariants that a message had broken after event `seq`."""
@@ -169,7 +166,7 @@ class MessageRows:
         last = accepted[-1]
         assert isinstance(last.body, WireAccepted)
         text = ("!!" if wrong else "✓") + many
-        twice = len({_chunk(event) for event in accepted}) < len(accepted)
+        twice = len({getattr(event.body, "chunk", 0) for event in accepted}) < len(accepted)
         tone = Tone.BAD if wrong or twice else Tone.GOOD
         place = place_cell(title(self._view.places, last.body.address)).text
         return LabelCell(text=text, more=f"{text} {place} #{last.seq}", tone=tone, seq=last.seq)
@@ -304,10 +301,6 @@ def _event_cell(event: Event | None, seq: int, *, at: bool = False) -> LabelCell
         return EMPTY
     more = f"#{event.seq} {seconds(event.at)}" if at else ""
     return LabelCell(text=f"#{event.seq}", more=more, seq=event.seq)
-
-
-def _chunk(event: Event) -> int:
-    return event.body.chunk if isinstance(event.body, WireAccepted) else 0
 
 
 def _tried(history: MessageHistory, seq: int) -> LabelCell:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable
+from operator import itemgetter
 
 import msgspec
 
@@ -70,10 +71,6 @@ class QueueBalance(msgspec.Struct, frozen=True, kw_only=True):
         return "; ".join(words)
 
 
-def _at(change: tuple[int, str, int]) -> int:
-    return change[0]
-
-
 class BalanceCounter:
     """Counts of messages by state after any event: all changes, with stored counts at intervals."""
 
@@ -99,10 +96,10 @@ class BalanceCounter:
         for history in histories:
             self._find(history)
             self._count(history, changes)
-        changes.sort(key=_at)
+        changes.sort(key=itemgetter(0))
         if changes and self._seqs and changes[0][0] < self._seqs[-1]:
             # A message turned out to have been queued earlier: count everything again.
-            changes = sorted([*self._changes, *changes], key=_at)
+            changes = sorted([*self._changes, *changes], key=itemgetter(0))
             self._changes, self._seqs, self._now, self._frames = [], [], Counter(), [Counter()]
         for change in changes:
             self._changes.append(change)

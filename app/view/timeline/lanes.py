@@ -87,8 +87,7 @@ class TimelineLanes:
         """Take the events that are new since the last call."""
         view = self._view
         for event in view.events[self._done :]:
-            if type(event.body) in _USES:
-                self._learn(event.body)
+            self._learn(event.body)
             if type(event.body) in TOKENS:
                 self.tokens.learn(event)
         self._done = view.last
@@ -99,21 +98,12 @@ class TimelineLanes:
             self.version += 1
 
     def _learn(self, body: Body) -> None:
-        match body:
-            case DelegationAccepted(hand=hand):
-                self._hands.setdefault(hand, 0)
-            case (
-                PeerSaid(address=address)
-                | WireAccepted(address=address)
-                | WireRefused(address=address)
-                | ThreadClosed(address=address)
-                | ThreadOpened(address=address)
-                | IntentPrepared(address=address)
-                | BindingBound(conversation=address)
-            ):
-                self._used.add(address.lane)
-            case _:
-                pass
+        if isinstance(body, DelegationAccepted):
+            self._hands.setdefault(body.hand, 0)
+        elif isinstance(body, BindingBound):
+            self._used.add(body.conversation.lane)
+        elif isinstance(body, _USES):
+            self._used.add(body.address.lane)
 
     def _lay(self) -> None:
         known = self._view.places
@@ -140,13 +130,8 @@ class TimelineLanes:
         return self._hands.get(name, self.gateway)
 
 
-#: bodies that mark a place or a hand as used
-_USES: frozenset[type[Body]] = frozenset(
-    {
-        *(PeerSaid, WireAccepted, WireRefused, ThreadClosed, ThreadOpened),
-        *(IntentPrepared, BindingBound, DelegationAccepted),
-    }
-)
+#: bodies that mark the place of their address as used
+_USES = (PeerSaid, WireAccepted, WireRefused, ThreadClosed, ThreadOpened, IntentPrepared)
 
 
 def _place_lane(view: RunView, place: Place, busy: Collection[PlaceKey]) -> TimelineLane:
@@ -278,7 +263,8 @@ def _place_columns(
     columns: list[LaneColumn] = []
     left = 0
     for index, width in widths.items():
-        columns.append(LaneColumn(index=index, lane=lanes.all[index], x=left + _middle(width), left=left, width=width))
+        x = left + (width - 1) // 2
+        columns.append(LaneColumn(index=index, lane=lanes.all[index], x=x, left=left, width=width))
         left += width
     x = (columns[-1].x if columns else 0) + gap
     columns.append(LaneColumn(index=lanes.gateway, lane=lanes.all[lanes.gateway], x=x, left=x - 3, width=7))
@@ -287,10 +273,6 @@ def _place_columns(
         columns.append(LaneColumn(index=index, lane=lanes.all[index], x=x, left=x - 3, width=LANE_MIN))
         x += LANE_MIN
     return columns
-
-
-def _middle(width: int) -> int:
-    return (width - 1) // 2
 
 
 def _name_width(lanes: TimelineLanes, index: int, places: list[int]) -> int:

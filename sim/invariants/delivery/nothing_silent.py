@@ -191,11 +191,8 @@ class NothingSilent(Checker):
         self._open.clear()
         self._refused.clear()
         # Hooks see again what the process had not stored.
-        for intent in [intent for intent in self._hooked if not self._stored(intent)]:
-            del self._hooked[intent]
-
-    def _stored(self, intent: str) -> bool:
-        return intent in self.run.intents or intent in self.run.cancelled
+        run, hooked = self.run, self._hooked.items()
+        self._hooked = {name: event for name, event in hooked if name in run.intents or name in run.cancelled}
 
     def _receipts_kept(self, event: Event) -> None:
         """A known accept is stored, or the store's refusal is recorded."""

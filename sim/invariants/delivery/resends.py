@@ -212,7 +212,7 @@ class NoBlindReplay(Checker):
         if not isinstance(body, WireAccepted):
             return
         sent = self._marked.get((event.intent or "", body.chunk))
-        if sent is None or sent.seq > event.seq or _attempt(sent) != body.attempt:
+        if sent is None or sent.seq > event.seq or getattr(sent.body, "attempt", 0) != body.attempt:
             return
         if not self.run.is_marked(body.text):
             self._blind(event, sent, f"{event.intent} chunk {body.chunk + 1} was sent again without a mark")
@@ -228,10 +228,6 @@ class NoBlindReplay(Checker):
             evidence=[since.seq, event.seq],
             first_wrong=recovered.seq if recovered is not None and decided else event.seq,
         )
-
-
-def _attempt(event: Event) -> int:
-    return event.body.attempt if isinstance(event.body, AttemptStarted) else 0
 
 
 class ResumeAtFirst(Checker):

@@ -107,12 +107,8 @@ class AudienceConfinement(Checker):
                 continue
             self.exercised += 1
             explicit = facts is not None and facts.body.targeted
-            if secret in body.text and not explicit and not self._merged(place, body.address):
+            if secret in body.text and not explicit and not (self._in_main(place) and self._in_main(body.address)):
                 self._leaked(secret, said, event)
-
-    def _merged(self, one: Address, other: Address) -> bool:
-        """Whether the scope lets both places share one session."""
-        return all(self._in_main(place) for place in (one, other))
 
     def _in_main(self, place: Address) -> bool:
         scope = self.run.dm_scope if place.kind is ChatKind.DIRECT else self.run.group_scope
