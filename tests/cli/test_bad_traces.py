@@ -174,7 +174,7 @@ def look(trace: Trace, beside: RunView, dice: random.Random) -> None:
     assert [run.unfolded, run.sessions, run.histories, run.messages, run.queue, run.hands]
     assert list(as_lines(Diff(beside, view)))
     for seq in (0, view.last, dice.randrange(view.last + 1)):
-        view.sessions_at(seq)
+        view.sessions.at(seq)
         explain(view, seq)
         status_line(view, seq=seq, head=seq, mode=PlaybackMode.PAUSED)
         assert [run.queue.ledger(seq), run.queue.wrong(seq)]

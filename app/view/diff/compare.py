@@ -171,7 +171,7 @@ def differences(ours: Body, theirs: Body) -> list[tuple[str, object, object]]:
 def _broken(view: RunView) -> dict[int, frozenset[str]]:
     """For each event the invariants whose violation it proves."""
     found: dict[int, set[str]] = {}
-    for violation in view.violations():
+    for violation in view.marks.violations:
         for seq in (*violation.evidence, violation.at):
             found.setdefault(seq, set()).add(violation.invariant)
     return {seq: frozenset(names) for seq, names in found.items()}

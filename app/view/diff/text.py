@@ -50,8 +50,8 @@ def header(diff: Diff) -> DiffHeader:
     return DiffHeader(
         a=f"A {verdict(diff.a)}  {run_name(diff.a)}",
         b=f"B {verdict(diff.b)}  {run_name(diff.b)}",
-        bad_a=bool(diff.a.violations()),
-        bad_b=bool(diff.b.violations()),
+        bad_a=bool(diff.a.marks.violations),
+        bad_b=bool(diff.b.marks.violations),
         outcome="  ".join([verdicts, where, *counts]),
         short="  ".join([verdicts, where, *signs]),
     )
@@ -59,13 +59,13 @@ def header(diff: Diff) -> DiffHeader:
 
 def verdict(view: RunView) -> str:
     """Number and kinds of the violations of a run: ``✗2 dup``."""
-    broken = len(view.violations())
+    broken = len(view.marks.violations)
     if not broken:
         return f"✓ ok, unmet {len(view.run.unmet)}" if view.run.unmet else "✓ ok"
     marks = view.marks
     kinds = {"dup": marks.copies, "leak": marks.misplaced, "mirror": marks.mirrors}
     words = [word for word, found in kinds.items() if found]
-    return f"✗{broken} {' '.join(words) or ' '.join(dict.fromkeys(v.invariant for v in view.violations()))}"
+    return f"✗{broken} {' '.join(words) or ' '.join(dict.fromkeys(v.invariant for v in view.marks.violations))}"
 
 
 def run_name(view: RunView) -> str:

@@ -7,7 +7,7 @@ a run that grew equals the same run opened whole.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 from trunkline.app.runs.model import Run, so_far
@@ -16,9 +16,9 @@ from trunkline.app.view.index.causality import Causes
 from trunkline.app.view.index.evidence import Evidence
 from trunkline.app.view.index.places import PlaceKey, Places
 from trunkline.app.view.index.session_moves import SessionMoves
-from trunkline.app.view.index.session_states import SessionState, SessionStates
-from trunkline.app.view.index.transcripts import TranscriptEntry, Transcripts
-from trunkline.app.view.index.visible_messages import VisibleMessage, VisibleMessages
+from trunkline.app.view.index.session_states import SessionStates
+from trunkline.app.view.index.transcripts import Transcripts
+from trunkline.app.view.index.visible_messages import VisibleMessages
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Body, Event, Trace
 from trunkline.core.events.base import RunEnded
@@ -64,17 +64,17 @@ class RunView(Projection):
         self.bindings = BindingHistory(self.events)
         self.causes = Causes(())
         self.marks = Evidence((), self.events, self.causes)
-        self._sessions = SessionStates(self.events)
+        self.sessions = SessionStates(self.events)
         self._by_intent: dict[str, list[Event]] = {}
         self._by_delegation: dict[str, list[Event]] = {}
         self._by_inbound: dict[str, list[Event]] = {}
-        self._transcripts = Transcripts(self.session_moves)
-        self._visible = VisibleMessages(self.places)
+        self.transcripts = Transcripts(self.session_moves)
+        self.visible = VisibleMessages(self.places)
         #: decisions about messages of a place, other than by a session binding
         self._routes: dict[PlaceKey, tuple[Address, list[Event]]] = {}
         #: events by which a conversation got another session
         self.left: list[Event] = []
-        self._feed = EventFeed(self.places, self.session_moves, self._transcripts, self._visible, self)
+        self._feed = EventFeed(self.places, self.session_moves, self.transcripts, self.visible, self)
         #: the views that grow with the run, each after those that it reads
         self._views: list[Growing] = []
         #: invariant -> number of violations that were indexed
@@ -145,10 +145,6 @@ class RunView(Projection):
         """The event with this seq, from 1."""
         return self.events[seq - 1]
 
-    def sessions_at(self, seq: int) -> Mapping[str, SessionState]:
-        """The sessions after event `seq`, by key."""
-        return self._sessions.at(seq)
-
     def time(self, seq: int) -> float:
         """Virtual time after event `seq`; 0 before the first."""
         return self.events[min(seq, self.last) - 1].at if seq and self.last else 0.0
@@ -180,21 +176,9 @@ class RunView(Projection):
                 return self.event(step)
         return None
 
-    def transcript(self, session_key: str) -> Sequence[TranscriptEntry]:
-        """Every entry of a session's transcript, in order, by the session's last key."""
-        return self._transcripts.of(session_key)
-
-    def seen(self, place: PlaceKey) -> Sequence[VisibleMessage]:
-        """Everything that people ever saw in a place, in order."""
-        return self._visible.of(place)
-
-    def seen_places(self) -> Iterable[PlaceKey]:
-        """Places in which people saw anything."""
-        return self._visible.places()
-
     def said(self, channel: str, message_id: str) -> PeerSaid | None:
         """What a person posted under an id."""
-        event = self._visible.posted(channel, message_id)
+        event = self.visible.posted(channel, message_id)
         return event.body if event and isinstance(event.body, PeerSaid) else None
 
     def posted(self, seq: int) -> Event | None:
@@ -202,7 +186,7 @@ class RunView(Projection):
         said = self.nearest(seq, PeerSaid)
         pushed = None if said else self.nearest(seq, PlatformPushed)
         if pushed is not None and isinstance(pushed.body, PlatformPushed):
-            return self._visible.posted(pushed.body.address.channel, pushed.body.original_id)
+            return self.visible.posted(pushed.body.address.channel, pushed.body.original_id)
         return said
 
     def last_routes(self, seq: int) -> Iterator[tuple[Address, Event]]:
@@ -223,10 +207,6 @@ class RunView(Projection):
         stops = self.marks.stops
         index = bisect_left(stops, seq)
         return stops[index - 1] if index else None
-
-    def violations(self) -> Sequence[Violation]:
-        """All violations of the run, in order."""
-        return self.marks.violations
 
     def _take(self, event: Event) -> None:
         self.causes.learn(event)

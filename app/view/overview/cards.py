@@ -109,7 +109,7 @@ def latest_title(view: RunView, verdicts: Verdicts, seq: int) -> str:
     """The title of the card of the latest violation."""
     found = verdicts.latest(seq)
     if not found:
-        return "No violation so far" if view.violations() else "No violation"
+        return "No violation so far" if view.marks.violations else "No violation"
     titles = {one.id: one.title for one in verdicts.all}
     return f"Violation: {titles[found[0].invariant]}"
 
@@ -181,7 +181,7 @@ def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[F
         yield Fact(label="verdict", text=text, tone=Tone.GOOD)
     if view.cut:
         yield Fact(label="cut", text=f"the trace is truncated: {NOT_JUDGED}", tone=Tone.WARN)
-    for unmet in view.unmet if not view.violations() else ():
+    for unmet in view.unmet if not view.marks.violations else ():
         yield Fact(label="unmet", text=clean(unmet.summary), tone=Tone.BAD)
     yield Fact(label="run", text=clean(view.header.title))
     for bug in view.header.bugs:

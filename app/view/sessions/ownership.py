@@ -31,7 +31,7 @@ class Ownership:
         self._left: dict[PlaceKey, list[tuple[int, str, str]]] = {}
         #: sessions that a conversation has left
         self.deserted: set[str] = set()
-        sessions = view.sessions_at(view.last)
+        sessions = view.sessions.at(view.last)
         #: the conversation that a session was created for
         self._own = {key: facts.address for key, facts in sessions.items() if facts.address is not None}
         #: for a place with a session of its own, the sessions that own it only while it is bound to them

@@ -68,7 +68,7 @@ class Sessions:
         self.view = view
         #: length of the run when this was built
         self.last = view.last
-        self._facts = view.sessions_at(view.last)
+        self._facts = view.sessions.at(view.last)
         self._places: dict[str, dict[PlaceKey, None]] = {key: {} for key in self._facts}
         self._said_by: dict[int, int] = {}
         #: conversations with visible messages but without a session
@@ -100,7 +100,7 @@ class Sessions:
         self._ownership = Ownership(view, self._places, heard)
         yield
         owned = {place for places in self._places.values() for place in places}
-        self.orphans = tuple(place for place in view.seen_places() if place not in owned)
+        self.orphans = tuple(place for place in view.visible.places() if place not in owned)
         for owner in (*self._places, *self.orphans) if whole else ():
             yield from self._align_slowly(owner)
 
@@ -112,7 +112,7 @@ class Sessions:
                 seen.append(one)
             yield
         pairs: list[AlignedPair] = []
-        for pair in self._align(self.view.transcript(owner) if isinstance(owner, str) else (), seen):
+        for pair in self._align(self.view.transcripts.of(owner) if isinstance(owner, str) else (), seen):
             pairs.append(pair)
             yield
         self._pairs[owner] = sorted(pairs, key=lambda pair: pair.seq)
@@ -122,7 +122,7 @@ class Sessions:
 
     def _learn(self, key: str) -> Iterator[int]:
         """Find the conversations of a session and the posted message of each entry. Yields the messages."""
-        for line in self.view.transcript(key):
+        for line in self.view.transcripts.of(key):
             said = self.view.posted(line.seq) if line.role == "user" else None
             if said is not None and isinstance(said.body, PeerSaid):
                 self._said_by[line.seq] = said.seq
@@ -146,7 +146,7 @@ class Sessions:
 
     def rows(self, seq: int) -> list[SessionListRow]:
         """Every session of the run with its counts after event `seq`, then the conversations without a session."""
-        known = self.view.sessions_at(seq)
+        known = self.view.sessions.at(seq)
         rows = [self._row(key, known, seq) for key in self._places]
         return [*rows, *(self._orphan(place, seq) for place in self.orphans)]
 
@@ -204,7 +204,7 @@ class Sessions:
     def _shown(self, owner: str | PlaceKey) -> Iterator[VisibleMessage]:
         """The messages that people saw in a conversation, or in those of a session."""
         for place in self._places.get(owner, ()) if isinstance(owner, str) else (owner,):
-            yield from self.view.seen(place)
+            yield from self.view.visible.of(place)
 
     def _text_difference(self, line: TranscriptEntry, seen: VisibleMessage) -> TranscriptDifference:
         """Compare the texts; an invariant that found a difference goes first, since a part may match by chance."""

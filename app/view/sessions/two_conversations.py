@@ -29,14 +29,14 @@ def pair_of(view: RunView, seq: int) -> tuple[PlaceKey, ...]:
 
     In the order of the lanes; fewer if fewer have messages.
     """
-    latest = {place: _latest(view.seen(place), seq) for place in view.seen_places()}
+    latest = {place: _latest(view.visible.of(place), seq) for place in view.visible.places()}
     order = sorted(latest, key=lambda place: latest[place], reverse=True)
     if len(order) < 2:
         return tuple(order)
     first, second = order[:2]
     twin = view.marks.twin(latest[first])
     if twin is not None:
-        holder = next((place for place in order if any(seen.seq == twin for seen in view.seen(place))), second)
+        holder = next((place for place in order if any(seen.seq == twin for seen in view.visible.of(place))), second)
         second = holder if holder != first else second
     lanes = [place.key for place in view.places.in_order()]
     return tuple(sorted((first, second), key=lambda place: lanes.index(place) if place in lanes else len(lanes)))
@@ -46,7 +46,7 @@ def beside(view: RunView, places: Sequence[PlaceKey]) -> list[ColumnMessage]:
     """All messages of some conversations, in order of events."""
     found: list[ColumnMessage] = []
     for side, place in enumerate(places):
-        for seen in view.seen(place):
+        for seen in view.visible.of(place):
             copy = view.marks.copies.get(seen.seq)
             wrong = seen.seq in view.marks.misplaced or (copy is not None and copy.number > 1)
             found.append(ColumnMessage(seen=seen, side=side, tag=f"{copy.number}×" if copy else "", wrong=wrong))

@@ -23,12 +23,12 @@ class SessionViolations:
         self.sessions = sessions
         self._view = sessions.view
         #: size of the run when this was built: a run may grow
-        self.known = (self._view.last, len(self._view.violations()))
+        self.known = (self._view.last, len(self._view.marks.violations))
         self._by_seq: dict[int, list[Broken]] = {}
         self._by_inbound: dict[str, list[Broken]] = {}
         self._by_key: dict[str, list[Broken]] = {}
         self._owners: dict[str | PlaceKey, tuple[Broken, ...]] = {}
-        for violation in self._view.violations():
+        for violation in self._view.marks.violations:
             for seq in violation.evidence:
                 if 0 < seq <= self._view.last:
                     self._learn(self._view.event(seq), (violation.at, violation.invariant))

@@ -55,7 +55,7 @@ class BreakpointTargets:
                 lanes = {index for index, name in enumerate(self.names) if name == one.value}
                 return frozenset(row.seq for row in self.rows if row.start in lanes or row.end in lanes)
             case BreakpointKind.INVARIANT:
-                found = (v.at for v in self.view.violations() if v.invariant == one.value)
+                found = (v.at for v in self.view.marks.violations if v.invariant == one.value)
                 return frozenset(at for at in found if at > self.since)
             case BreakpointKind.FILTER:
                 return self._kept(one.value)

@@ -267,7 +267,7 @@ async def test_the_fix_is_tried_and_taken_back():
         await press(pilot, "enter", "9")
         diff = list_of(one).diff
         assert diff is not None
-        assert (one.workspace.bugs, bool(diff.a.violations()), bool(diff.b.violations())) == ((), True, False)
+        assert (one.workspace.bugs, bool(diff.a.marks.violations), bool(diff.b.marks.violations)) == ((), True, False)
         await press(pilot, "u")
         assert (len(one.workspace.bugs), one.workspace.branch.faults) == (1, ())
         assert "no difference" in text_of(one)

@@ -66,7 +66,7 @@ class SessionList(ChoosableList[SessionListRow]):
 
     def _judge(self) -> None:
         sessions, view = self.workspace.run.sessions, self.workspace.run.view
-        known = (view.last, len(view.violations()))
+        known = (view.last, len(view.marks.violations))
         if self.blame is None or self.blame.sessions is not sessions or self.blame.known != known:
             self.blame = SessionViolations(sessions)
         blame, cursor = self.blame, self.workspace.cursor

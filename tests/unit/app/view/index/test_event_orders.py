@@ -227,7 +227,7 @@ def grown(of: Trace, dice: Random, *, always: bool = False) -> OpenRun:
 
 
 ASKS: list[Callable[[OpenRun, int], object]] = [
-    lambda opened, seq: opened.view.sessions_at(seq),
+    lambda opened, seq: opened.view.sessions.at(seq),
     lambda opened, seq: opened.hands.rows(seq),
     lambda opened, _seq: opened.hands.rows(opened.view.last),
     lambda opened, seq: (opened.queue.ledger(seq), opened.queue.wrong(seq)),
@@ -271,10 +271,10 @@ def in_order(opened: OpenRun) -> None:
     assert [row.seq for row in rows] == sorted(row.seq for row in rows)
     assert all(opened.queue.place(row) == at for at, row in enumerate(rows) if isinstance(row, MessageHistory))
     assert all(history in rows for history in histories if history.queued)
-    for key in view.sessions_at(view.last):
-        written = [line.seq for line in view.transcript(key)]
+    for key in view.sessions.at(view.last):
+        written = [line.seq for line in view.transcripts.of(key)]
         assert written == sorted(written)
-    held = sum(len(view.transcript(key)) for key in view.sessions_at(view.last))
+    held = sum(len(view.transcripts.of(key)) for key in view.sessions.at(view.last))
     lines = (TranscriptAppended, MirrorAppended, SessionReset)
     assert held == sum(isinstance(event.body, lines) for event in view.events)
     for timeline in (opened.folded, opened.unfolded):

@@ -68,7 +68,7 @@ def grown(trace: Trace, sizes: Sequence[int], *, last: int | None = None) -> Ope
 def look(opened: OpenRun) -> None:
     """Have everything made and kept that a screen would."""
     last = opened.view.last
-    opened.view.sessions_at(last)
+    opened.view.sessions.at(last)
     _ = (list(opened.folded.rows[-5:]), list(opened.unfolded.rows[-5:]), opened.folded.broken)
     _ = (opened.sessions.rows(last), opened.queue.ledger(last), opened.hands.rows(last), opened.verdicts.rows(last))
     _ = [opened.messages.head(history, last) for history in opened.histories]
@@ -84,12 +84,12 @@ def told(opened: OpenRun) -> dict[str, object]:
         "unfolded": [str(row) for row in opened.unfolded.rows],
         "broken": opened.folded.broken,
         "layout": [lay_out(opened.lanes, width, wish=opened.folded.wish) for width in (60, 120, 200)],
-        "violations": view.violations(),
+        "violations": view.marks.violations,
         "groups": view.marks.groups,
         "run": (view.run, view.over, view.ended),
         "causes": [view.causes.path(event.seq) for event in view.events],
         "places": [(place, view.places.short(place)) for place in view.places.in_order()],
-        "seen": {place: view.seen(place) for place in view.seen_places()},
+        "seen": {place: view.visible.of(place) for place in view.visible.places()},
         "span": view.bindings.span,
         "kept": [row.id if not isinstance(row, (FoldedMarks, Event)) else str(row) for row in opened.queue.rows],
         "parts": [[str(part) for part in _parts(opened, history.id)] for history in opened.histories],
@@ -108,10 +108,10 @@ def _parts(opened: OpenRun, name: str) -> Iterator[object]:
 
 def _at(opened: OpenRun, seq: int) -> Iterator[tuple[str, object]]:
     view = opened.view
-    sessions = view.sessions_at(seq)
+    sessions = view.sessions.at(seq)
     yield "sessions at", (sessions, list(sessions))
     yield "prepared", [history.id for history in opened.histories.prepared_by(seq)]
-    yield "transcripts", {key: view.transcript(key) for key in sessions}
+    yield "transcripts", {key: view.transcripts.of(key) for key in sessions}
     yield "bindings", (view.bindings.rows(seq), view.bindings.bound(seq))
     yield "verdicts", (opened.verdicts.rows(seq), opened.verdicts.families(seq), opened.verdicts.latest(seq))
     yield "messages", [opened.messages.head(history, seq) for history in opened.histories]

@@ -44,7 +44,7 @@ def growing(trace: Trace) -> tuple[OpenRun, Callable[[int], None]]:
 def kept(search: Search, opened: OpenRun) -> list[int]:
     found = search.kept(opened, opened.folded)
     assert [row.seq for row in found.rows] == found.seqs
-    assert list(found.broken) == sorted({found.row_at(one.at) for one in opened.view.violations()} - {-1})
+    assert list(found.broken) == sorted({found.row_at(one.at) for one in opened.view.marks.violations} - {-1})
     return list(found.seqs)
 
 
