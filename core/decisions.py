@@ -14,8 +14,8 @@ import msgspec
 from trunkline.core.bindings.completion_router import RouterDecision, resolve_destination
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.channels import rules_for
-from trunkline.core.config import DeliveryConfig, GatewayConfig, HandsConfig
-from trunkline.core.delivery.policy import AttemptOutcome, DeliveryDecision, RecoveryDecision, after_attempt, recover
+from trunkline.core.config import GatewayConfig, HandsConfig
+from trunkline.core.delivery.policy import DeliveryDecision, RecoveryDecision, after_attempt, recover
 from trunkline.core.errors import UnknownName
 from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion, plan_completion
@@ -188,21 +188,3 @@ class Decisions:
     plan_completion: Callable[[HandCompletion, HandsConfig], CompletionPlan] = plan_completion
     after_attempt: Callable[..., DeliveryDecision] = after_attempt
     recover: Callable[..., RecoveryDecision] = recover
-
-
-__all__ = [
-    "AttemptOutcome",
-    "Decisions",
-    "DeliveryConfig",
-    "MirrorPlan",
-    "MirrorQuestion",
-    "ReplyPlan",
-    "canonical",
-    "choose_account",
-    "identify",
-    "plan_mirror",
-    "plan_reply",
-    "resolve_destination",
-    "route_bound",
-    "route_decided",
-]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from trunkline.core.gateway import Gateway
 from trunkline.core.store.commands import Write
 from trunkline.core.store.queries import Read
 from trunkline.sim.run.wiring import Wiring
@@ -69,6 +70,11 @@ def bug(
 def making(part: str) -> Callable[[Callable[..., Any]], Installer]:
     """Installers that replace `Wiring.make_gateway`, `make_store` or `make_adapter`, named by its last word."""
     return lambda make: lambda wiring: setattr(wiring, f"make_{part}", make)
+
+
+def gateway_part(part: str) -> Callable[[type], Installer]:
+    """Installers that replace `Gateway.bindings_type` or `delivery_type`."""
+    return lambda kind: making("gateway")(type(kind.__name__, (Gateway,), {part: kind}))
 
 
 def deciding(decision: str) -> Callable[[Callable[..., Any]], Installer]:

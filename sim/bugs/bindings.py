@@ -12,7 +12,6 @@ from trunkline.core.env import Env
 from trunkline.core.errors import PlaceGone, PlatformError
 from trunkline.core.events import EventSink
 from trunkline.core.events.gateway import CompletionStep
-from trunkline.core.gateway import Gateway
 from trunkline.core.hands.completion_plan import DIRECT, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.live_bindings import LiveBindings
@@ -20,7 +19,7 @@ from trunkline.core.store import Store
 from trunkline.core.store.queries import ListBindings
 from trunkline.core.store.records import StoredBindings
 from trunkline.core.values import Address, Receipt, SendRequest
-from trunkline.sim.bugs.base import bug, deciding, making, replacing_read
+from trunkline.sim.bugs.base import bug, deciding, gateway_part, replacing_read
 from trunkline.sim.bugs.return_address import main_channel
 from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
 from trunkline.sim.run.wiring import Wiring
@@ -74,18 +73,12 @@ class _IndexByThread(BindingIndex):
         return found[-1] if found else None
 
 
+@bug("binding-by-thread-alone", gateway_part("bindings_type"), reports=("B133",), caught_by=("B1",))
 class _BoundByThread(LiveBindings):
-    """Bindings whose index is `_IndexByThread`."""
+    """Bindings are looked up by the id of the thread alone, which two channels may share."""
 
     def __init__(self, store: Store, env: Env, events: EventSink) -> None:
         super().__init__(store, env, events, _IndexByThread())
-
-
-@bug("binding-by-thread-alone", making("gateway"), reports=("B133",), caught_by=("B1",))
-class _GatewayByThread(Gateway):
-    """Bindings are looked up by the id of the thread alone, which two channels may share."""
-
-    bindings_type = _BoundByThread
 
 
 @bug("first-output-to-requester", reports=("B137",), caught_by=("R1",))

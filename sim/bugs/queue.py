@@ -29,7 +29,7 @@ from trunkline.core.store.records import Unfinished
 from trunkline.core.store.sqlite import SqliteStore
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql
 from trunkline.core.values import IntentState
-from trunkline.sim.bugs.base import bug, deciding, making, replacing_read, replacing_write
+from trunkline.sim.bugs.base import bug, deciding, gateway_part, making, replacing_read, replacing_write
 from trunkline.sim.bugs.wrappers import swallowing
 from trunkline.sim.store.rewired import RewiredStore
 
@@ -62,26 +62,21 @@ async def _enqueue_silently(store: RewiredStore, command: Enqueue, story: Any, t
     return await store.inner.write(command, story)
 
 
+@bug("parts-in-parallel", gateway_part("delivery_type"), reports=("B098",), caught_by=("O1",))
 class _EachByItself(Delivery):
-    """Gives each message its own lane."""
+    """Each part of an answer is sent by its own task, and they arrive in any order."""
 
     def _put(self, lane: _Lane, item: QueuedIntent) -> None:
         super()._put((*lane, item.id), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
 
 
+@bug("tool-sends-bypass-the-queue", gateway_part("delivery_type"), reports=("B099",), caught_by=("O1",))
 class _ToolsApart(Delivery):
-    """Gives tool sends and answers separate lanes."""
+    """Tool sends and replies have separate queues, and overtake each other."""
 
     def _put(self, lane: _Lane, item: QueuedIntent) -> None:
         kind = "tool" if ".send" in item.id else "reply"
         super()._put((*lane, kind), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
-
-
-@bug("parts-in-parallel", making("gateway"), reports=("B098",), caught_by=("O1",))
-class _ParallelGateway(Gateway):
-    """Each part of an answer is sent by its own task, and they arrive in any order."""
-
-    delivery_type = _EachByItself
 
 
 def _roll_back(c: sqlite3.Connection) -> None:
@@ -95,13 +90,6 @@ def _roll_back(c: sqlite3.Connection) -> None:
 def replay_uncounted(_left: Any, **_: Any) -> RecoveryDecision:
     """Send every intent that is found at the start, whatever its age and its attempts."""
     return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
-
-
-@bug("tool-sends-bypass-the-queue", making("gateway"), reports=("B099",), caught_by=("O1",))
-class _TwoQueuesGateway(Gateway):
-    """Tool sends and replies have separate queues, and overtake each other."""
-
-    delivery_type = _ToolsApart
 
 
 @bug("long-backoff-stops-recovery", making("store"), reports=("B103",), caught_by=("L6",))

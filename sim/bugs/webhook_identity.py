@@ -10,11 +10,10 @@ import msgspec
 from trunkline.core.channels import InboundStream
 from trunkline.core.decisions import identify
 from trunkline.core.errors import IdentityGone
-from trunkline.core.gateway import Gateway
 from trunkline.core.runtime.bindings.live_bindings import LiveBindings
 from trunkline.core.store.commands import AckChunk
 from trunkline.core.values import Capabilities, Envelope, Receipt, SendRequest
-from trunkline.sim.bugs.base import bug, changing_write, deciding, making
+from trunkline.sim.bugs.base import bug, changing_write, deciding, gateway_part, making
 from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
 from trunkline.sim.platforms import FakeAdapter
 
@@ -37,27 +36,13 @@ def _identify_by_own_id(envelope: Envelope, can: Capabilities) -> str:
     return identify(msgspec.structs.replace(envelope, stands_for=None), can)
 
 
-class _HearsItself(LiveBindings):
-    """Does not remember which webhooks are the gateway's own."""
-
-    def is_echo(self, envelope: Envelope) -> bool:
-        """Never true."""
-        return False
-
-
+@bug("webhooks-dropped", gateway_part("bindings_type"), reports=("B136",), caught_by=("D8",))
 class _HearsNoWebhook(LiveBindings):
-    """Takes every webhook message for the gateway's own."""
+    """To keep its own echoes out, the gateway drops whatever comes by a webhook, of relays too."""
 
     def is_echo(self, envelope: Envelope) -> bool:
         """True for any webhook."""
         return envelope.webhook is not None
-
-
-@bug("webhooks-dropped", making("gateway"), reports=("B136",), caught_by=("D8",))
-class _GatewayHearsNoWebhook(Gateway):
-    """To keep its own echoes out, the gateway drops whatever comes by a webhook, of relays too."""
-
-    bindings_type = _HearsNoWebhook
 
 
 @bug("deaf-to-reopened", making("adapter"), reports=("B139",), caught_by=("L1",))
@@ -88,11 +73,13 @@ class _DeafAdapter(FakeAdapter):
         return [thread.conversation for thread in threads if thread.closed == "archived"]
 
 
-@bug("echo-is-inbound", making("gateway"), caught_by=("D8",))
-class _GatewayHearsItself(Gateway):
+@bug("echo-is-inbound", gateway_part("bindings_type"), caught_by=("D8",))
+class _HearsItself(LiveBindings):
     """The gateway's own webhook message comes back, and is taken for somebody else's."""
 
-    bindings_type = _HearsItself
+    def is_echo(self, envelope: Envelope) -> bool:
+        """Never true."""
+        return False
 
 
 @bug("stale-token", making("adapter"), caught_by=("B2",))

@@ -70,13 +70,11 @@ class SimLock:
         return self._node is None or self._node.alive
 
     def take(self) -> str:
-        """See `trunkline.core.store.sqlite.process_lock.ProcessLock`."""
         if self._disk.lock is None or not self._disk.lock.alive:
             self._disk.lock = self
         return "the disk" if self._disk.lock is self else ""
 
     def drop(self) -> None:
-        """See `trunkline.core.store.sqlite.process_lock.ProcessLock`."""
         if self._disk.lock is self:
             self._disk.lock = None
 

@@ -45,27 +45,21 @@ class RewiredStore:
         self._reads = reads
 
     async def open(self) -> None:
-        """As the inner store."""
         await self.inner.open()
 
     async def close(self) -> None:
-        """As the inner store."""
         await self.inner.close()
 
     async def run(self) -> None:
-        """As the inner store."""
         await self.inner.run()
 
     async def claim(self, now: float, lasts: float) -> LeaseClaim:
-        """As the inner store."""
         return await self.inner.claim(now, lasts)
 
     async def renew(self, now: float, lasts: float) -> None:
-        """As the inner store."""
         await self.inner.renew(now, lasts)
 
     async def write(self, command: Write[A], story: Callable[[A], T], then: Callable[[T], None] | None = None) -> T:
-        """Commit a command, or do what replaces it."""
         do = self._writes.get(type(command))
         if do is None:
             return await self.inner.write(self._changed(command), story, then)
@@ -80,11 +74,9 @@ class RewiredStore:
         *,
         urgent: bool = True,
     ) -> None:
-        """Commit a command in the background."""
         self.inner.submit(self._changed(command), story, then, failed, urgent=urgent)
 
     async def read(self, query: Read[A]) -> A:
-        """Answer a query, or do what replaces it."""
         do = self._reads.get(type(query))
         return await (self.inner.read(query) if do is None else do(self, query))
 

@@ -124,12 +124,18 @@ def _one_by_one(connection: sqlite3.Connection, writes: Sequence[PendingWrite], 
     answers: list[Any] = []
     for write in writes:
         try:
-            answers.append(_alone(connection, write, token))
-        except sqlite3.OperationalError:
-            # `_alone` returns every error that is the write's own fault.
-            if not answers:
+            (answer,) = _together(connection, [write], token)
+        except LeaseLost:
+            raise
+        except Exception as error:
+            if not _refuses_all(error):
+                answers.append(FailedWrite(error))
+            elif answers:
+                break
+            else:
                 raise
-            break
+        else:
+            answers.append(write.story(answer))
     return answers
 
 
@@ -193,18 +199,6 @@ def _bulk(connection: sqlite3.Connection, bulk: _Bulk, writes: Sequence[PendingW
         return _singly(connection, writes)
     connection.execute("RELEASE bulk")
     return answers
-
-
-def _alone(connection: sqlite3.Connection, write: PendingWrite, token: int | None) -> Any:
-    try:
-        answer = _together(connection, [write], token)[0]
-    except LeaseLost:
-        raise
-    except Exception as error:
-        if _refuses_all(error):
-            raise
-        return FailedWrite(error)
-    return write.story(answer)
 
 
 def connect_file(path: Path, *, durability: str = "full") -> Db:

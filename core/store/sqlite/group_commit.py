@@ -46,24 +46,19 @@ class Writer:
         self._batch = _Batch()
         self._wake = anyio.Semaphore(0)
         self._committing: _Batch | None = None
-        #: why the writer has ended
-        self._ended: StoreError | None = None
+        #: why the writer has ended; none while it runs
+        self.ended: StoreError | None = None
         #: transactions committed
         self.commits = 0
-
-    @property
-    def ended(self) -> StoreError | None:
-        """Why the writer has ended; none while it runs."""
-        return self._ended
 
     async def write(
         self, command: Write[Any], story: Callable[[Any], Any], then: Callable[[Any], None] | None = None
     ) -> Any:
         """See `core.store.port.Store.write`. `then` is called before any waiting caller resumes."""
-        if self._ended is not None:
+        if self.ended is not None:
             # A caller that is cancelled together with the writer ends as cancelled, and not with an error.
             await anyio.lowlevel.checkpoint_if_cancelled()
-            raise self._ended
+            raise self.ended
         batch = self._batch
         batch.urgent = True
         place = len(batch.writes)
@@ -91,9 +86,9 @@ class Writer:
 
         Raises `LeaseLost` when another process holds the store. Nothing is called once the gateway has ended.
         """
-        if isinstance(self._ended, LeaseLost):
-            raise self._ended
-        if self._ended is not None:
+        if isinstance(self.ended, LeaseLost):
+            raise self.ended
+        if self.ended is not None:
             return
         if urgent:
             self._batch.urgent = True
@@ -116,7 +111,7 @@ class Writer:
             ended = error
             raise
         finally:
-            self._ended = ended
+            self.ended = ended
             for batch in (self._committing, self._batch):
                 if batch is not None and not batch.done.is_set():
                     batch.answers = [FailedWrite(ended)] * len(batch.writes)

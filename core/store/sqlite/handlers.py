@@ -48,14 +48,10 @@ class ReadSql(Read[A], frozen=True, kw_only=True):
     op: Callable[[sqlite3.Connection], A]
 
 
-def _run(c: sqlite3.Connection, sql: RunSql[Any] | ReadSql[Any]) -> Any:
-    return sql.op(c)
-
-
 HANDLERS: Mapping[type[Write[Any]], Handler] = {
     commands.Admit: work.admit,
     commands.FinishTurn: work.finish_turn,
-    commands.Enqueue: intents.enqueue,
+    commands.Enqueue: lambda c, command: intents.insert_intent(c, command.intent, command.now),
     commands.BeginSend: intents.begin_send,
     commands.MarkSending: intents.mark_sending,
     commands.AckChunk: intents.ack_chunk,
@@ -74,13 +70,13 @@ HANDLERS: Mapping[type[Write[Any]], Handler] = {
     commands.MigrateKeys: session_moves.migrate_keys,
     commands.Bind: bindings.bind,
     commands.ChangeBinding: bindings.change,
-    commands.TouchBinding: bindings.touch_binding,
+    commands.TouchBinding: lambda c, command: bindings.touch(c, command.binding, command.at),
     commands.RetryIntent: queue.retry,
     commands.ResolveIntent: queue.resolve,
     commands.PurgeIntents: queue.purge,
     commands.TakeNudges: queue.take_nudges,
     commands.Prune: queue.prune,
-    RunSql: _run,
+    RunSql: lambda c, sql: sql.op(c),
 }
 
 #: the types that are done in bulk touch different rows, so their order among each other does not matter
@@ -94,16 +90,16 @@ QUERIES: Mapping[type[Read[Any]], Handler] = {
     queries.LoadUnfinished: unfinished.load_unfinished,
     queries.ListOpenIntents: intent_reads.list_open,
     queries.LoadIntents: intent_reads.load,
-    queries.FindIntentFate: intent_reads.find_fate,
-    queries.FindSend: intent_reads.find_send,
+    queries.FindIntentFate: lambda c, query: intent_reads.fate_of(c, query.intent),
+    queries.FindSend: lambda c, query: intent_reads.latest_send(c, query.key),
     queries.ListDueMirrors: intent_reads.list_due_mirrors,
     queries.ListUnnotified: intent_reads.list_unnotified,
     queries.FindSession: session_lookup.find_session,
     queries.FindSessionById: session_lookup.find_session_by_id,
     queries.ReadTranscript: transcript.read_transcript,
     queries.ListBindings: bindings.list_bindings,
-    queries.FindBinding: bindings.find,
-    queries.FindBindingOfRequest: bindings.find_of_request,
+    queries.FindBinding: lambda c, query: bindings.find(c, "id = ?", query.binding),
+    queries.FindBindingOfRequest: lambda c, query: bindings.find(c, "request = ?", query.request),
     queries.ListOwnWebhooks: bindings.list_own_webhooks,
     queries.CountOpenByBinding: bindings.count_open,
     queries.ListIntents: queue.list_intents,
@@ -111,7 +107,7 @@ QUERIES: Mapping[type[Read[Any]], Handler] = {
     queries.CountPurgeable: queue.count_purgeable,
     queries.ShowIntent: queue.show_intent,
     queries.HasNudges: queue.has_nudges,
-    ReadSql: _run,
+    ReadSql: lambda c, sql: sql.op(c),
 }
 
 

@@ -44,7 +44,6 @@ class SqliteStore:
         return self._writer.commits
 
     async def open(self) -> None:
-        """See the port."""
         try:
             with anyio.CancelScope(shield=True):
                 # Short; and cancelled here, the connection would be opened all the same and never be closed.
@@ -57,7 +56,6 @@ class SqliteStore:
             raise
 
     async def close(self) -> None:
-        """See the port."""
         token = self._db.token
         try:
             if token is not None and not self._lost:
@@ -70,7 +68,6 @@ class SqliteStore:
             await self._db.close()
 
     async def run(self) -> None:
-        """See the port."""
         try:
             await self._writer.run()
         except LeaseLost:
@@ -78,7 +75,6 @@ class SqliteStore:
             raise
 
     async def claim(self, now: float, lasts: float) -> LeaseClaim:
-        """See the port."""
         process = self._db.process_lock
 
         def try_claim(c: sqlite3.Connection) -> LeaseClaim:
@@ -120,7 +116,6 @@ class SqliteStore:
             self._events.record(body)
 
     async def write(self, command: Write[A], story: Callable[[A], T], then: Callable[[T], None] | None = None) -> T:
-        """See the port."""
         return await self._writer.write(command, story, then)
 
     def submit(
@@ -132,11 +127,9 @@ class SqliteStore:
         *,
         urgent: bool = True,
     ) -> None:
-        """See the port."""
         self._writer.submit(command, story, then, failed, urgent=urgent)
 
     async def read(self, query: Read[A]) -> A:
-        """See the port."""
         return await self._db.run(lambda c: ask(c, query))
 
 

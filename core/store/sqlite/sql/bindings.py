@@ -13,11 +13,9 @@ from trunkline.core.bindings.conversation_match import place_id
 from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
 from trunkline.core.bindings.states import BindingEvent, next_binding_status
 from trunkline.core.reasons import Reason
-from trunkline.core.store.commands import Bind, ChangeBinding, TouchBinding
+from trunkline.core.store.commands import Bind, ChangeBinding
 from trunkline.core.store.queries import (
     CountOpenByBinding,
-    FindBinding,
-    FindBindingOfRequest,
     ListBindings,
     ListOwnWebhooks,
 )
@@ -48,25 +46,16 @@ def _read(row: tuple[Any, ...]) -> SessionBindingRecord:
     return msgspec.structs.replace(_record(row[3]), status=BindingStatus(row[1].decode()), last_activity_at=at)
 
 
-def _find(c: sqlite3.Connection, where: str, value: str) -> SessionBindingRecord | None:
+def find(c: sqlite3.Connection, where: str, value: str) -> SessionBindingRecord | None:
+    """The binding that a condition selects, if any. Raises `ValueError` or `TypeError` for a broken row."""
     row = c.execute(f"SELECT {_COLUMNS} FROM bindings WHERE {where}", (value,)).fetchone()  # noqa: S608 -- fixed texts
     return None if row is None else _read(row)
-
-
-def find(c: sqlite3.Connection, query: FindBinding) -> SessionBindingRecord | None:
-    """Handle `FindBinding`."""
-    return _find(c, "id = ?", query.binding)
-
-
-def find_of_request(c: sqlite3.Connection, query: FindBindingOfRequest) -> SessionBindingRecord | None:
-    """Handle `FindBindingOfRequest`."""
-    return _find(c, "request = ?", query.request)
 
 
 def bind(c: sqlite3.Connection, command: Bind) -> BindResult:
     """Handle `Bind`. The binding that the conversation had until now ends with it."""
     record = command.record
-    before = None if record.request is None else _find(c, "request = ?", record.request)
+    before = None if record.request is None else find(c, "request = ?", record.request)
     if before is not None:
         return BindResult(new=False, record=before)
     place = _place(record.conversation)
@@ -91,7 +80,7 @@ def bind(c: sqlite3.Connection, command: Bind) -> BindResult:
 def _end_at(c: sqlite3.Connection, place: str, now: float) -> SessionBindingRecord | None:
     """End the active binding of a conversation; none when it has none, or one that cannot be read."""
     try:
-        had = _find(c, "status = 'active' AND place = ?", place)
+        had = find(c, "status = 'active' AND place = ?", place)
     except _BROKEN:
         # It was reported when it was read, and binds nothing. It must not block its conversation for ever.
         c.execute("UPDATE bindings SET status = 'ended' WHERE status = 'active' AND place = ?", (place,))
@@ -103,7 +92,7 @@ def _end_at(c: sqlite3.Connection, place: str, now: float) -> SessionBindingReco
 
 def change(c: sqlite3.Connection, command: ChangeBinding) -> SessionBindingRecord | None:
     """Handle `ChangeBinding`."""
-    record = _find(c, "id = ?", command.binding)
+    record = find(c, "id = ?", command.binding)
     if record is None or record.status is BindingStatus.ENDED:
         return None
     if command.event is BindingEvent.DRAIN and record.status is BindingStatus.ENDING:
@@ -122,11 +111,6 @@ def _change(
     return after
 
 
-def touch_binding(c: sqlite3.Connection, command: TouchBinding) -> SessionBindingRecord | None:
-    """Handle `TouchBinding`."""
-    return touch(c, command.binding, command.at)
-
-
 def touch(c: sqlite3.Connection, binding: str, at: float) -> SessionBindingRecord | None:
     """Move a binding's last activity forward; the binding after it, or none when nothing changed.
 
@@ -134,7 +118,7 @@ def touch(c: sqlite3.Connection, binding: str, at: float) -> SessionBindingRecor
     transaction is stored.
     """
     try:
-        record = _find(c, "id = ?", binding)
+        record = find(c, "id = ?", binding)
     except _BROKEN:
         return None
     if record is None or record.status is BindingStatus.ENDED or not record.last_activity_at < at < math.inf:

@@ -11,8 +11,6 @@ import msgspec
 from trunkline.core.delivery.states import is_final
 from trunkline.core.reasons import Reason
 from trunkline.core.store.queries import (
-    FindIntentFate,
-    FindSend,
     ListDueMirrors,
     ListOpenIntents,
     ListUnnotified,
@@ -143,11 +141,6 @@ def _is_number(value: object) -> bool:
     return value is None or isinstance(value, int | float)
 
 
-def find_send(c: sqlite3.Connection, query: FindSend) -> SendRow | None:
-    """Handle `FindSend`."""
-    return latest_send(c, query.key)
-
-
 def latest_send(c: sqlite3.Connection, key: str) -> SendRow | None:
     """The latest try of a client's send: its row if it was retried, else the intent that is named by the key."""
     sql = "SELECT intent_id, tries, session_key, channel FROM sends WHERE key = ?"
@@ -169,11 +162,6 @@ def _channel(address: bytes) -> str:
         return _address(address).channel
     except ValueError:
         return ""
-
-
-def find_fate(c: sqlite3.Connection, query: FindIntentFate) -> IntentFate | None:
-    """Handle `FindIntentFate`."""
-    return fate_of(c, query.intent)
 
 
 def fate_of(c: sqlite3.Connection, intent: IntentId) -> IntentFate | None:

@@ -15,7 +15,6 @@ from trunkline.core.store.commands import (
     Defer,
     EndIntent,
     EndUnreadableIntent,
-    Enqueue,
     MarkNotified,
     MarkSending,
     Misplace,
@@ -53,11 +52,6 @@ _INSERT = f"INSERT INTO intents ({INTENT_COLUMNS}) VALUES ({_MARKS}) ON CONFLICT
 def insert_intent(c: sqlite3.Connection, intent: IntentRow, now: float) -> bool:
     """Store an intent unless its id is taken; whether it is new."""
     return c.execute(_INSERT, values_of(intent, now)).rowcount == 1
-
-
-def enqueue(c: sqlite3.Connection, command: Enqueue) -> bool:
-    """Handle `Enqueue`."""
-    return insert_intent(c, command.intent, command.now)
 
 
 def _update(c: sqlite3.Connection, intent: IntentRow, sets: str, values: tuple[object, ...]) -> None:
