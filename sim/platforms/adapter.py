@@ -34,7 +34,7 @@ class FakeAdapter:
         self._node = node
         self._world = world
         self._token = platform.tokens.newest(account)
-        self._binding = binding_of(platform, account, world, self._token)
+        self._binding = binding_of(platform, account, self._token)
 
     @property
     def channel(self) -> str:
@@ -103,9 +103,7 @@ class FakeAdapter:
         return await answer
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        answer = self._world.future()
-        self._platform.wire.open_thread(place, message_id, title, answer, self._token)
-        return await answer
+        return await self._platform.wire.open_thread(place, message_id, title, self._token)
 
     # ------------------------------------------------------------ trunkline.core.bindings.port.BindsConversations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from trunkline.core.errors import ConfigError, UnknownName
 from trunkline.core.events import BODIES, Event
@@ -19,6 +20,8 @@ from trunkline.sim.scenario.model.scenario import (
     CrashStep,
     Fault,
     FreezeStep,
+    ReplayStep,
+    RestartStep,
     RotateStep,
     ScriptStep,
     SendStep,
@@ -45,6 +48,23 @@ class ScriptPlayer:
         self._says = iter(world.file.say_ids)
         self._reloads = iter(world.file.reloads)
         self._sends = 0
+        #: action -> plays it with its settings; other actions need more of the step
+        self._plays: dict[str, Callable[[Any], None]] = {
+            "send": self._send,
+            "replay": self._replay,
+            "webhook": self._end_webhook,
+            "rotate": self._rotate,
+            "fault": self._arm,
+            "bind": self._process.bind,
+            "unbind": self._process.unbind,
+            "queue": lambda step: processes.named(step.process).operate(step),
+            "wake": lambda step: self._process.wake(step.agent, step.text),
+            "crash": self._crash,
+            "restart": self._restart,
+            "second": lambda _: processes.named("second").boot(),
+            "freeze": self._freeze,
+            "reload": lambda _: processes.reload(next(self._reloads)),
+        }
         for step, at in zip(world.scenario.script, world.file.times, strict=True):
             if step.fault is not None and step.fault.on == "boot" and at == 0.0:
                 world.arm(step.fault)
@@ -78,33 +98,29 @@ class ScriptPlayer:
     def _act(self, step: ScriptStep, name: str) -> None:
         if step.say is not None:
             self._say(step, name)
-        elif step.send is not None:
-            self._send(step.send)
-        elif step.replay is not None:
-            fired = self._fired("replay", ", ".join(step.replay.messages))
-            for platform in self._world.platforms.values():
-                platform.replay(step.replay.messages, fired)
-        elif step.archive or step.delete or step.unarchive or step.webhook is not None or step.rotate is not None:
-            self._act_on_platform(step)
-        elif step.fault is not None:
-            self._arm(step.fault)
-        else:
-            self._act_on_process(step)
-
-    def _act_on_platform(self, step: ScriptStep) -> None:
-        """Play a step of a platform's moderators: threads, webhooks, tokens."""
-        if step.archive or step.delete:
+        elif step.archive or step.delete:
             self._close(step, "archived" if step.archive else "deleted")
         elif step.unarchive:
-            ref = self._world.place(step.place or "")
-            room = self._world.room(ref)
-            if room.closed != "archived":
-                raise UnknownName(f"{ref.key} is {room.closed or 'open'}, not archived")
-            self._world.platforms[ref.platform].threads.reopen(room, self._fired("unarchived", ref.tail))
-        elif step.webhook is not None:
-            self._end_webhook(step.webhook)
-        elif step.rotate is not None:
-            self._rotate(step.rotate)
+            self._reopen(step)
+        elif step.reset is not None:
+            agent = step.reset.agent or self._process.config.default_agent
+            self._process.reset(agent, self._world.address(step.place or ""))
+        for action, play in self._plays.items():
+            settings = getattr(step, action)
+            if settings is not None:
+                play(settings)
+
+    def _reopen(self, step: ScriptStep) -> None:
+        ref = self._world.place(step.place or "")
+        room = self._world.room(ref)
+        if room.closed != "archived":
+            raise UnknownName(f"{ref.key} is {room.closed or 'open'}, not archived")
+        self._world.platforms[ref.platform].threads.reopen(room, self._fired("unarchived", ref.tail))
+
+    def _replay(self, step: ReplayStep) -> None:
+        fired = self._fired("replay", ", ".join(step.messages))
+        for platform in self._world.platforms.values():
+            platform.replay(step.messages, fired)
 
     def _end_webhook(self, step: WebhookStep) -> None:
         ref = self._world.place(step.place)
@@ -125,30 +141,8 @@ class ScriptPlayer:
         else:
             self._processes.renew(step.platform, account)
 
-    def _act_on_process(self, step: ScriptStep) -> None:
-        """Play a step of operators, schedules or supervisors on gateway processes."""
-        if step.bind is not None:
-            self._process.bind(step.bind)
-        elif step.unbind is not None:
-            self._process.unbind(step.unbind)
-        elif step.queue is not None:
-            self._processes.named(step.queue.process).operate(step.queue)
-        elif step.wake is not None:
-            self._process.wake(step.wake.agent, step.wake.text)
-        elif step.crash is not None:
-            self._crash(step.crash)
-        elif step.restart is not None:
-            fired = self._fired("restart")
-            self._processes.named(step.restart.process).stop("restart", fired, step.restart.down)
-        elif step.second is not None:
-            self._processes.named("second").boot()
-        elif step.freeze is not None:
-            self._freeze(step.freeze)
-        elif step.reload is not None:
-            self._processes.reload(next(self._reloads))
-        elif step.reset is not None:
-            agent = step.reset.agent or self._process.config.default_agent
-            self._process.reset(agent, self._world.address(step.place or ""))
+    def _restart(self, step: RestartStep) -> None:
+        self._processes.named(step.process).stop("restart", self._fired("restart"), step.down)
 
     def _arm(self, fault: Fault) -> None:
         # Faults of the first process were armed before it started.

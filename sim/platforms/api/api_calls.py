@@ -63,21 +63,23 @@ class Calls:
         place: Address,
         token: int,
         do: Callable[[], Any],
-        answer: asyncio.Future[Any],
         *,
         opens: bool = False,
         there_and_back: bool = True,
-    ) -> None:
-        """Make a call; `what` is the key of its latency. Faults on `thread` strike calls that open one (`opens`).
+    ) -> asyncio.Future[Any]:
+        """Make a call and return its future answer. `what` is the key of its latency.
 
-        Without `there_and_back` the response has no latency.
+        Faults on `thread` strike calls that open one (`opens`). Without `there_and_back`
+        the response has no latency.
         """
         kind, extra = (self._world.thread_fault(place) if opens else None) or ("", 0.0)
+        answer = self._world.future()
         if kind == "drop":
-            return
+            return answer
         back = self._platform.latency("answer", *what) if there_and_back else 0.0
         when = self._world.now() + self._platform.latency(*what) + (extra if kind == "slow" else 0.0)
         self._world.at(when, self._arrive, place.account, token, kind, do, answer, back)
+        return answer
 
     def _arrive(
         self, account: str, token: int, kind: str, do: Callable[[], Any], answer: asyncio.Future[Any], back: float

@@ -12,7 +12,6 @@ from trunkline.sim.platforms.api.api_calls import number_of, token_text
 from trunkline.sim.platforms.api.discord_rest import FakeDiscordRest
 from trunkline.sim.platforms.api.telegram_bot import FakeTelegramBot
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.rooms import WorldPort
 
 
 class Binding:
@@ -61,10 +60,10 @@ class Binding:
 class DiscordBinding(Binding):
     """Threads and webhooks: `trunkline.core.channels.bindings.discord_threads` over the fake's REST API."""
 
-    def __init__(self, platform: FakePlatform, account: str, world: WorldPort, token: int) -> None:
+    def __init__(self, platform: FakePlatform, account: str, token: int) -> None:
         super().__init__(token)
         self._account = account
-        self._managers = ThreadManagers(FakeDiscordRest(platform, account, world))
+        self._managers = ThreadManagers(FakeDiscordRest(platform, account))
         self._manager = self._managers.create(account, token_text(token))
         self._threads = DiscordThreads(self._manager)
 
@@ -100,9 +99,9 @@ class DiscordBinding(Binding):
 class TelegramBinding(Binding):
     """Topics: `trunkline.core.channels.bindings.telegram_topics` over the fake's Bot API."""
 
-    def __init__(self, platform: FakePlatform, account: str, world: WorldPort, token: int) -> None:
+    def __init__(self, platform: FakePlatform, account: str, token: int) -> None:
         super().__init__(token)
-        self._topics = TelegramTopics(FakeTelegramBot(platform, account, world, lambda: self.token))
+        self._topics = TelegramTopics(FakeTelegramBot(platform, account, lambda: self.token))
 
     @property
     def port(self) -> BindsConversations:
@@ -114,22 +113,19 @@ class PlainBinding(Binding):
 
     placements = (Placement.CURRENT,)
 
-    def __init__(self, platform: FakePlatform, world: WorldPort, token: int) -> None:
+    def __init__(self, platform: FakePlatform, token: int) -> None:
         super().__init__(token)
         self._platform = platform
-        self._world = world
 
     async def inspect(self, place: Address) -> PlaceState:
-        answer = self._world.future()
         threads = self._platform.threads
-        self._platform.calls.call(("info", *place.lane), place, self.token, lambda: threads.state(place), answer)
-        return await answer
+        return await self._platform.calls.call(("info", *place.lane), place, self.token, lambda: threads.state(place))
 
 
-def binding_of(platform: FakePlatform, account: str, world: WorldPort, token: int) -> Binding:
+def binding_of(platform: FakePlatform, account: str, token: int) -> Binding:
     """The binding support of an account on a platform."""
     if platform.channel == "discord":
-        return DiscordBinding(platform, account, world, token)
+        return DiscordBinding(platform, account, token)
     if platform.channel == "telegram":
-        return TelegramBinding(platform, account, world, token)
-    return PlainBinding(platform, world, token) if platform.channel == "slack" else Binding(token)
+        return TelegramBinding(platform, account, token)
+    return PlainBinding(platform, token) if platform.channel == "slack" else Binding(token)

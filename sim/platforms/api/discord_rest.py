@@ -11,16 +11,15 @@ from trunkline.core.errors import PlaceGone
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.platforms.api.api_calls import asked_key, number_of
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.rooms import Room, WorldPort
+from trunkline.sim.platforms.rooms import Room
 
 
 class FakeDiscordRest:
     """Requests of one account. As in the real API, an id alone names a channel or thread."""
 
-    def __init__(self, platform: FakePlatform, account: str, world: WorldPort) -> None:
+    def __init__(self, platform: FakePlatform, account: str) -> None:
         self._platform = platform
         self._account = account
-        self._world = world
 
     async def create_thread(self, token: str, parent: str, name: str, reason: str) -> str:
         """Open a thread under a channel, named after its key; returns its id."""
@@ -81,9 +80,7 @@ class FakeDiscordRest:
     async def _call(
         self, what: tuple[str, ...], channel: str, token: str, do: Callable[[], Any], *, opens: bool = False
     ) -> Any:
-        answer = self._world.future()
-        self._platform.calls.call(what, self._at(channel), number_of(token), do, answer, opens=opens)
-        return await answer
+        return await self._platform.calls.call(what, self._at(channel), number_of(token), do, opens=opens)
 
 
 def _channel(room: Room) -> DiscordChannel:

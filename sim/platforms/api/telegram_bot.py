@@ -11,16 +11,14 @@ from trunkline.core.errors import PlaceArchived, PlaceGone, Refused
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.platforms.api.api_calls import asked_key
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.rooms import WorldPort
 
 
 class FakeTelegramBot:
     """Requests of one bot. `token` is called for each request: the real API has it in the URL."""
 
-    def __init__(self, platform: FakePlatform, account: str, world: WorldPort, token: Callable[[], int]) -> None:
+    def __init__(self, platform: FakePlatform, account: str, token: Callable[[], int]) -> None:
         self._platform = platform
         self._account = account
-        self._world = world
         self._token = token
 
     async def create_forum_topic(self, chat: int, name: str) -> int:
@@ -60,6 +58,4 @@ class FakeTelegramBot:
     async def _call(self, what: tuple[str, ...], place: Address, do: Callable[[], Any], *, opens: bool = False) -> Any:
         if self._platform.room_above(place) is None and opens:
             raise Refused("chat not found")
-        answer = self._world.future()
-        self._platform.calls.call(what, place, self._token(), do, answer, opens=opens)
-        return await answer
+        return await self._platform.calls.call(what, place, self._token(), do, opens=opens)

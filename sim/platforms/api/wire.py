@@ -212,7 +212,7 @@ class Wire:
         when = self._world.now() + self._platform.latency("lookup", key) * 2 + (extra if kind == "slow" else 0.0)
         self._world.at(when, resolve, answer, what)
 
-    def open_thread(self, place: Address, message_id: str, title: str, answer: asyncio.Future[Any], token: int) -> None:
+    def open_thread(self, place: Address, message_id: str, title: str, token: int) -> asyncio.Future[Any]:
         """Open a thread on a message, or find the existing one."""
 
         def open_it() -> Address:
@@ -222,7 +222,7 @@ class Wire:
             return room.address(place.account)
 
         what = ("thread", message_id)
-        self._platform.calls.call(what, place, token, open_it, answer, opens=True, there_and_back=False)
+        return self._platform.calls.call(what, place, token, open_it, opens=True, there_and_back=False)
 
     def change(
         self, what: Capability, address: Address, message_id: str, text: str, answer: asyncio.Future[Any]
