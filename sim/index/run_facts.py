@@ -177,7 +177,6 @@ class RunFacts(Projection):
     # ------------------------------------------------------------ questions
 
     def name(self, address: Address | None) -> str:
-        """The name of a place."""
         return named(address, self._names) if address is not None else "nowhere"
 
     def origin(self, inbound: str | None) -> tuple[Address, str] | None:

@@ -122,7 +122,6 @@ class Checker(Projection):
         )
 
     def verdict(self) -> Verdict:
-        """The verdict so far."""
         if self.violations:
             status = Status.VIOLATED
         else:

@@ -209,7 +209,6 @@ class HandRuns(Sequence[str]):
         return f"h{self._ids.index(delegation) + 1}" if delegation in self._runs else delegation
 
     def said(self, delegation: str) -> Sequence[Announcement]:
-        """Every announcement of a run."""
         return self._runs[delegation].said if delegation in self._runs else ()
 
     def concerned(self, event: Event) -> str | None:
@@ -226,7 +225,6 @@ class HandRuns(Sequence[str]):
     # ------------------------------------------------------------ at a moment
 
     def rows(self, seq: int) -> list[HandRow]:
-        """Every run after event `seq`."""
         return [self._known(index, run, seq) for index, run in enumerate(self._runs.values(), 1)]
 
     def _known(self, number: int, run: _Run, seq: int) -> HandRow:

@@ -131,7 +131,6 @@ class BindingHistory:
             self.learn(event)
 
     def __len__(self) -> int:
-        """The number of bindings in the run."""
         return len(self._states)
 
     def name(self, binding: str | None) -> str:
@@ -149,7 +148,6 @@ class BindingHistory:
         return [self._at(states, seq) for states in self._states.values()]
 
     def nth(self, index: int, seq: int) -> BindingRow:
-        """The row with this index."""
         return self._at(self._order[index], seq)
 
     def row(self, binding: str | None, seq: int) -> BindingRow | None:
@@ -164,7 +162,6 @@ class BindingHistory:
                 yield self._at(self._states[binding], seq)
 
     def standing(self, row: BindingRow, seq: int) -> Standing:
-        """The state of a binding after event `seq`."""
         return row.standing(seq, self.time(seq))
 
     def bound(self, seq: int) -> dict[PlaceKey, str]:
@@ -201,7 +198,6 @@ class BindingHistory:
         return [point for point in self.points(binding) if point.mark is BarMark.WRONG and point.seq <= seq]
 
     def story(self, binding: str | None) -> Sequence[Event]:
-        """Every event about a binding, in order."""
         return self._stories.get(binding or "", ())
 
     def places(self) -> Iterator[Address]:
@@ -226,7 +222,6 @@ class BindingHistory:
     # ------------------------------------------------------------ folding
 
     def learn(self, event: Event) -> None:
-        """Take the next event."""
         binding = event.binding or _named(event.body)
         if binding is None:
             return

@@ -54,7 +54,6 @@ class Evidence:
         return len(self.found)
 
     def grow(self, violations: Iterable[Violation]) -> None:
-        """Add violations, in order."""
         more = False
         for violation in violations:
             self.found.append(violation)

@@ -67,7 +67,6 @@ class MessageHistories(Sequence[MessageHistory]):
         self.grow()
 
     def grow(self) -> None:
-        """Take the events that are new since the last call."""
         self.touched = {}
         for event in self._events[self.last :]:
             self._learn(event)
@@ -87,14 +86,12 @@ class MessageHistories(Sequence[MessageHistory]):
         return self._by_id.get(name or "")
 
     def of_event(self, event: Event) -> MessageHistory | None:
-        """The history of an event."""
         own = self._by_id.get(event.intent or "") or self._by_id.get(_unsaid(event))
         if own is None and isinstance(event.body, WireLookedUp):
             return self._keys.get(_stem(event.body.key))
         return own
 
     def try_of(self, event: Event) -> AttemptRecord | None:
-        """The attempt of an event."""
         return self._tries.get(event.seq)
 
     def place(self, history: MessageHistory) -> int:
@@ -149,7 +146,6 @@ class MessageHistories(Sequence[MessageHistory]):
     # ------------------------------------------------------------ for the folds
 
     def begin(self, history: MessageHistory, part: AttemptKind, event: Event, chunk: int, number: int) -> AttemptRecord:
-        """Add an attempt."""
         one = AttemptRecord(part, event, chunk, number)
         history.tries.append(one)
         self._tries[event.seq] = one

@@ -158,15 +158,12 @@ class RunView(Projection):
         return bisect_left(self.events, at - 5e-7, key=lambda event: event.at)
 
     def of_intent(self, intent: str | None, *kinds: type[Body]) -> list[Event]:
-        """Events of one intent, of these kinds."""
         return _of(self._by_intent, intent, kinds)
 
     def of_delegation(self, delegation: str | None, *kinds: type[Body]) -> list[Event]:
-        """Events of one delegation, of these kinds."""
         return _of(self._by_delegation, delegation, kinds)
 
     def of_inbound(self, inbound: str | None, *kinds: type[Body]) -> list[Event]:
-        """Events of one inbound, of these kinds."""
         return _of(self._by_inbound, inbound, kinds)
 
     def nearest(self, seq: int, *kinds: type[Body]) -> Event | None:

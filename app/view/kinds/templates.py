@@ -36,7 +36,6 @@ class Template:
         self._parts = [(words, _value(body, field, spec or "")) for words, field, spec, _ in Formatter().parse(text)]
 
     def __call__(self, view: RunView, event: Event, _body: Body) -> str:
-        """The text of one event."""
         return "".join(words + value(view, event) for words, value in self._parts)
 
 

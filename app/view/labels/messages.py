@@ -55,7 +55,6 @@ class LabelCell(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to show."""
         return self.text == NOTHING
 
 
@@ -79,7 +78,6 @@ class ViolationsByMessage(dict[str, list[Broken]]):
         self.grow()
 
     def grow(self) -> None:
-        """Take the new violations."""
         view, marks = self._view, self._view.marks
         for violation in marks.found[self._done :]:
             for seq in violation.evidence:

@@ -80,7 +80,6 @@ class MessageRows:
         self._admitted: dict[tuple[str, int], LabelCell] = {}
 
     def grow(self) -> None:
-        """Take the new violations."""
         self._broken.grow()
 
     def __len__(self) -> int:

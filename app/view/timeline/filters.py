@@ -104,11 +104,9 @@ class FilterMatcher:
         self._lanes = [_lane_words(view, lanes, index) for index in range(len(lanes.all))]
 
     def rows(self, filter_: TimelineFilter, rows: Iterable[TimelineRow]) -> tuple[TimelineRow, ...]:
-        """The matching rows, in order."""
         return tuple(row for row in rows if self.keeps(filter_, row))
 
     def keeps(self, filter_: TimelineFilter, row: TimelineRow) -> bool:
-        """Whether a row matches."""
         return all(self._holds(term, row) for term in filter_.terms) is not filter_.inverse
 
     def intents(self, filter_: TimelineFilter, rows: Iterable[TimelineRow]) -> frozenset[str]:

@@ -32,7 +32,6 @@ class LabelWidths:
         return self.wish.places >= MOST_PLACES and self.wish.hands >= MOST_HANDS
 
     def add(self, row: TimelineRow) -> None:
-        """Measure one row."""
         if row.is_note:
             return
         width = cell_len(row.text) + (cell_len(row.who) + 1 if row.who else 0)

@@ -28,7 +28,6 @@ class TokenUse:
             self.learn(event)
 
     def learn(self, event: Event) -> None:
-        """Take an event about tokens."""
         match event.body:
             case CredentialRotated(channel=channel, account=account, number=number, tell=tell):
                 self._given.setdefault((channel, account), []).append((event.at + tell, number))

@@ -84,7 +84,6 @@ class TimelineLanes:
         self.grow()
 
     def grow(self) -> None:
-        """Take the events that are new since the last call."""
         view = self._view
         for event in view.events[self._done :]:
             self._learn(event.body)
@@ -126,7 +125,6 @@ class TimelineLanes:
         return self._places.get(address.lane, self.gateway) if address else self.gateway
 
     def hand(self, name: str) -> int:
-        """Index of a hand's lane."""
         return self._hands.get(name, self.gateway)
 
 

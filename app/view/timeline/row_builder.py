@@ -47,7 +47,6 @@ class RowBuilder:
     def arrow(
         self, event: Event, look: Look, start: int, end: int, text: str, *, who: str = "", tags: tuple[str, ...] = ()
     ) -> TimelineRow:
-        """A row from one lane to another."""
         return TimelineRow(seq=event.seq, at=event.at, look=look, start=start, end=end, text=text, who=who, tags=tags)
 
     def note(

@@ -208,7 +208,6 @@ class Timeline(VisibleRows):
     # ------------------------------------------------------------ one row
 
     def row(self, seq: int) -> TimelineRow:
-        """The row of an event that has one."""
         row = self._made.get(seq)
         if row is None:
             if len(self._made) >= KEPT:
