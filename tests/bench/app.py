@@ -17,8 +17,8 @@ from pathlib import Path
 from statistics import mean, median
 from typing import NamedTuple
 
+from tests.support.app.listed_runs import ListedRuns
 from tests.support.app.pilot import settle
-from tests.support.app.traces import ListedRuns
 from tests.support.bench.bar import Bar
 from tests.support.bench.long_runs import judged, long_file
 from trunkline.app.runs.live_run import LiveRun

@@ -64,7 +64,7 @@ def store(tmp_path):
     return path
 
 
-def told(trunkline, *arguments) -> list[dict]:
+def shown_lines(trunkline, *arguments) -> list[dict]:
     """The lines of a transcript."""
     code, out, err = trunkline("transcript", *arguments)
     assert (code, err) == (0, "")
@@ -79,7 +79,7 @@ def refused(trunkline, *arguments) -> str:
 
 
 def test_a_transcript_is_a_header_and_a_line_for_everything_that_was_said(trunkline, store):
-    assert told(trunkline, ANA, "--store", store) == [
+    assert shown_lines(trunkline, ANA, "--store", store) == [
         {
             "type": "session",
             "version": 1,
@@ -110,11 +110,11 @@ def test_a_transcript_is_a_header_and_a_line_for_everything_that_was_said(trunkl
 
 
 def test_a_session_in_which_nobody_spoke_has_a_header_only(trunkline, store):
-    assert [one["session_id"] for one in told(trunkline, TOPIC, "--store", store)] == ["s-topic"]
+    assert [one["session_id"] for one in shown_lines(trunkline, TOPIC, "--store", store)] == ["s-topic"]
 
 
 def test_a_session_that_was_reset_is_found_by_its_id(trunkline, store):
-    header, said = told(trunkline, "s-ana", "--store", store)
+    header, said = shown_lines(trunkline, "s-ana", "--store", store)
     assert (header["session_key"], header["generation"], header["ended"]) == (ANA, 1, "reset")
     assert said["text"] == "long ago"
 
@@ -130,7 +130,7 @@ def test_a_session_that_was_reset_is_found_by_its_id(trunkline, store):
     ],
 )
 def test_a_session_is_found_by_its_id_and_by_every_form_of_its_key(trunkline, store, name, found):
-    assert told(trunkline, name, "--store", store)[0]["session_id"] == found
+    assert shown_lines(trunkline, name, "--store", store)[0]["session_id"] == found
 
 
 def test_without_a_session_all_of_them_are_listed(trunkline, store):
@@ -151,7 +151,7 @@ def test_a_store_of_version_1_can_be_read(trunkline, tmp_path):
     keys = [one.split("  ")[0] for one in out.splitlines()]
     assert keys == sorted(keys)
     assert len(keys) > 3
-    header, *lines = told(trunkline, keys[-1], "--store", path)
+    header, *lines = shown_lines(trunkline, keys[-1], "--store", path)
     assert header["session_key"] == keys[-1]
     assert [one["type"] for one in lines] == ["line"] * len(lines)
     assert "no session" in refused(trunkline, "nobody", "--store", path)
@@ -185,7 +185,7 @@ def test_a_listed_name_cannot_write_to_the_terminal(trunkline, store):
 def test_a_time_that_is_no_date_is_a_number_all_the_same(trunkline, store, at):
     with writing(store) as raw:
         line(raw, "s-topic", "m9", at=at)
-    said = told(trunkline, TOPIC, "--store", store)[1]
+    said = shown_lines(trunkline, TOPIC, "--store", store)[1]
     assert (said["at"], said["time"]) == (at, None)
 
 
@@ -267,7 +267,7 @@ def test_a_store_that_breaks_while_it_is_read_is_reported(store):
 
 def test_reading_changes_nothing(trunkline, store):
     before = store.read_bytes()
-    told(trunkline, ANA, "--store", store)
+    shown_lines(trunkline, ANA, "--store", store)
     trunkline("transcript", "--store", store)
     assert store.read_bytes() == before
 
@@ -283,9 +283,9 @@ def test_a_store_can_be_read_while_a_gateway_works_it(trunkline, store):
                     # In the middle of a transaction: what is committed is told, and nobody waits.
                     raw.execute("BEGIN IMMEDIATE")
                     line(raw, "s-topic", "m8", "not yet")
-                    assert len(told(trunkline, TOPIC, "--store", store)) == 1
+                    assert len(shown_lines(trunkline, TOPIC, "--store", store)) == 1
                     raw.execute("COMMIT")
-                assert told(trunkline, TOPIC, "--store", store)[1]["text"] == "not yet"
+                assert shown_lines(trunkline, TOPIC, "--store", store)[1]["text"] == "not yet"
                 group.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from tests.support.scenario.bound import asked, many, notices, seen, told
+from tests.support.scenario.bound import announcements, asked, many, notices, seen
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.values import IntentState
 from trunkline.sim import CrashAt, RunResult, ScenarioFile, run_scenario
@@ -41,7 +41,7 @@ def test_people_see_the_same_wherever_the_gateway_ends(count: int, every: int, s
     for crash in tried:
         result = run_scenario(file, crash=crash)
         assert result.violations == (), crash
-        assert seen(result.trace.events) == asked(count) + told(range(1, count + 1)), crash
+        assert seen(result.trace.events) == asked(count) + announcements(range(1, count + 1)), crash
 
 
 @pytest.mark.slow(every=2)
@@ -75,7 +75,7 @@ def test_a_thread_that_is_gone_brings_nothing_into_the_channel(count: int, every
         assert result.violations == (), crash
         found = seen(result.trace.events)
         word = notices(found)
-        assert found == asked(count) + told(range(2, count + 1)) + word, crash
+        assert found == asked(count) + announcements(range(2, count + 1)) + word, crash
         # Either people are told that it is not there, or nobody can tell that, and an operator is.
         assert word.total() + parked(result) == 1, crash
         missing += not word
@@ -89,7 +89,7 @@ def test_an_archived_thread_is_opened_again(count: int, every: int) -> None:
     for crash in crashes(file, every):
         result = run_scenario(file, crash=crash)
         assert result.violations == (), crash
-        assert seen(result.trace.events) == asked(count) + told(range(1, count + 1)), crash
+        assert seen(result.trace.events) == asked(count) + announcements(range(1, count + 1)), crash
 
 
 @pytest.mark.slow(every=2)
@@ -97,7 +97,7 @@ def test_an_archived_thread_is_opened_again(count: int, every: int) -> None:
 def test_what_a_webhook_may_have_said_is_not_said_again(count: int, every: int) -> None:
     """No platform recognises it: nobody can tell, and nothing is said twice or elsewhere."""
     file = many(count, hands=RERUN, bindings="identity: webhook")
-    whole, missing = asked(count) + told(range(1, count + 1)), 0
+    whole, missing = asked(count) + announcements(range(1, count + 1)), 0
     for crash in crashes(file, every):
         result = run_scenario(file, crash=crash)
         assert result.violations == (), crash
@@ -120,4 +120,4 @@ def test_a_hundred_at_some_points(order: int) -> None:
     for crash in crashes(file, 150):
         result = run_scenario(file, crash=crash)
         assert result.violations == (), crash
-        assert seen(result.trace.events) == asked(100) + told(range(1, 101)), crash
+        assert seen(result.trace.events) == asked(100) + announcements(range(1, 101)), crash

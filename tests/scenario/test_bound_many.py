@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import pytest
 
 from tests.support.scale import scaled
-from tests.support.scenario.bound import APART, FIRST, asked, many, notices, seen, told
+from tests.support.scenario.bound import APART, FIRST, announcements, asked, many, notices, seen
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingEnded, FallbackDenied, RouterDecided
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled
@@ -34,7 +34,7 @@ def sound(result: RunResult) -> bool:
 
 
 def all_of(count: int) -> Counter[tuple[str, str]]:
-    return asked(count) + told(range(1, count + 1))
+    return asked(count) + announcements(range(1, count + 1))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -116,7 +116,7 @@ def test_what_cannot_be_said_in_its_thread_is_said_nowhere_else(count: int, how:
     assert sound(result)
     found = seen(result.trace.events)
     word = notices(found)
-    assert found == asked(count) + told(range(2, count + 1)) + word
+    assert found == asked(count) + announcements(range(2, count + 1)) + word
     assert word.total() == 1 and not any("done 1" in text for _, text in word)
     (denied,) = bodies(result, FallbackDenied)
     assert denied.notice and denied.reason is Reason.PLACE_GONE
@@ -129,7 +129,7 @@ def test_what_cannot_be_said_in_its_thread_is_said_nowhere_else(count: int, how:
 def test_without_notices_nothing_is_said_at_all(how: str) -> None:
     result = closed(2, WHEN[1], how, "notice: false")
     assert sound(result)
-    assert seen(result.trace.events) == asked(2) + told([2])
+    assert seen(result.trace.events) == asked(2) + announcements([2])
 
 
 @pytest.mark.parametrize("when", WHEN)
@@ -144,7 +144,7 @@ def test_where_it_may_not_be_opened_again_it_is_as_if_it_were_locked() -> None:
     result = closed(2, WHEN[1], "archive: true", "unarchive: false")
     assert sound(result)
     found = seen(result.trace.events)
-    assert found == asked(2) + told([2]) + notices(found)
+    assert found == asked(2) + announcements([2]) + notices(found)
     assert notices(found).total() == 1
 
 
@@ -155,9 +155,9 @@ def test_an_announced_fallback_brings_it_to_the_requester() -> None:
         run_scenario(many(10, script=[step], bindings=f"fallback: {fallback}")) for fallback in ("none", "requester")
     )
     assert sound(denied) and sound(allowed)
-    assert seen(allowed.trace.events) == asked(10) + told(range(2, 11)) + Counter({("ops", "done 1"): 1})
+    assert seen(allowed.trace.events) == asked(10) + announcements(range(2, 11)) + Counter({("ops", "done 1"): 1})
     word = notices(seen(denied.trace.events))
-    assert seen(denied.trace.events) == asked(10) + told(range(2, 11)) + word
+    assert seen(denied.trace.events) == asked(10) + announcements(range(2, 11)) + word
     assert word.total() == 1
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.scenario.worlds import ECHO, bodies, broken, texts, told
+from tests.support.scenario.worlds import ECHO, bodies, broken, texts, values_of
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.delivery import AttemptStarted
 from trunkline.core.events.gateway import ProcessStarted, TurnEnded
@@ -74,7 +74,7 @@ def test_an_agent_that_raises_ends_its_turn_and_nothing_else():
 def test_a_silent_agent_is_recorded_as_suppressed():
     result = run('  - {as: ana, in: discord/@ana, say: "hi"}\n', "cast: {agents: {main: [{do: [{silent: true}]}]}}\n")
     assert texts(result) == []
-    assert told(result, "intent.suppressed", "reason") == [Reason.NO_REPLY]
+    assert values_of(result, "intent.suppressed", "reason") == [Reason.NO_REPLY]
     assert broken(result) == []
 
 
@@ -109,7 +109,7 @@ def test_an_ambiguous_send_is_resent_under_its_key_on_discord(do):
 def test_an_ambiguous_send_is_parked_on_telegram(do, seen):
     script = f'  - {{fault: {{on: send, do: {do}}}}}\n  - {{as: ana, in: telegram/@ana, say: "hi"}}\n'
     result = run(script)
-    settled = told(result, "intent.settled", "state")
+    settled = values_of(result, "intent.settled", "state")
     assert (texts(result), settled, broken(result)) == (seen, ["unknown"], [])
 
 
@@ -148,7 +148,7 @@ def test_saying_something_in_a_thread_that_is_not_open_is_recorded():
     cast = "cast: {agents: {main: [{do: [{silent: true}]}]}}\n"
     script = "  - {as: ana, in: ops, say: hi, id: m1}\n  - {at: 1s, as: ana, in: ops/m1, say: more, id: m2}\n"
     result = run(script, cast, gateway)
-    assert told(result, "script.skipped", "step") == ["m2"]
+    assert values_of(result, "script.skipped", "step") == ["m2"]
     assert [missed.summary for missed in result.unmet] == ["the step m2 could not happen"]
 
 
@@ -204,7 +204,7 @@ def test_dm_scope_main_shares_one_session_on_purpose():
     gateway = "gateway: {session: {dm_scope: main}}\n"
     script = "  - {as: ana, in: discord/@ana, say: one}\n  - {at: 1s, as: ana, in: telegram/@ana, say: two}\n"
     result = run(script, gateway=gateway)
-    keys = set(told(result, "inbound.admitted", "session_key"))
+    keys = set(values_of(result, "inbound.admitted", "session_key"))
     assert (keys, broken(result)) == ({"main:main"}, [])
 
 
@@ -215,7 +215,7 @@ def test_linked_people_share_a_session_over_platforms():
     gateway = f"gateway: {{session: {{dm_scope: per-peer, identity_links: {{{links}}}}}}}\n"
     script = "  - {as: ana, in: discord/@ana, say: one}\n  - {at: 1s, as: ana, in: telegram/@ana, say: two}\n"
     result = run(script, gateway=gateway)
-    keys = set(told(result, "inbound.admitted", "session_key"))
+    keys = set(values_of(result, "inbound.admitted", "session_key"))
     assert (keys, broken(result)) == ({"main:*:*:direct:*ana"}, [])
 
 
@@ -223,10 +223,10 @@ def test_a_message_that_kills_its_sender_does_not_loop():
     gateway = "gateway: {delivery: {max_attempts: 3}}\n"
     crashes = "".join(f"  - {{crash: {{when: {{event: attempt.started, nth: {n}}}}}}}\n" for n in range(1, 8))
     result = run(f'{crashes}  - {{as: ana, in: discord/@ana, say: "hi"}}\n  - {{at: 1h, note: end}}\n', gateway=gateway)
-    attempts = told(result, "attempt.started", "attempt")
+    attempts = values_of(result, "attempt.started", "attempt")
     assert attempts == [1, 2, 3]
     assert len(bodies(result, ProcessCrashed)) == 3
-    assert told(result, "intent.settled", "state") == ["unknown"]
+    assert values_of(result, "intent.settled", "state") == ["unknown"]
     assert (texts(result), broken(result)) == (["re: hi"], [])
 
 
@@ -250,7 +250,7 @@ def test_an_answer_of_yesterday_is_not_sent_today():
     )
     result = run(script, gateway=gateway)
     # Telegram's row was not marked, so it surely was not sent; Discord's may have been.
-    assert sorted(told(result, "intent.settled", "state")) == ["expired", "unknown"]
+    assert sorted(values_of(result, "intent.settled", "state")) == ["expired", "unknown"]
     assert (texts(result), broken(result)) == ([], [])
 
 

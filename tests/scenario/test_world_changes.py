@@ -35,7 +35,7 @@ def bodies(result, kind) -> list[Any]:
     return [event.body for event in result.trace.events if isinstance(event.body, kind)]
 
 
-def told(result, kind: str, field: str) -> list[Any]:
+def values_of(result, kind: str, field: str) -> list[Any]:
     return [getattr(event.body, field) for event in result.trace.events if event.kind == kind]
 
 
@@ -56,7 +56,7 @@ BIND = "reload: {bindings: [{agent: ops, match: {channel: discord}}]}"
 def test_a_reload_holds_from_then_on():
     result = run([f"{SAY}, say: one", f"at: 1s, {BIND}", f"{SAY}, say: two"])
     assert texts(result) == ["main: one", "ops: two"]
-    assert told(result, "config.reloaded", "changed") == [("bindings",)]
+    assert values_of(result, "config.reloaded", "changed") == [("bindings",)]
     assert (broken(result), result.unmet) == ([], ())
 
 
@@ -70,15 +70,17 @@ def test_a_reload_is_the_configuration_of_later_processes():
 def test_a_reload_without_a_process_is_for_the_next_one():
     result = run(["crash: {restart_after: 5s}", f"at: 1s, {BIND}", f"at: 2s, {SAY}, say: one"])
     assert texts(result) == ["ops: one"]
-    assert told(result, "config.reloaded", "changed") == []
-    assert told(result, "script.skipped", "why") == []
+    assert values_of(result, "config.reloaded", "changed") == []
+    assert values_of(result, "script.skipped", "why") == []
 
 
 def test_reloads_are_merged_over_each_other():
     scope = "reload: {session: {dm_scope: per-peer}}"
     result = run([BIND, f"at: 1s, {scope}", f"at: 2s, {SAY}, say: one", "as: ana, in: discord/@ana, say: two"])
     assert sorted(texts(result)) == ["ops: one", "ops: two"]
-    assert [key.split(":")[1] for key in told(result, "inbound.admitted", "session_key") if "direct" in key] == ["*"]
+    assert [key.split(":")[1] for key in values_of(result, "inbound.admitted", "session_key") if "direct" in key] == [
+        "*"
+    ]
 
 
 def test_an_agent_may_come_with_a_reload():
@@ -93,7 +95,10 @@ def test_a_reload_that_the_gateway_refuses_is_recorded_and_changes_nothing(monke
 
     monkeypatch.setattr(Gateway, "reload", refuse)
     result = run([BIND, "at: 1s, crash: {}", f"at: 3s, {SAY}, say: one"])
-    assert (told(result, "script.skipped", "step"), told(result, "script.skipped", "why")) == (["reload"], ["not now"])
+    assert (values_of(result, "script.skipped", "step"), values_of(result, "script.skipped", "why")) == (
+        ["reload"],
+        ["not now"],
+    )
     assert texts(result) == ["main: one"]
     assert [missed.summary for missed in result.unmet] == ["the step reload could not happen"]
 
@@ -109,8 +114,8 @@ def test_a_reset_starts_a_new_session(reset):
         [f"{SAY}, say: one", f"at: 1s, in: discord/ops, {reset}", f"at: 2s, {SAY}, say: two"], cast=cast, expect=expect
     )
     assert texts(result) == ["one", "two"]
-    assert len(set(told(result, "inbound.admitted", "session_id"))) == 2
-    assert told(result, "session.reset", "generation") == [2]
+    assert len(set(values_of(result, "inbound.admitted", "session_id"))) == 2
+    assert values_of(result, "session.reset", "generation") == [2]
     assert (broken(result), result.unmet) == ([], ())
 
 
@@ -120,21 +125,21 @@ def test_a_session_can_be_reset_again_and_again_also_over_a_crash():
         steps += [f"at: {number * 10}s, in: discord/ops, reset: true", f"at: {number * 10 + 1}s, {SAY}, say: n{number}"]
         steps += [f"at: {number * 10 + 2}s, crash: {{}}"]
     result = run(steps)
-    ids = told(result, "inbound.admitted", "session_id")
-    assert (len(set(ids)), told(result, "session.reset", "generation")) == (4, [2, 3, 4])
+    ids = values_of(result, "inbound.admitted", "session_id")
+    assert (len(set(ids)), values_of(result, "session.reset", "generation")) == (4, [2, 3, 4])
 
 
 def test_the_session_of_another_agent_stays():
     result = run([f"{SAY}, say: one", "at: 1s, in: discord/ops, reset: {agent: ops}"])
-    assert told(result, "session.reset", "session_key") == []
-    assert told(result, "script.skipped", "step") == ["reset"]
+    assert values_of(result, "session.reset", "session_key") == []
+    assert values_of(result, "script.skipped", "step") == ["reset"]
 
 
 def test_a_reset_needs_a_process_and_a_session():
     result = run(
         ["in: discord/ops, reset: true", "at: 1s, crash: {restart_after: 5s}", "at: 2s, in: discord/ops, reset: true"]
     )
-    first, second = told(result, "script.skipped", "why")
+    first, second = values_of(result, "script.skipped", "why")
     assert first.endswith("has no session")
     assert second == "no gateway process runs"
 
@@ -148,7 +153,7 @@ def test_a_client_sends_to_a_place_and_the_session_there_remembers_it():
     )
     result = run(["send: {to: discord/ops, text: hello}", f"at: 1s, {SAY}, say: hi"], expect=expect)
     assert texts(result) == ["hello", "main: hi"]
-    assert told(result, "send.requested", "key") == ["send1"]
+    assert values_of(result, "send.requested", "key") == ["send1"]
     assert (broken(result), result.unmet) == ([], ())
 
 
@@ -156,8 +161,8 @@ def test_sends_of_one_key_are_one():
     send = "send: {to: discord/ops, text: once, key: k}"
     result = run([send, send, send, f"at: 10s, {send}", "at: 20s, send: {to: discord/ops, text: other}"])
     assert texts(result) == ["once", "other"]
-    assert told(result, "send.joined", "ended") == [False, False, True]
-    assert told(result, "send.requested", "key") == ["k", "k", "send5"]
+    assert values_of(result, "send.joined", "ended") == [False, False, True]
+    assert values_of(result, "send.requested", "key") == ["k", "k", "send5"]
 
 
 @pytest.mark.parametrize(
@@ -174,16 +179,16 @@ def test_sends_of_one_key_are_one():
 def test_a_send_that_cannot_be_done_is_recorded_and_nothing_else_happens(send, reason):
     result = run([f"send: {send}", f"at: 1s, {SAY}, say: hi"])
     assert texts(result) == ["main: hi"]
-    refused = told(result, "send.refused", "reason")
+    refused = values_of(result, "send.refused", "reason")
     assert len(refused) == 1
     assert refused[0] == (reason or refused[0])
-    assert (told(result, "process.crashed", "why"), told(result, "script.skipped", "why")) == ([], [])
+    assert (values_of(result, "process.crashed", "why"), values_of(result, "script.skipped", "why")) == ([], [])
 
 
 def test_a_send_that_fails_is_recorded():
     result = run(["fault: {on: send, do: refuse}", "send: {to: discord/ops, text: x}", f"at: 1s, {SAY}, say: hi"])
-    assert told(result, "intent.settled", "state") == ["failed", "delivered"]
-    assert told(result, "process.crashed", "why") == []
+    assert values_of(result, "intent.settled", "state") == ["failed", "delivered"]
+    assert values_of(result, "process.crashed", "why") == []
 
 
 def test_a_send_may_name_its_session_by_a_place_or_by_a_key():
@@ -222,8 +227,8 @@ def test_a_send_needs_a_process_and_a_place_that_is_open():
         "at: 9s, as: ana, in: discord/ops, say: hi, id: m1",
     ]
     result = run([*steps, "send: {to: discord/ops/m1, text: early}"], gateway=gateway)
-    first, second = told(result, "script.skipped", "why")
-    assert (first, told(result, "script.skipped", "step")) == ("no gateway process runs", ["send", "send"])
+    first, second = values_of(result, "script.skipped", "why")
+    assert (first, values_of(result, "script.skipped", "step")) == ("no gateway process runs", ["send", "send"])
     assert "its thread is not open" in second
     assert texts(result) == ["main: hi"]
 
@@ -252,7 +257,7 @@ def test_a_session_of_an_earlier_version_goes_on():
     )
     cast = 'cast: {agents: {main: [{do: [{reply: "{memory}"}]}], ops: [{do: [{silent: true}]}]}}\n'
     result = run(["as: ana, in: telegram/@ana, say: after"], stored=OLD, expect=expect, cast=cast)
-    assert told(result, "inbound.admitted", "session_id") == ["old-1"]
+    assert values_of(result, "inbound.admitted", "session_id") == ["old-1"]
     assert texts(result) == ["before | main: before | after"]
     assert (broken(result), result.unmet) == ([], ())
 
@@ -261,7 +266,7 @@ def test_of_two_stored_sessions_of_one_conversation_the_later_goes_on():
     stored = OLD + '    - {key: "main:telegram:default:dm:1", id: old-2, updated: 9s, lines: ["user: later"]}\n'
     expect = "expect:\n  transcripts: [{in: telegram/@ana, lines: ['user: later', 'user: after', 'assistant: *']}]\n"
     result = run(["as: ana, in: telegram/@ana, say: after"], stored=stored, expect=expect)
-    assert told(result, "session.left", "old_session_id") == ["old-1"]
+    assert values_of(result, "session.left", "old_session_id") == ["old-1"]
     assert result.unmet == ()
 
 
@@ -270,7 +275,7 @@ def test_a_stored_session_of_a_place_follows_a_change_of_scopes():
     stored = f"stored: {{sessions: [{session}]}}\n"
     expect = "expect:\n  transcripts: [{in: telegram/@ana, lines: ['user: a', 'user: b', 'assistant: *']}]\n"
     result = run(["as: ana, in: telegram/@ana, say: b"], stored=stored, expect=expect)
-    assert told(result, "session.moved", "session_id") == ["old-1"]
+    assert values_of(result, "session.moved", "session_id") == ["old-1"]
     assert result.unmet == ()
 
 

@@ -36,7 +36,7 @@ def bodies(result: RunResult, kind: type[Any]) -> list[Any]:
     return [event.body for event in result.trace.events if isinstance(event.body, kind)]
 
 
-def told(result: RunResult) -> list[str]:
+def statuses(result: RunResult) -> list[str]:
     return [body.status for body in bodies(result, ClientAnswered)]
 
 
@@ -99,7 +99,7 @@ def test_a_client_whose_process_dies_learns_nothing_until_it_asks_again() -> Non
 def test_each_place_of_a_broadcast_is_judged_by_itself() -> None:
     fault = "at: 0s, fault: {on: send, do: refuse, in: telegram/@bo}"
     result = run(fault, 'at: 1s, send: {to: [discord/ops, telegram/@ana, telegram/@bo], text: "fire drill", key: d}')
-    assert sorted(told(result)) == ["delivered", "delivered", "failed"]
+    assert sorted(statuses(result)) == ["delivered", "delivered", "failed"]
     assert len({body.key for body in bodies(result, ClientRequested)}) == 3
     assert len(bodies(result, WireAccepted)) == 2
     assert holds(result)
@@ -107,13 +107,13 @@ def test_each_place_of_a_broadcast_is_judged_by_itself() -> None:
 
 def test_a_broadcast_that_names_a_place_twice_is_refused_whole() -> None:
     result = run('at: 1s, send: {to: [discord/ops, discord/ops], text: "fire drill"}')
-    assert told(result) == ["refused", "refused"]
+    assert statuses(result) == ["refused", "refused"]
     assert not bodies(result, WireAccepted)
 
 
 def test_a_broadcast_can_be_a_dry_run() -> None:
     result = run('at: 1s, send: {to: [discord/ops, telegram/@ana], text: "fire drill", dry_run: true}')
-    assert told(result) == ["dry-run", "dry-run"]
+    assert statuses(result) == ["dry-run", "dry-run"]
     assert [body.chunks for body in bodies(result, SendPreviewed)] == [("fire drill",)] * 2
     assert not bodies(result, WireAccepted)
 
@@ -191,7 +191,7 @@ def test_a_line_that_is_refused_comes_later_and_nothing_else_waits_for_it() -> N
     appended = [event.at for event in result.trace.events if isinstance(event.body, MirrorAppended)]
     assert len(appended) == 2
     assert min(appended) > 30
-    assert told(result) == ["delivered", "delivered"]
+    assert statuses(result) == ["delivered", "delivered"]
     assert holds(result)
     assert max(event.at for event in result.trace.events if isinstance(event.body, IntentSettled)) < 6
 
@@ -245,5 +245,5 @@ def test_what_is_stored_of_messages_can_be_damaged(which: str, detail: str, seen
 def test_damage_to_what_a_process_holds_does_not_matter_to_it() -> None:
     slow = "at: 0s, fault: {on: ready, do: error, for: 5s}"
     result = run(slow, SEND, "at: 2s, fault: {on: queue, do: damage}", "at: 30s, note: all is over")
-    assert told(result) == ["delivered"]
+    assert statuses(result) == ["delivered"]
     assert holds(result)

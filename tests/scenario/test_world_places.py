@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.scenario.worlds import ECHO, bodies, broken, seen, texts, told
+from tests.support.scenario.worlds import ECHO, bodies, broken, seen, texts, values_of
 from trunkline.core.events.delivery import MirrorAppended
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.inbound.turns import LiveTurn
@@ -39,7 +39,7 @@ def test_auto_thread_opens_the_thread_of_the_message_on_each_platform_that_has_i
     steps = f"{{as: ana, in: {platform}/general, say: hi}}, {{after: 1s, as: ana, in: {platform}/general/m1, say: ho}}"
     result = run_scenario(load_text(f"{head}{gateway}{ECHO}script: [{steps}]", "made.yaml"))
     assert seen(result) == [("general/m1", "re: hi"), ("general/m1", "re: ho")]
-    assert len(set(told(result, "inbound.admitted", "session_key"))) == 1
+    assert len(set(values_of(result, "inbound.admitted", "session_key"))) == 1
     assert (broken(result), result.unmet) == ([], ())
 
 
@@ -49,7 +49,7 @@ def test_every_name_of_a_slack_talk_leads_to_it(target):
         "  - {as: ana, in: slack/general, say: go}\n", sending(f'{{text: psst, channel: slack, target: "{target}"}}')
     )
     assert sorted(seen(result)) == [("@ana", "psst"), ("general", "done")]
-    assert "main:slack:default:direct:u7ana" in told(result, "mirror.appended", "session_key")
+    assert "main:slack:default:direct:u7ana" in values_of(result, "mirror.appended", "session_key")
     assert broken(result) == []
 
 
@@ -57,16 +57,16 @@ def test_matrix_gets_its_ids_back_as_they_are():
     send = '{text: up here, channel: matrix, target: "room:!HaLl:example.org", thread: $StAiRs}'
     result = play("  - {as: ana, in: matrix/Hall/stairs, say: go}\n", sending(send))
     assert seen(result) == [("Hall/stairs", "up here"), ("Hall/stairs", "done")]
-    assert len(set(told(result, "session.created", "session_key"))) == 1
+    assert len(set(values_of(result, "session.created", "session_key"))) == 1
     folded = play("  - {as: ana, in: matrix/Hall, say: go}\n", sending(send.replace("HaLl", "hall")))
-    assert told(folded, "intent.settled", "state") == ["failed", "delivered"]
+    assert values_of(folded, "intent.settled", "state") == ["failed", "delivered"]
 
 
 def test_an_agent_goes_on_when_a_tool_refuses():
     cast = sending("{text: a, channel: slack, target: nobody here}", "{text: b, channel: discord, target: x}")
     result = play("  - {as: ana, in: slack/general, say: go}\n", cast)
-    assert told(result, "tool.refused", "reason") == [Reason.BAD_TARGET, Reason.UNKNOWN_CHANNEL]
-    assert (seen(result), told(result, "turn.ended", "outcome")) == ([("general", "done")], ["replied"])
+    assert values_of(result, "tool.refused", "reason") == [Reason.BAD_TARGET, Reason.UNKNOWN_CHANNEL]
+    assert (seen(result), values_of(result, "turn.ended", "outcome")) == ([("general", "done")], ["replied"])
 
 
 def test_an_agent_may_name_the_account_and_the_session_of_a_send():
@@ -75,7 +75,7 @@ def test_an_agent_may_name_the_account_and_the_session_of_a_send():
         "  - {as: ana, in: slack/general, say: go}\n",
         sending(send, "{text: b, account: other, channel: slack, target: C7GENERAL}"),
     )
-    assert told(result, "tool.refused", "reason") == [Reason.UNKNOWN_ACCOUNT]
+    assert values_of(result, "tool.refused", "reason") == [Reason.UNKNOWN_ACCOUNT]
     mirrors = {body.text: body.session_key for body in bodies(result, MirrorAppended)}
     assert mirrors["a"] == "main:slack:default:direct:u7ana"
     assert sorted(seen(result)) == [("Hall", "a"), ("general", "done")]
@@ -85,15 +85,15 @@ def test_what_a_platform_misplaced_is_seen_in_the_room():
     script = "  - {in: telegram/crew/lamps, delete: true}\n  - {at: 1s, as: ana, in: slack/general, say: go}\n"
     result = play(script, sending("{text: dark, to: telegram/crew/lamps}"))
     assert ("crew", "dark") in seen(result)
-    assert sorted(told(result, "intent.settled", "state")) == ["delivered", "misplaced"]
+    assert sorted(values_of(result, "intent.settled", "state")) == ["delivered", "misplaced"]
 
 
 def test_a_chain_of_replies_is_no_thread():
     say = "as: ana, in: telegram/@ana, say:"
     result = play(f"  - {{{say} one}}\n  - {{at: 1s, {say} two, reply_chain: '55'}}\n")
     assert seen(result) == [("@ana", "re: one"), ("@ana", "re: two")]
-    assert told(result, "inbound.received", "reply_chain") == [None, "55"]
-    assert len(set(told(result, "inbound.admitted", "session_key"))) == 1
+    assert values_of(result, "inbound.received", "reply_chain") == [None, "55"]
+    assert len(set(values_of(result, "inbound.admitted", "session_key"))) == 1
     assert broken(result) == []
 
 

@@ -11,7 +11,7 @@ from tests.support import sending as _sending
 from tests.support.bindings import KEY, bound_rows
 from tests.support.factories import room
 from tests.support.sending import Platform
-from tests.unit.core.runtime.inbound.test_gateway import Running
+from tests.support.small_gateway import Running
 from trunkline.core.bindings.records import ConversationRef
 from trunkline.core.errors import BindingError
 from trunkline.core.events.bindings import (
@@ -50,17 +50,17 @@ async def refused(running: Running, path: Path, **fields: Any) -> tuple[BindingE
     """A bind that is refused, and changes nothing."""
     await running.gateway.bindings.up.wait()
     before = bound_rows(path)
-    known = len(running.told(BindingRefused))
+    known = len(running.recorded(BindingRefused))
     with pytest.raises(BindingError) as caught:
         await bind(running, **fields)
     assert bound_rows(path) == before
-    [body] = running.told(BindingRefused)[known:]
+    [body] = running.recorded(BindingRefused)[known:]
     assert (body.reason, body.detail) == (caught.value.reason, caught.value.facts)
     return caught.value, body
 
 
 async def say(running: Running, platform: Platform, name: str, place: Address = HALL, text: str = "hello") -> None:
     """Somebody says something, and is answered."""
-    count = len(running.told(IntentSettled))
+    count = len(running.recorded(IntentSettled))
     platform.say(name, place, text)
     await running.until(IntentSettled, count + 1)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.factories import direct
-from tests.unit.core.runtime.inbound.test_gateway import Running
+from tests.support.small_gateway import Running
 from trunkline import (
     SendFailed,
     SendMessage,

@@ -5,7 +5,7 @@ from typing import Any
 import anyio
 
 from tests.support.factories import direct
-from tests.unit.core.runtime.inbound.test_gateway import ANA, Echo, Running, TinyPlatform
+from tests.support.small_gateway import ANA, Echo, Running, TinyPlatform
 from trunkline import Address, GatewayConfig, Turn
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.store.queries import ReadTranscript
@@ -53,7 +53,7 @@ async def lines(running: Running, session: str) -> list[str]:
 
 async def say(running: Running, platform: TinyPlatform, name: str, place: Address = ANA) -> None:
     """A message is said, and answered."""
-    before = len(running.told(IntentSettled))
+    before = len(running.recorded(IntentSettled))
     platform.say(name, place, name)
     await running.until(IntentSettled, before + 1)
 

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 
 from tests.support.sending import Platform, message
-from tests.unit.core.runtime.inbound.test_gateway import Echo, Running
+from tests.support.small_gateway import Echo, Running
 from trunkline import HandTask, Hooks, Outgoing, SendFailed, SendingHook, Sent, SentHook, Turn
 from trunkline.core.events.delivery import HookSent
 

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.unit.core.runtime.inbound.test_gateway import Clerk, Echo, Running, TinyPlatform
+from tests.support.small_gateway import Clerk, Echo, Running, TinyPlatform
 from trunkline import (
     Address,
     Capabilities,

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.cli.explanations import INBOUND, told
+from tests.support.cli.explanations import INBOUND, explanation
 from tests.support.paths import ROOT
 from trunkline.core.routing.route_rules import TIERS
 
@@ -45,7 +45,7 @@ def test_there_is_a_message_for_every_tier():
 @pytest.mark.parametrize("tier", BY_TIER)
 def test_a_tier_in_json(trunkline, config, tier):
     name, options = BY_TIER[tier]
-    answer = told(trunkline, "inbound", *options.split(), "--config", config)
+    answer = explanation(trunkline, "inbound", *options.split(), "--config", config)
     assert (answer["agent"], answer["matched_by"], answer["binding"]) == ("ops", tier, name)
     assert [one["binding"] for one in answer["candidates"] if one["chosen"]] == [name]
     assert len(answer["candidates"]) == len(TIERS)
@@ -79,7 +79,7 @@ def test_without_a_configuration_the_default_agent_answers(trunkline):
 
 
 def test_the_json_has_every_field(trunkline):
-    answer = told(trunkline, *INBOUND[1:])
+    answer = explanation(trunkline, *INBOUND[1:])
     place = {
         "channel": "discord",
         "account": "default",
@@ -115,7 +115,7 @@ def test_answers_go_to_the_thread_that_is_opened_on_the_message(trunkline, tmp_p
     path = tmp_path / "g.yaml"
     path.write_text("channels: {discord: {auto_thread: true}}\n")
     options = ("--channel", "discord", "--kind", "channel", "--peer", "500", "--message", "901", "--config", path)
-    answer = told(trunkline, "inbound", *options)
+    answer = explanation(trunkline, "inbound", *options)
     assert answer["session_key"] == "main:discord:default:channel:901"
     assert answer["answers"]["opens_thread_on"] == "901"
     assert answer["answers"]["place"]["parent"] == "500"
@@ -124,7 +124,7 @@ def test_answers_go_to_the_thread_that_is_opened_on_the_message(trunkline, tmp_p
 
 def test_a_thread_of_discord_is_a_conversation_and_one_of_slack_is_not(trunkline):
     options = ("--kind", "channel", "--peer", "500", "--thread", "777")
-    discord, slack = (told(trunkline, "inbound", "--channel", name, *options) for name in ("discord", "slack"))
+    discord, slack = (explanation(trunkline, "inbound", "--channel", name, *options) for name in ("discord", "slack"))
     assert (discord["session_key"], slack["session_key"]) == (
         "main:discord:default:channel:777",
         "main:slack:default:channel:500:thread:777",
@@ -136,8 +136,8 @@ def test_a_thread_of_discord_is_a_conversation_and_one_of_slack_is_not(trunkline
 def test_a_shared_session_is_shown(trunkline, tmp_path):
     path = tmp_path / "g.json"
     path.write_text('{\n\t"session": {"dmScope": "main", "identityLinks": {"ana": ["discord:1"]}}\n}\n')
-    assert told(trunkline, *INBOUND[1:], "--config", path)["shared_as"] == "*ana"
-    assert told(trunkline, *INBOUND[1:], "--config", path)["last_route"] == "main"
+    assert explanation(trunkline, *INBOUND[1:], "--config", path)["shared_as"] == "*ana"
+    assert explanation(trunkline, *INBOUND[1:], "--config", path)["last_route"] == "main"
     assert lines(trunkline, *INBOUND[1:], "--config", path)["shared"][0].endswith("this sender is *ana")
 
 
@@ -145,8 +145,8 @@ def test_many_route_rules_are_listed_in_full_or_only_the_related_ones(trunkline,
     path = tmp_path / "many.yaml"
     match = "match: {{channel: discord, peer: {{kind: direct, id: '{}'}}}}"
     path.write_text("bindings:\n" + "".join(f"  - {{agent: main, {match.format(number)}}}\n" for number in range(120)))
-    everything = told(trunkline, *INBOUND[1:], "--config", path)
-    near = told(trunkline, *INBOUND[1:], "--config", path, "--near")
+    everything = explanation(trunkline, *INBOUND[1:], "--config", path)
+    near = explanation(trunkline, *INBOUND[1:], "--config", path, "--near")
     assert (len(everything["candidates"]), everything["others"]) == (120, 0)
     assert (len(near["candidates"]), near["others"]) == (1, 119)
     assert lines(trunkline, *INBOUND[1:], "--config", path, "--near")["rules"][-1].startswith("119 other route rules")
@@ -154,7 +154,9 @@ def test_many_route_rules_are_listed_in_full_or_only_the_related_ones(trunkline,
 
 def test_a_profile_of_upstream_speaks_its_keys(trunkline, config):
     for options in ((), ("--config", config)):
-        answer = told(trunkline, "inbound", *BY_TIER["binding.channel"][1].split(), *options, "--profile", "openclaw")
+        answer = explanation(
+            trunkline, "inbound", *BY_TIER["binding.channel"][1].split(), *options, "--profile", "openclaw"
+        )
         assert answer["session_key"].startswith("agent:") and answer["session_key"].endswith(":telegram:group:-1007")
         assert answer["profile"] == "openclaw"
 
@@ -174,7 +176,7 @@ def test_a_send_shows_place_session_entry_and_steps(trunkline):
 
 
 def test_a_send_as_json(trunkline):
-    answer = told(trunkline, "send", "-1007:topic:7", "--channel", "telegram", "--reply-to", "55")
+    answer = explanation(trunkline, "send", "-1007:topic:7", "--channel", "telegram", "--reply-to", "55")
     assert set(answer) == {
         *("asked", "profile", "agent", "place", "peer", "from", "to", "chat_type", "thread"),
         *("base_key", "session_key", "entry", "steps", "notes"),
@@ -194,35 +196,35 @@ def test_a_send_as_json(trunkline):
 
 
 def test_the_same_place_has_the_same_session_in_both_directions(trunkline):
-    sent = told(trunkline, "send", "channel:777", "--channel", "discord")
+    sent = explanation(trunkline, "send", "channel:777", "--channel", "discord")
     options = ("--channel", "discord", "--kind", "channel", "--peer", "777")
-    assert sent["session_key"] == told(trunkline, "inbound", *options)["session_key"]
+    assert sent["session_key"] == explanation(trunkline, "inbound", *options)["session_key"]
 
 
 @pytest.mark.parametrize(("kind", "seen"), [("user", "direct"), ("channel", "channel")])
 def test_a_kind_says_what_a_bare_id_is(trunkline, kind, seen):
-    assert told(trunkline, "send", "12", "--channel", "discord", "--kind", kind)["place"]["kind"] == seen
+    assert explanation(trunkline, "send", "12", "--channel", "discord", "--kind", kind)["place"]["kind"] == seen
 
 
 def test_the_agent_is_that_of_the_configuration_or_the_one_that_is_named(trunkline, config):
     named = ("--config", config, "--agent", "ops")
-    assert told(trunkline, "send", "user:1", "--channel", "discord", *named)["agent"] == "ops"
-    assert told(trunkline, "send", "user:1", "--channel", "discord", "--config", config)["agent"] == "main"
+    assert explanation(trunkline, "send", "user:1", "--channel", "discord", *named)["agent"] == "ops"
+    assert explanation(trunkline, "send", "user:1", "--channel", "discord", "--config", config)["agent"] == "main"
 
 
 @pytest.mark.parametrize("command", [("send", "x"), ("inbound", "--kind", "direct", "--peer", "x")])
 def test_an_unknown_channel_has_the_generic_rules_and_a_note(trunkline, tmp_path, command):
     other = "the generic rules apply"
-    assert told(trunkline, *command, "--channel", "carrier-pigeon")["notes"] == [
+    assert explanation(trunkline, *command, "--channel", "carrier-pigeon")["notes"] == [
         f"channel 'carrier-pigeon' is unknown here: {other}"
     ]
-    (typo,) = told(trunkline, *command, "--channel", "Telegrm")["notes"]
+    (typo,) = explanation(trunkline, *command, "--channel", "Telegrm")["notes"]
     assert typo == "channel 'telegrm' is unknown here: did you mean 'telegram'? Otherwise the generic rules apply"
     assert lines(trunkline, *command, "--channel", "telegrm")["note"] == [typo]
     path = tmp_path / "g.yaml"
     path.write_text("channels: {telegrm: {}}\nbindings: [{agent: main, match: {channel: pigeon}}]\n")
     for known in ("telegrm", "pigeon"):
-        assert told(trunkline, *command, "--channel", known, "--config", path)["notes"] == []
+        assert explanation(trunkline, *command, "--channel", known, "--config", path)["notes"] == []
 
 
 # ---------------------------------------------------------------- keys
@@ -240,11 +242,11 @@ def test_an_unknown_channel_has_the_generic_rules_and_a_note(trunkline, tmp_path
     ],
 )
 def test_a_key_is_read_in_any_form(trunkline, text, form, key):
-    answer = told(trunkline, "key", text)
+    answer = explanation(trunkline, "key", text)
     assert (answer["form"], answer["key"], answer["text"]) == (form, key, text)
     assert answer["main"] is key.endswith(":main")
     # What is printed can be read again, and is the same key.
-    assert told(trunkline, "key", answer["key"])["key"] == key
+    assert explanation(trunkline, "key", answer["key"])["key"] == key
 
 
 def test_a_key_is_taken_apart(trunkline):
@@ -268,7 +270,7 @@ def test_a_key_is_taken_apart(trunkline):
 
 
 def test_parts_that_the_other_form_loses_are_listed(trunkline):
-    answer = told(trunkline, "key", "main:signal:work:group:%41bc")
+    answer = explanation(trunkline, "key", "main:signal:work:group:%41bc")
     # March folds the ids of groups, August does not.
     assert answer["openclaw"] == "agent:main:signal:group:abc"
     assert answer["openclaw_2026_08"] == "agent:main:signal:group:Abc"
@@ -292,4 +294,4 @@ def test_the_page_names_every_field_of_the_json(trunkline, head, question):
     page = (ROOT / "docs" / "explain.md").read_text("utf-8")
     section = page.split(f"\n## {head}\n")[1].split("\n## ")[0]
     named = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
-    assert named == ["trunkline_explain", *told(trunkline, *question)]
+    assert named == ["trunkline_explain", *explanation(trunkline, *question)]

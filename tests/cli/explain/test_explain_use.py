@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.support.cli.explanations import INBOUND, asked, told
+from tests.support.cli.explanations import INBOUND, asked, explanation
 from tests.support.paths import ROOT
 from trunkline.app.explain.decide import decide_inbound
 from trunkline.core.config import GatewayConfig
@@ -131,7 +131,7 @@ def test_the_command_resolves_a_target_as_the_run_did(trunkline):
     resolved = [body for body in bodies if isinstance(body, TargetResolved)]
     assert resolved
     for body in resolved:
-        answer = told(trunkline, "send", body.target, "--channel", body.channel, "--config", path)
+        answer = explanation(trunkline, "send", body.target, "--channel", body.channel, "--config", path)
         assert answer["session_key"] == body.session_key
         assert tuple(answer["steps"]) == body.steps
         assert answer["place"]["conversation"] == body.address.conversation

@@ -12,10 +12,10 @@ from tests.support.cli.queues import (
     document,
     everything,
     made,
+    queue_lines,
     refused,
     replace,
     state_of,
-    told,
     writing,
 )
 from tests.support.factories import room
@@ -37,7 +37,7 @@ def names(lines: list[str]) -> list[str]:
 
 
 def test_a_list_begins_with_all_there_is_and_has_what_wants_attention(trunkline, store):
-    first, head, *lines = told(trunkline, "list", "--store", store)
+    first, head, *lines = queue_lines(trunkline, "list", "--store", store)
     assert first == (
         "10 intents: 1 prepared, 1 sending, 1 delivered, 1 partial, 1 failed, 1 dead, 1 expired, 1 cancelled,"
         " 1 unknown, 1 misplaced"
@@ -63,24 +63,24 @@ def test_a_list_begins_with_all_there_is_and_has_what_wants_attention(trunkline,
     ],
 )
 def test_a_list_is_as_narrow_as_it_was_asked_for(trunkline, store, arguments, found):
-    lines = told(trunkline, "list", *arguments, "--store", store)
+    lines = queue_lines(trunkline, "list", *arguments, "--store", store)
     assert names(lines) == [f"{state}.reply" for state in found]
     assert lines[0].startswith("10 intents: ")
 
 
 def test_what_a_limit_leaves_out_is_reported(trunkline, store):
-    assert told(trunkline, "list", "--all", "--limit", 3, "--store", store)[-1] == "and 7 more: --limit 10"
-    assert len(told(trunkline, "list", "--all", "--limit", 10, "--store", store)) == 12
+    assert queue_lines(trunkline, "list", "--all", "--limit", 3, "--store", store)[-1] == "and 7 more: --limit 10"
+    assert len(queue_lines(trunkline, "list", "--all", "--limit", 10, "--store", store)) == 12
 
 
 def test_an_empty_queue_is_reported(trunkline, tmp_path):
     path = tmp_path / "new.db"
     with writing(path) as raw:
         migrate(raw)
-    assert told(trunkline, "list", "--store", path) == ["0 intents", "nothing to list"]
+    assert queue_lines(trunkline, "list", "--store", path) == ["0 intents", "nothing to list"]
     with writing(path) as raw:
         bring(raw, made("i1", "one"), S.DELIVERED, acked=1)
-    assert told(trunkline, "list", "--store", path) == [
+    assert queue_lines(trunkline, "list", "--store", path) == [
         "1 intent: 1 delivered",
         "none of them matches; --all lists everything",
     ]
@@ -122,7 +122,7 @@ def test_a_list_for_machines_has_every_field(trunkline, store):
         "next_time": "2023-11-15T01:18:45+00:00",
         "text": "one",
     }
-    [line] = [line for line in told(trunkline, "list", "--store", store) if "later" in line]
+    [line] = [line for line in queue_lines(trunkline, "list", "--store", store) if "later" in line]
     assert "  rate-limited  in 25s  " in line
 
 
@@ -150,7 +150,7 @@ def test_times_are_shown_in_their_largest_units(seconds, text):
 
 
 def test_one_is_shown_with_all_that_is_known_of_it(trunkline, store):
-    lines = told(trunkline, "show", "unknown.reply", "--store", store)
+    lines = queue_lines(trunkline, "show", "unknown.reply", "--store", store)
     facts = [tuple(line.split(maxsplit=1)) for line in lines if not line.startswith(" ")]
     assert facts[:3] == [
         ("intent", "unknown.reply"),
@@ -190,7 +190,7 @@ def test_what_is_unusual_of_one_is_shown_too(trunkline, store):
         execute(raw, Enqueue(intent=row, now=BORN))
         tried = replace(row, attempts=1, marked=True, doubt_at=NOW - 60, transport=Transport.GATEWAY)
         execute(raw, Defer(intent=tried, next_at=NOW + 5, reason=Reason.MARKED_RESEND, now=NOW - 60))
-    text = "\n".join(told(trunkline, "show", "odd", "--store", store))
+    text = "\n".join(queue_lines(trunkline, "show", "odd", "--store", store))
     for part in (
         "main:discord:default:direct:100 (named by its caller)",
         "answers     m9",
@@ -218,7 +218,7 @@ def test_what_is_unusual_of_one_is_shown_too(trunkline, store):
 
 
 def test_a_receipt_of_another_place_is_shown_with_that_place(trunkline, store):
-    lines = told(trunkline, "show", "misplaced.reply", "--store", store)
+    lines = queue_lines(trunkline, "show", "misplaced.reply", "--store", store)
     assert "chunk 1/3  accepted as 666 at discord:default/501  “one”" in lines
     found = document(trunkline, "show", "misplaced.reply", "--store", store)
     assert found["chunks"][0]["receipt"]["message_id"] == "666"
@@ -229,7 +229,10 @@ def test_a_line_that_is_still_to_be_stored_is_shown(trunkline, store):
     with writing(store) as raw:
         raw.execute("UPDATE intents SET mirror_due = 1 WHERE id = 'delivered.reply'")
     assert document(trunkline, "show", "delivered.reply", "--store", store)["intent"]["mirror_due"] is True
-    assert "its transcript line is not stored yet" in told(trunkline, "show", "delivered.reply", "--store", store)[-1]
+    assert (
+        "its transcript line is not stored yet"
+        in queue_lines(trunkline, "show", "delivered.reply", "--store", store)[-1]
+    )
 
 
 @pytest.mark.parametrize("state", list(IntentState))
@@ -272,7 +275,7 @@ def test_texts_and_names_cannot_write_to_the_terminal(trunkline, store):
     with writing(store) as raw:
         bring(raw, odd, S.UNKNOWN)
     # Two lines, and one for each that is neither delivered nor cancelled.
-    assert len(told(trunkline, "list", "--store", store)) == 2 + len(IntentState) - 2 + 1
+    assert len(queue_lines(trunkline, "list", "--store", store)) == 2 + len(IntentState) - 2 + 1
     for arguments in (("list",), ("show", odd.id), ("retry", odd.id), ("resolve", odd.id, "--sent"), ("show", ODD)):
         for as_json in ((), ("--json",)):
             _, out, err = trunkline("queue", *arguments, *as_json, "--store", store)
@@ -286,8 +289,8 @@ def test_texts_and_names_cannot_write_to_the_terminal(trunkline, store):
 def test_a_broken_row_is_listed_and_shown_as_such(trunkline, store, column):
     with writing(store) as raw:
         raw.execute(f"UPDATE intents SET {column} = '?' WHERE id = 'dead.reply'")
-    assert "dead.reply" in names(told(trunkline, "list", "--store", store))
-    text = "\n".join(told(trunkline, "show", "dead.reply", "--store", store))
+    assert "dead.reply" in names(queue_lines(trunkline, "list", "--store", store))
+    text = "\n".join(queue_lines(trunkline, "show", "dead.reply", "--store", store))
     assert "the row of intent dead.reply cannot be read" in text
     found = document(trunkline, "show", "dead.reply", "--store", store)
     assert (found["intent"]["state"], found["can"]) == ("dead", [])
@@ -295,4 +298,4 @@ def test_a_broken_row_is_listed_and_shown_as_such(trunkline, store, column):
     before = everything(store)
     assert "cannot be read" in refused(trunkline, "retry", "dead.reply", "--store", store)
     assert everything(store) == before
-    assert told(trunkline, "purge", "--state", "dead", "--yes", "--store", store) == ["1 intent removed"]
+    assert queue_lines(trunkline, "purge", "--state", "dead", "--yes", "--store", store) == ["1 intent removed"]

@@ -6,7 +6,19 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli.queues import BORN, NOW, S, bring, document, everything, made, refused, state_of, told, writing
+from tests.support.cli.queues import (
+    BORN,
+    NOW,
+    S,
+    bring,
+    document,
+    everything,
+    made,
+    queue_lines,
+    refused,
+    state_of,
+    writing,
+)
 from tests.support.factories import direct
 from trunkline.core.delivery.states import OPEN
 from trunkline.core.reasons import Reason
@@ -21,7 +33,7 @@ from trunkline.core.values import IntentState
 
 
 def test_what_is_named_is_tried_again(trunkline, store):
-    lines = told(trunkline, "retry", "dead.reply", "partial.reply", "dead.reply", "--store", store)
+    lines = queue_lines(trunkline, "retry", "dead.reply", "partial.reply", "dead.reply", "--store", store)
     assert lines == [
         "dead.reply: was dead, is prepared, from chunk 1 of 3",
         "partial.reply: was partial, is prepared, from chunk 2 of 3",
@@ -83,12 +95,14 @@ def test_all_of_a_state_are_tried_again_but_for_those_that_cannot_be(trunkline, 
     assert "cannot be read" in why["broken"]
     assert "the try that counts is send:k+2" in why["send:k"]
     # Whoever names one that was abandoned is told what that may bring.
-    lines = told(trunkline, "retry", "abandoned", "--store", store)
+    lines = queue_lines(trunkline, "retry", "abandoned", "--store", store)
     assert (
         lines[0]
         == "abandoned: was dead, is prepared, from chunk 1 of 3; that chunk was in doubt, and may be seen twice"
     )
-    assert "its client sent it again: send:k+2 counts" in "\n".join(told(trunkline, "show", "send:k", "--store", store))
+    assert "its client sent it again: send:k+2 counts" in "\n".join(
+        queue_lines(trunkline, "show", "send:k", "--store", store)
+    )
     assert document(trunkline, "show", "send:k", "--store", store)["can"] == []
 
 
@@ -97,10 +111,10 @@ def test_all_of_a_channel_are_tried_again_in_parts(trunkline, store, monkeypatch
     with writing(store) as raw:
         for n in range(5):
             bring(raw, made(f"t{n}", address=direct("7", channel="telegram")), S.DEAD)
-    lines = told(trunkline, "retry", "--state", "dead", "--channel", "telegram", "--store", store)
+    lines = queue_lines(trunkline, "retry", "--state", "dead", "--channel", "telegram", "--store", store)
     assert [line.partition(":")[0] for line in lines[:-1]] == [f"t{n}" for n in range(5)]
     assert state_of(store, "dead.reply") == "dead"
-    assert told(trunkline, "retry", "--state", "dead", "--channel", "telegram", "--store", store) == [
+    assert queue_lines(trunkline, "retry", "--state", "dead", "--channel", "telegram", "--store", store) == [
         "nothing was changed"
     ]
 
@@ -125,7 +139,7 @@ def test_a_state_that_cannot_be_tried_again_is_refused(trunkline, store, state):
     ],
 )
 def test_a_word_on_a_chunk_in_doubt_is_taken(trunkline, store, arguments, line, state):
-    lines = told(trunkline, "resolve", "unknown.reply", *arguments, "--store", store)
+    lines = queue_lines(trunkline, "resolve", "unknown.reply", *arguments, "--store", store)
     assert lines == [line, "no gateway holds this store: the next one that starts picks it up"]
     assert state_of(store, "unknown.reply") == state
     before = everything(store)
@@ -192,8 +206,8 @@ def test_without_anybody_to_be_asked_a_purge_must_be_meant(trunkline, store):
     complaint = refused(trunkline, "purge", "--state", "dead", "--store", store, code=2)
     assert "nobody to be asked whether to remove 1 intent: 1 dead: add --yes" in complaint
     assert everything(store) == before
-    assert told(trunkline, "purge", "--state", "dead", "--yes", "--store", store) == ["1 intent removed"]
-    assert told(trunkline, "purge", "--state", "dead", "--store", store) == ["0 intents removed"]
+    assert queue_lines(trunkline, "purge", "--state", "dead", "--yes", "--store", store) == ["1 intent removed"]
+    assert queue_lines(trunkline, "purge", "--state", "dead", "--store", store) == ["0 intents removed"]
 
 
 @pytest.mark.parametrize("state", sorted(OPEN))
@@ -209,16 +223,18 @@ def test_what_is_in_doubt_is_purged_only_when_that_is_said(trunkline, store):
     assert found["removed"] == 7
     assert "unknown" not in found["asked"]
     assert {state for state in S if state in OPEN or state is S.UNKNOWN} == {
-        S(line.split()[0]) for line in told(trunkline, "list", "--all", "--store", store)[2:]
+        S(line.split()[0]) for line in queue_lines(trunkline, "list", "--all", "--store", store)[2:]
     }
-    assert told(trunkline, "purge", "--state", "unknown", "--yes", "--store", store) == ["1 intent removed"]
+    assert queue_lines(trunkline, "purge", "--state", "unknown", "--yes", "--store", store) == ["1 intent removed"]
 
 
 def test_a_purge_goes_by_age(trunkline, store):
     with writing(store) as raw:
         bring(raw, made("young"), S.DEAD, at=NOW - 3599)
-    assert told(trunkline, "purge", "--state", "dead", "--older-than", "7d", "--store", store) == ["0 intents removed"]
-    assert told(trunkline, "purge", "--state", "dead", "--older-than", "1h", "--yes", "--store", store) == [
+    assert queue_lines(trunkline, "purge", "--state", "dead", "--older-than", "7d", "--store", store) == [
+        "0 intents removed"
+    ]
+    assert queue_lines(trunkline, "purge", "--state", "dead", "--older-than", "1h", "--yes", "--store", store) == [
         "1 intent removed"
     ]
     assert state_of(store, "young") == "dead"

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.support.cli.queues import everything, refused, told, writing
+from tests.support.cli.queues import everything, queue_lines, refused, writing
 from tests.support.contract.version_1 import write_version_1
 from tests.support.sending import Platform, message, serving, texts
 from trunkline.app.report.queue import WATCH
@@ -75,8 +75,8 @@ def test_a_store_must_be_named(trunkline, arguments):
 
 def test_looking_changes_nothing(trunkline, store):
     before = store.read_bytes()
-    told(trunkline, "list", "--store", store)
-    told(trunkline, "show", "dead.reply", "--store", store)
+    queue_lines(trunkline, "list", "--store", store)
+    queue_lines(trunkline, "show", "dead.reply", "--store", store)
     assert store.read_bytes() == before
 
 
@@ -88,7 +88,7 @@ def test_a_store_that_somebody_else_keeps_for_too_long_is_reported(trunkline, st
         complaint = refused(trunkline, "retry", "dead.reply", "--store", store)
         assert "database is locked; nothing was changed" in complaint
         # Looking needs no turn.
-        assert len(told(trunkline, "list", "--store", store)) > 2
+        assert len(queue_lines(trunkline, "list", "--store", store)) > 2
         raw.execute("ROLLBACK")
     assert everything(store) == before
 
@@ -107,7 +107,7 @@ def test_what_is_done_beside_a_gateway_is_taken_up_by_it(trunkline, tmp_path, mo
         async with serving(path, platform, delivery={"watch": "1ms"}) as running:
             with pytest.raises(SendFailed):
                 await running.gateway.send(message())
-            lines = await anyio.to_thread.run_sync(told, run, "resolve", "send:k", "--unsent", "--store", path)
+            lines = await anyio.to_thread.run_sync(queue_lines, run, "resolve", "send:k", "--unsent", "--store", path)
             await running.until(IntentReopened)
             await running.until(IntentSettled, 2)
             assert texts(platform) == ["hi"]

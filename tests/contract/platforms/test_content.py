@@ -43,7 +43,7 @@ def test_what_an_account_cannot_send_is_refused(platform: str, capability: Capab
             adapter, stage.place(f"{platform}/mine"), transport=adapter.capabilities.mode.first, **fields
         )
         assert isinstance(sent, Receipt if capability in adapter.capabilities.can else Refused)
-        assert len(stage.told(WireAccepted)) == isinstance(sent, Receipt)
+        assert len(stage.recorded(WireAccepted)) == isinstance(sent, Receipt)
 
     play(test)
 
@@ -68,7 +68,7 @@ def test_a_poll_has_as_many_options_as_its_platform_takes(platform: str, most: i
         await adapter.send(sent)
         with pytest.raises(Refused, match=f"a poll with more than {most} options"):
             await adapter.send(request(place, key="k2/0", poll=Poll(question="Which?", options=options)))
-        assert [body.poll for body in stage.told(WireAccepted)] == [("Which?", *options[:-1])]
+        assert [body.poll for body in stage.recorded(WireAccepted)] == [("Which?", *options[:-1])]
 
     play(test)
 
@@ -79,7 +79,7 @@ def test_a_payload_that_is_no_json_is_refused() -> None:
         with pytest.raises(Refused, match="the payload is no JSON"):
             await adapter.send(request(place, payload="{buttons}"))
         await adapter.send(request(place, payload='{"buttons": []}'))
-        assert [body.payload for body in stage.told(WireAccepted)] == ['{"buttons": []}']
+        assert [body.payload for body in stage.recorded(WireAccepted)] == ['{"buttons": []}']
 
     play(test)
 
@@ -107,7 +107,7 @@ def test_telegram_takes_html_that_it_can_parse(html: str, passes: bool) -> None:
         assert adapter.capabilities.markup is Markup.HTML
         sent = await attempt(adapter, place, text="what was meant", html=html)
         if passes:
-            assert [body.text for body in stage.told(WireAccepted)] == ["what was meant"]
+            assert [body.text for body in stage.recorded(WireAccepted)] == ["what was meant"]
             [message] = stage.world.platforms["telegram"].wire.messages.all
             assert message.request.html == html
         else:
@@ -167,7 +167,7 @@ def test_a_message_is_edited_where_that_is_possible(platform: str) -> None:
         assert [message.text for message in wire.messages.all] == [
             "anew" if Capability.EDIT in adapter.capabilities.can else "hello"
         ]
-        assert len(stage.told(WireAccepted)) == 1
+        assert len(stage.recorded(WireAccepted)) == 1
 
     play(test)
 
@@ -197,7 +197,7 @@ def test_whatsapp_is_served_by_the_gateway_path_and_knows_neither_keys_nor_look_
         assert (can.mode, can.idempotency) == (DeliveryMode.GATEWAY, Idempotency.NONE)
         assert Capability.THREADS not in can.can
         await stage.adapter("whatsapp").send(request(stage.place("whatsapp/mine")))
-        assert [body.transport for body in stage.told(WireAccepted)] == [Transport.GATEWAY]
+        assert [body.transport for body in stage.recorded(WireAccepted)] == [Transport.GATEWAY]
 
     play(test)
 

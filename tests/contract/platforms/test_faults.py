@@ -37,8 +37,8 @@ def test_a_reset_fails_at_once_and_leaves_acceptance_unknown(
         assert (type(failed), str(failed)) == (error, f"{error()}: the connection was reset")
         assert stage.world.now() < 1.0
         await anyio.sleep(LONG)
-        assert len(stage.told(WireAccepted)) == len(stage.told(WireResponseLost)) == seen
-        assert [body.fault for body in stage.told(FaultFired)] == [f"send/{do}"]
+        assert len(stage.recorded(WireAccepted)) == len(stage.recorded(WireResponseLost)) == seen
+        assert [body.fault for body in stage.recorded(FaultFired)] == [f"send/{do}"]
 
     play(test)
 
@@ -51,9 +51,9 @@ def test_a_refused_connection_is_a_proof(platform: str) -> None:
         with pytest.raises(NotSent, match="the connection was refused"):
             await adapter.send(request(place))
         await anyio.sleep(LONG)
-        assert stage.told(WireAccepted) == stage.told(WireRefused) == []
+        assert stage.recorded(WireAccepted) == stage.recorded(WireRefused) == []
         await adapter.send(request(place, attempt=2))
-        assert len(stage.told(WireAccepted)) == 1
+        assert len(stage.recorded(WireAccepted)) == 1
 
     play(test)
 
@@ -64,7 +64,7 @@ def test_an_answer_without_a_receipt_names_no_message_and_it_is_visible(platform
         adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
         stage.fault("no-receipt")
         assert await adapter.send(request(place)) == Receipt(provider_id="", address=place)
-        [accepted] = stage.told(WireAccepted)
+        [accepted] = stage.recorded(WireAccepted)
         assert accepted.provider_id
         assert (await adapter.send(request(place, key="k2/0"))).provider_id
 
@@ -110,7 +110,7 @@ def test_a_hybrid_has_both_transports(transport: Transport) -> None:
         adapter = stage.adapter("discord")
         assert adapter.capabilities.mode is DeliveryMode.HYBRID
         await adapter.send(request(stage.place("discord/mine"), transport=transport))
-        assert [body.transport for body in stage.told(WireAccepted)] == [transport]
+        assert [body.transport for body in stage.recorded(WireAccepted)] == [transport]
 
     play(test, HYBRID)
 
@@ -163,7 +163,7 @@ def test_a_key_is_known_as_long_as_the_file_says(later: float, messages: int) ->
         await adapter.send(request(place))
         await anyio.sleep(later)
         await adapter.send(request(place, attempt=2))
-        assert (len(stage.told(WireAccepted)), len(stage.told(WireDeduplicated))) == (messages, 2 - messages)
+        assert (len(stage.recorded(WireAccepted)), len(stage.recorded(WireDeduplicated))) == (messages, 2 - messages)
 
     play(test, {"discord": "key_seconds: 60s"})
 
@@ -195,7 +195,7 @@ def test_a_connection_breaks_and_comes_back_after_a_while(platform: str) -> None
         stage.say("m2", f"{platform}/mine", "two")
         await anyio.sleep(30)
         assert [envelope.text for envelope in await stage.taken(adapter, ack=True)] == ["one", "two"]
-        assert [body.fault for body in stage.told(FaultFired)] == ["connect/error"]
+        assert [body.fault for body in stage.recorded(FaultFired)] == ["connect/error"]
 
     play(test)
 
@@ -209,7 +209,7 @@ def test_only_the_gateway_path_needs_the_connection(transport: Transport, passes
         assert isinstance(found, Receipt if passes else NotSent)
         await anyio.sleep(31)
         assert isinstance(await attempt(adapter, place, transport=transport, attempt=2), Receipt)
-        assert len(stage.told(WireAccepted)) == 1
+        assert len(stage.recorded(WireAccepted)) == 1
 
     play(test, HYBRID)
 
@@ -228,7 +228,7 @@ def test_an_account_is_not_ready_for_a_while(platform: str, on: str) -> None:
         await anyio.sleep(30)
         assert await adapter.ready() == Ready(ok=True)
         # Told once, when it was first felt.
-        assert [body.fault for body in stage.told(FaultFired)] == [f"{on}/error"]
+        assert [body.fault for body in stage.recorded(FaultFired)] == [f"{on}/error"]
 
     play(test)
 

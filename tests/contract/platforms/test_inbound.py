@@ -31,7 +31,7 @@ def test_what_is_not_acked_comes_again_to_the_next_connection(platform: str) -> 
         [first] = await stage.taken(stage.adapter(platform))
         [again] = await stage.taken(stage.adapter(platform), ack=True)
         assert (again.message_id, again.address, again.text) == (first.message_id, first.address, first.text)
-        assert [body.replay for body in stage.told(PlatformPushed)] == [False, True]
+        assert [body.replay for body in stage.recorded(PlatformPushed)] == [False, True]
         assert await stage.taken(stage.adapter(platform)) == []
 
     play(test)
@@ -57,7 +57,7 @@ def test_what_is_said_while_nobody_is_connected_waits_in_its_order(platform: str
         for text in ("one", "two", "three"):
             stage.say(text, f"{platform}/mine", text)
             await anyio.sleep(1)
-        assert stage.told(PlatformPushed) == []
+        assert stage.recorded(PlatformPushed) == []
         found = await stage.taken(stage.adapter(platform))
         assert [envelope.text for envelope in found] == ["one", "two", "three"]
 
@@ -72,7 +72,7 @@ def test_a_dead_process_is_given_nothing(platform: str) -> None:
         node.kill()
         stage.say("m1", f"{platform}/mine")
         await anyio.sleep(LONG)
-        assert stage.told(PlatformPushed) == []
+        assert stage.recorded(PlatformPushed) == []
         assert len(await stage.taken(stage.adapter(platform, node=Node("gateway", 2)))) == 1
 
     play(test)
@@ -112,7 +112,7 @@ def test_a_replay_comes_under_its_old_id_only_where_ids_are_stable(stable: bool)
             again = await anext(stream)
             await adapter.ack(again)
         assert (again.message_id == message) is stable
-        assert [(body.original_id, body.replay) for body in stage.told(PlatformPushed)] == [
+        assert [(body.original_id, body.replay) for body in stage.recorded(PlatformPushed)] == [
             (message, False),
             (message, True),
         ]

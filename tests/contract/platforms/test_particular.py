@@ -24,7 +24,7 @@ def test_one_thread_is_opened_on_a_message_however_often_it_is_asked_for(platfor
         one = await adapter.open_thread(place, message, "a title")
         two = await adapter.open_thread(one, message, "another title")
         assert one == two == stage.thread(platform, "mine/m1")
-        assert [(body.address, body.name) for body in stage.told(ThreadOpened)] == [(one, "a title")]
+        assert [(body.address, body.name) for body in stage.recorded(ThreadOpened)] == [(one, "a title")]
         assert (await adapter.send(request(one))).address == one
 
     play(test)
@@ -36,7 +36,7 @@ def test_threads_on_different_messages_are_opened_side_by_side(platform: str) ->
         adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
         opened = [await adapter.open_thread(place, stage.say(name, f"{platform}/mine"), name) for name in ("m1", "m2")]
         assert len({thread.lane for thread in opened}) == 2
-        assert len(stage.told(ThreadOpened)) == 2
+        assert len(stage.recorded(ThreadOpened)) == 2
 
     play(test)
 
@@ -79,7 +79,7 @@ def test_a_send_that_names_a_message_as_its_thread_opens_it(platform: str) -> No
         for number, on in enumerate((root, message, message)):
             thread = structs.replace(place, thread=on)
             assert (await adapter.send(request(thread, f"text {number}", key=f"k2/{number}"))).address == thread
-        opened = [(body.on_message, body.name) for body in stage.told(ThreadOpened)]
+        opened = [(body.on_message, body.name) for body in stage.recorded(ThreadOpened)]
         assert opened == [(root, "text 0"), (message, "text 1")]
         assert stage.place(f"{platform}/mine") == place
         assert stage.thread(platform, "mine/m1") == structs.replace(place, thread=message)
@@ -96,7 +96,7 @@ def test_a_thread_opens_on_messages_of_its_own_room_only_and_not_on_answers(plat
         elsewhere = room if where == "both/deploy" else stage.place(f"{platform}/mine")
         wrong = structs.replace(elsewhere, thread=message)
         assert isinstance(await attempt(stage.adapter(platform), wrong), Refused)
-        assert stage.told(ThreadOpened) == []
+        assert stage.recorded(ThreadOpened) == []
 
     play(test)
 
@@ -107,7 +107,7 @@ def test_telegram_opens_no_threads() -> None:
         assert not adapter.capabilities.opens_threads
         with pytest.raises(Refused, match="no thread can be opened there"):
             await adapter.open_thread(place, stage.say("m1", "telegram/mine"), "title")
-        assert stage.told(ThreadOpened) == []
+        assert stage.recorded(ThreadOpened) == []
 
     play(test)
 
@@ -198,6 +198,6 @@ def test_media_go_along(platform: str) -> None:
     async def test(stage: Stage) -> None:
         media = ("https://example.org/lamp.png",)
         await stage.adapter(platform).send(request(stage.place(f"{platform}/mine"), media=media))
-        assert [body.media for body in stage.told(WireAccepted)] == [media]
+        assert [body.media for body in stage.recorded(WireAccepted)] == [media]
 
     play(test)

@@ -17,7 +17,7 @@ def test_a_platform_that_misplaces_accepts_for_a_deleted_thread_in_its_room_and_
         room, thread = stage.place(f"{platform}:default/both"), stage.place(f"{platform}:default/both/deploy")
         stage.close(f"{platform}:default/both/deploy", "deleted")
         receipt = await stage.adapter(platform).send(request(thread))
-        [accepted] = stage.told(WireAccepted)
+        [accepted] = stage.recorded(WireAccepted)
         assert (receipt.address, accepted.address, accepted.requested) == (room, room, thread)
 
     play(test, {platform: "misplaces: true"})
@@ -42,7 +42,7 @@ def test_a_chain_of_replies_is_on_the_message_and_is_no_thread(platform: str, sp
         stage.say("m1", f"{platform}:default/{spot}", reply_chain="55")
         [envelope] = await stage.taken(adapter)
         assert (envelope.address, envelope.threaded) == (structs.replace(place, thread="55"), False)
-        assert [body.address for body in (*stage.told(PeerSaid), *stage.told(PlatformPushed))] == [place, place]
+        assert [body.address for body in (*stage.recorded(PeerSaid), *stage.recorded(PlatformPushed))] == [place, place]
         assert isinstance(await attempt(adapter, envelope.address), Refused)
         assert isinstance(await attempt(adapter, place), Receipt)
         await adapter.ack(envelope)
@@ -89,7 +89,7 @@ def test_the_case_of_ids_means_nothing_on_slack() -> None:
         place = stage.place("slack/mine")
         small = structs.replace(place, conversation=place.conversation.lower())
         assert (await stage.adapter("slack").send(request(small))).address == place
-        [accepted] = stage.told(WireAccepted)
+        [accepted] = stage.recorded(WireAccepted)
         assert (accepted.address, accepted.requested) == (place, small)
         assert stage.world.is_at("slack/mine", small)
 
@@ -106,7 +106,7 @@ def test_the_case_of_ids_counts_on_matrix(spot: str) -> None:
                 assert isinstance(
                     await attempt(stage.adapter("matrix"), structs.replace(place, **{name: text})), Refused
                 )
-        assert stage.told(WireAccepted) == []
+        assert stage.recorded(WireAccepted) == []
 
     play(test)
 
@@ -120,7 +120,7 @@ def test_the_talk_with_a_slack_user_is_reached_by_its_channel_id_too() -> None:
             thread = structs.replace(other, thread=stage.say(f"of-{account}", f"slack:{account}/@ana"))
             opened = await stage.adapter("slack", account).send(request(thread, key="k2/0"))
             assert opened.address == structs.replace(place, thread=thread.thread)
-        assert [body.address.conversation for body in stage.told(WireAccepted)] == ["U7ANA"] * 4
+        assert [body.address.conversation for body in stage.recorded(WireAccepted)] == ["U7ANA"] * 4
         wrong = Address(channel="slack", account="default", kind=ChatKind.CHANNEL, conversation="D7ANASECOND")
         assert isinstance(await attempt(stage.adapter("slack"), wrong), Refused)
 

@@ -19,7 +19,7 @@ def test_a_receipt_says_where_the_message_is(platform: str, spot: str) -> None:
         place = stage.place(f"{platform}:default/{spot}")
         receipt = await stage.adapter(platform).send(request(place, "hello"))
         assert receipt.address == place
-        [accepted] = stage.told(WireAccepted)
+        [accepted] = stage.recorded(WireAccepted)
         assert (accepted.address, accepted.requested, accepted.text) == (place, place, "hello")
         assert accepted.provider_id == receipt.provider_id
 
@@ -33,7 +33,7 @@ def test_two_messages_have_two_ids(platform: str) -> None:
         one = await adapter.send(request(place, key="k1/0"))
         two = await adapter.send(request(place, key="k1/1", chunk=1))
         assert one.provider_id != two.provider_id
-        assert [body.chunk for body in stage.told(WireAccepted)] == [0, 1]
+        assert [body.chunk for body in stage.recorded(WireAccepted)] == [0, 1]
 
     play(test)
 
@@ -48,8 +48,8 @@ def test_the_same_key_is_one_message_where_the_platform_knows_keys(platform: str
         two = await adapter.send(request(place, attempt=2))
         known = can is Idempotency.KEY
         assert (one == two) is known
-        assert len(stage.told(WireAccepted)) == (1 if known else 2)
-        assert [body.provider_id for body in stage.told(WireDeduplicated)] == ([one.provider_id] if known else [])
+        assert len(stage.recorded(WireAccepted)) == (1 if known else 2)
+        assert [body.provider_id for body in stage.recorded(WireDeduplicated)] == ([one.provider_id] if known else [])
 
     play(test, {platform: f"idempotency: {can.value}"})
 
@@ -58,7 +58,7 @@ def test_a_key_belongs_to_its_account() -> None:
     async def test(stage: Stage) -> None:
         for account in ("default", "second"):
             await stage.adapter("discord", account).send(request(stage.place(f"discord:{account}/both")))
-        assert [body.address.account for body in stage.told(WireAccepted)] == ["default", "second"]
+        assert [body.address.account for body in stage.recorded(WireAccepted)] == ["default", "second"]
 
     play(test)
 
@@ -69,8 +69,8 @@ def test_an_unknown_conversation_is_refused(platform: str) -> None:
         nowhere = Address(channel=platform, account="default", kind=ChatKind.GROUP, conversation="none")
         with pytest.raises(Refused, match="no such conversation"):
             await stage.adapter(platform).send(request(nowhere))
-        assert stage.told(WireAccepted) == []
-        [refused] = stage.told(WireRefused)
+        assert stage.recorded(WireAccepted) == []
+        [refused] = stage.recorded(WireRefused)
         assert (refused.address, refused.reason) == (nowhere, Reason.REFUSED)
 
     play(test)
@@ -84,7 +84,7 @@ def test_an_unknown_thread_of_a_conversation_is_refused(platform: str) -> None:
             channel=platform, account="default", kind=place.kind, conversation=place.conversation, thread="404"
         )
         assert isinstance(await attempt(stage.adapter(platform), lost), Refused)
-        assert stage.told(WireAccepted) == []
+        assert stage.recorded(WireAccepted) == []
 
     play(test)
 
@@ -117,9 +117,9 @@ def test_a_closed_thread_is_gone_and_its_room_is_not(platform: str, how: str) ->
         stage.close(f"{platform}:default/both/deploy", how)
         with pytest.raises(PlaceGone, match=f"both/deploy is {how}"):
             await adapter.send(request(stage.place(f"{platform}:default/both/deploy")))
-        assert [body.reason for body in stage.told(WireRefused)] == [Reason.PLACE_GONE]
+        assert [body.reason for body in stage.recorded(WireRefused)] == [Reason.PLACE_GONE]
         await adapter.send(request(stage.place(f"{platform}:default/both")))
-        assert len(stage.told(WireAccepted)) == 1
+        assert len(stage.recorded(WireAccepted)) == 1
 
     play(test)
 
@@ -158,10 +158,10 @@ def test_a_refusal_is_reported_by_its_class_and_nothing_is_visible(
         assert type(refused.value) is error
         assert not isinstance(refused.value, Ambiguous)
         assert refused.value.retry_after == (7.0 if do == "rate-limit" else None)
-        assert stage.told(WireAccepted) == []
-        assert [body.reason for body in stage.told(WireRefused)] == [reason]
+        assert stage.recorded(WireAccepted) == []
+        assert [body.reason for body in stage.recorded(WireRefused)] == [reason]
         await adapter.send(request(place, attempt=2))
-        assert len(stage.told(WireAccepted)) == 1
+        assert len(stage.recorded(WireAccepted)) == 1
 
     play(test)
 
@@ -171,8 +171,8 @@ def test_a_lost_response_leaves_the_message_visible(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.fault("lose-response")
         await given_up(stage.adapter(platform), stage.place(f"{platform}/mine"))
-        assert len(stage.told(WireAccepted)) == 1
-        assert len(stage.told(WireResponseLost)) == 1
+        assert len(stage.recorded(WireAccepted)) == 1
+        assert len(stage.recorded(WireResponseLost)) == 1
 
     play(test)
 
@@ -183,7 +183,7 @@ def test_a_dropped_request_leaves_nothing(platform: str) -> None:
         stage.fault("drop")
         await given_up(stage.adapter(platform), stage.place(f"{platform}/mine"))
         await anyio.sleep(LONG)
-        assert stage.told(WireAccepted) == []
+        assert stage.recorded(WireAccepted) == []
 
     play(test)
 
@@ -193,9 +193,9 @@ def test_a_slow_request_arrives_after_its_sender_gave_up(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.fault("slow", **{"for": "20s"})
         await given_up(stage.adapter(platform), stage.place(f"{platform}/mine"))
-        assert stage.told(WireAccepted) == []
+        assert stage.recorded(WireAccepted) == []
         await anyio.sleep(LONG)
-        assert len(stage.told(WireAccepted)) == 1
+        assert len(stage.recorded(WireAccepted)) == 1
 
     play(test)
 
@@ -208,9 +208,9 @@ def test_a_request_on_the_wire_outlives_its_process(platform: str) -> None:
         with anyio.move_on_after(0.001):
             await adapter.send(request(place))
         node.kill()
-        assert stage.told(WireAccepted) == []
+        assert stage.recorded(WireAccepted) == []
         await anyio.sleep(LONG)
-        assert len(stage.told(WireAccepted)) == 1
+        assert len(stage.recorded(WireAccepted)) == 1
 
     play(test)
 
@@ -225,7 +225,7 @@ def test_a_send_is_found_by_its_key_once_it_was_accepted() -> None:
         receipt = await adapter.send(request(place))
         assert await adapter.find(place, "k1/0") == receipt
         assert await adapter.find(place, "k1/1") is None
-        assert [body.found for body in stage.told(WireLookedUp)] == [False, True, False]
+        assert [body.found for body in stage.recorded(WireLookedUp)] == [False, True, False]
 
     play(test, {"telegram": "idempotency: lookup"})
 
@@ -235,7 +235,7 @@ def test_a_send_whose_response_was_lost_is_found() -> None:
         adapter, place = stage.adapter("telegram"), stage.place("telegram/mine")
         stage.fault("lose-response")
         await given_up(adapter, place)
-        [accepted] = stage.told(WireAccepted)
+        [accepted] = stage.recorded(WireAccepted)
         found = await adapter.find(place, "k1/0")
         assert found == Receipt(provider_id=accepted.provider_id, address=place)
 

@@ -51,8 +51,8 @@ def test_a_child_thread_is_called_by_what_it_is_for(platform: str, spot: str) ->
     async def test(stage: Stage) -> None:
         place = await stage.adapter(platform).open_child(stage.place(f"{platform}/{spot}"), "count lamps", "m1.hand1")
         assert place == stage.thread(platform, "both/m1.hand1")
-        assert [(body.name, body.under) for body in stage.told(WorldPlace)][-2:] == [("both/m1.hand1", "both")] * 2
-        [opened] = stage.told(ThreadOpened)
+        assert [(body.name, body.under) for body in stage.recorded(WorldPlace)][-2:] == [("both/m1.hand1", "both")] * 2
+        [opened] = stage.recorded(ThreadOpened)
         assert (opened.address, opened.on_message) == (place, None)
         assert opened.name.startswith("count lamps")
         receipt = await stage.adapter(platform).send(request(place))
@@ -67,7 +67,7 @@ def test_a_key_has_one_thread(platform: str) -> None:
         adapter, room = stage.adapter(platform), stage.place(f"{platform}/both")
         found = [await adapter.open_child(room, "lamps", key) for key in ("m1.hand1", "m1.hand1", "m1.hand2")]
         assert found[0] == found[1] != found[2]
-        assert len(stage.told(ThreadOpened)) == 2
+        assert len(stage.recorded(ThreadOpened)) == 2
 
     play(test)
 
@@ -90,7 +90,7 @@ def test_there_are_no_threads_where_there_is_no_room(platform: str) -> None:
         for account, place in (("default", stage.place(f"{platform}/@ana")), ("default", lost), ("second", strange)):
             error = await refused(stage.adapter(platform, account).open_child(place, "lamps", "m1.hand1"))
             assert isinstance(error, Refused)
-        assert stage.told(ThreadOpened) == []
+        assert stage.recorded(ThreadOpened) == []
         assert adapter.account == "default"
 
     play(test)
@@ -115,12 +115,12 @@ def test_the_opening_of_a_thread_can_fail(platform: str, kind: str) -> None:
         if kind == "slow":
             assert stage.world.now() - began > 5.0
         opened = 2 if kind in ("slow", "lose-response") else 1
-        assert len(stage.told(ThreadOpened)) == opened
+        assert len(stage.recorded(ThreadOpened)) == opened
         again = await adapter.open_child(room, "lamps", "m1.hand1")
         assert found in (None, again)
         # Discord lists its threads; Telegram tells nobody of a topic that was opened unheard.
         twice = kind == "lose-response" and platform == "telegram"
-        assert len(stage.told(ThreadOpened)) == (3 if twice else 2)
+        assert len(stage.recorded(ThreadOpened)) == (3 if twice else 2)
         assert again == stage.thread(platform, "both/m1.hand1+2" if twice else "both/m1.hand1")
 
     play(test)
@@ -134,7 +134,7 @@ def test_the_same_faults_strike_threads_on_messages(platform: str) -> None:
         stage.fault("error", "thread", **{"in": f"{platform}/mine"})
         stage.fault("refuse", "thread", **{"in": f"{platform}/both"})
         assert isinstance(await refused(adapter.open_thread(room, message, "lamps")), Refused)
-        assert stage.told(ThreadOpened) == []
+        assert stage.recorded(ThreadOpened) == []
         assert await adapter.open_thread(room, message, "lamps") == stage.thread(platform, "both/m1")
 
     play(test)
@@ -169,7 +169,7 @@ def test_what_is_sent_to_an_archived_thread_is_refused_until_it_is_reopened(plat
         assert isinstance(await refused(adapter.send(request(thread))), PlaceArchived)
         await adapter.reopen(thread)
         await adapter.reopen(thread)
-        assert [body.address for body in stage.told(ThreadReopened)] == [thread]
+        assert [body.address for body in stage.recorded(ThreadReopened)] == [thread]
         await adapter.send(request(thread, attempt=2))
         stage.close(f"{platform}/both/deploy", "deleted")
         error = await refused(adapter.send(request(thread, key="k2/0")))
@@ -191,10 +191,10 @@ def test_a_locked_thread_stays_archived(platform: str) -> None:
         assert isinstance(error, PlaceGone)
         with pytest.raises(UnknownName, match="archived and locked"):
             stage.say("m1", f"{platform}/both/deploy")
-        assert stage.told(ThreadReopened) == []
+        assert stage.recorded(ThreadReopened) == []
         own.threads.reopen(room)
         stage.say("m2", f"{platform}/both/deploy")
-        assert len(stage.told(PeerSaid)) == 1
+        assert len(stage.recorded(PeerSaid)) == 1
 
     play(test)
 
@@ -205,7 +205,7 @@ def test_a_person_who_posts_reopens_a_thread(platform: str) -> None:
         stage.close(f"{platform}/both/deploy")
         stage.say("m1", f"{platform}/both/deploy")
         stage.say("m2", f"{platform}/both/deploy")
-        assert [body.address for body in stage.told(ThreadReopened)] == [stage.place(f"{platform}/both/deploy")]
+        assert [body.address for body in stage.recorded(ThreadReopened)] == [stage.place(f"{platform}/both/deploy")]
         taken = await stage.taken(stage.adapter(platform), ack=True)
         assert len(taken) == 2
         stage.close(f"{platform}/both/deploy", "deleted")

@@ -59,10 +59,10 @@ def test_a_webhook_speaks_under_its_name_and_knows_no_keys() -> None:
         again = await adapter.send(request(place, identity=who, attempt=2))
         assert first.provider_id != again.provider_id
         assert await adapter.find(place, "k1/0") is None
-        assert stage.told(WireDeduplicated) == []
+        assert stage.recorded(WireDeduplicated) == []
         await adapter.send(request(place, attempt=3))
-        assert [body.identity for body in stage.told(WireAccepted)] == [str(who), str(who), None]
-        assert stage.told(PeerSaid) == []
+        assert [body.identity for body in stage.recorded(WireAccepted)] == [str(who), str(who), None]
+        assert stage.recorded(PeerSaid) == []
 
     play(test)
 
@@ -75,10 +75,10 @@ def test_a_webhook_that_is_gone_says_nothing(state: str) -> None:
         assert who is not None
         assert stage.world.platforms["discord"].webhooks.end(place, state, None)
         assert not stage.world.platforms["discord"].webhooks.end(place, state, None)
-        assert [(body.webhook, body.how) for body in stage.told(WebhookGone)] == [(who.id, state)]
+        assert [(body.webhook, body.how) for body in stage.recorded(WebhookGone)] == [(who.id, state)]
         assert isinstance(await refused(adapter.send(request(place, identity=who))), IdentityGone)
-        assert [body.reason for body in stage.told(WireRefused)] == [Reason.IDENTITY_GONE]
-        assert stage.told(WireAccepted) == []
+        assert [body.reason for body in stage.recorded(WireRefused)] == [Reason.IDENTITY_GONE]
+        assert stage.recorded(WireAccepted) == []
         await adapter.send(request(place))
         if state == "deleted":
             other = await adapter.identity(place, "clerk")
@@ -99,7 +99,7 @@ def test_a_webhook_does_not_speak_in_other_rooms() -> None:
         stranger = Identity(id="404", name="clerk")
         error = await refused(adapter.send(request(stage.place("discord/both"), identity=stranger)))
         assert isinstance(error, IdentityGone)
-        assert stage.told(WireAccepted) == []
+        assert stage.recorded(WireAccepted) == []
 
     play(test)
 
@@ -115,7 +115,7 @@ def test_what_a_webhook_says_comes_back_where_the_platform_does_so(echoes: bool)
         assert [(one.message_id, one.text, one.webhook, one.bot) for one in taken] == (
             [(receipt.provider_id, "lamps are lit", who.id, True)] if echoes else []
         )
-        assert [(body.echo_of, body.bot) for body in stage.told(PeerSaid)] == ([(who.id, True)] if echoes else [])
+        assert [(body.echo_of, body.bot) for body in stage.recorded(PeerSaid)] == ([(who.id, True)] if echoes else [])
 
     play(test, {"discord": f"echoes: {str(echoes).lower()}"})
 
@@ -128,7 +128,7 @@ def test_bots_and_webhooks_of_others_say_who_they_are() -> None:
         taken = await stage.taken(stage.adapter("discord"), ack=True)
         found = [(one.bot, one.webhook, one.stands_for) for one in sorted(taken, key=lambda one: one.sent_at)]
         assert sorted(found, key=str) == sorted([(True, None, None), (True, "77", "1"), (False, None, None)], key=str)
-        assert [(body.bot, body.stands_for, body.echo_of) for body in stage.told(PeerSaid)] == [
+        assert [(body.bot, body.stands_for, body.echo_of) for body in stage.recorded(PeerSaid)] == [
             (True, None, None),
             (True, "1", None),
             (False, None, None),
@@ -146,7 +146,7 @@ def test_an_older_token_is_not_taken() -> None:
         who = await adapter.identity(place, "clerk")
         message = stage.say("m1", "discord/both")
         assert stage.world.platforms["discord"].tokens.rotate("default", None) == 2
-        [rotated] = stage.told(CredentialRotated)
+        [rotated] = stage.recorded(CredentialRotated)
         assert (rotated.channel, rotated.account, rotated.number) == ("discord", "default", 2)
         calls: list[Any] = [
             adapter.send(request(place)),
@@ -163,8 +163,8 @@ def test_an_older_token_is_not_taken() -> None:
         with pytest.raises(Unauthorized):
             async with adapter.connect():
                 pass
-        assert stage.told(WireAccepted) == stage.told(ThreadOpened) == []
-        assert [(body.reason, body.credential) for body in stage.told(WireRefused)] == [
+        assert stage.recorded(WireAccepted) == stage.recorded(ThreadOpened) == []
+        assert [(body.reason, body.credential) for body in stage.recorded(WireRefused)] == [
             (Reason.UNAUTHORIZED, 1),
             (Reason.UNAUTHORIZED, 1),
         ]
@@ -187,7 +187,7 @@ def test_an_adapter_is_given_the_newest_token(wrapped: bool) -> None:
         await adapter.send(request(place))
         await adapter.send(request(place, key="k2/0", identity=who))
         assert await adapter.open_child(place, "lamps", "m1.hand1")
-        assert [body.credential for body in stage.told(WireAccepted)] == [3, 3]
+        assert [body.credential for body in stage.recorded(WireAccepted)] == [3, 3]
         await stage.adapter("discord").send(request(place, key="k3/0"))
 
     play(test)
@@ -199,6 +199,6 @@ def test_tokens_are_announced_only_where_they_are_counted() -> None:
         await adapter.send(request(place))
         stage.world.platforms["discord"].tokens.declare("default")
         await adapter.send(request(place, key="k2/0"))
-        assert [body.credential for body in stage.told(WireAccepted)] == [0, 1]
+        assert [body.credential for body in stage.recorded(WireAccepted)] == [0, 1]
 
     play(test)

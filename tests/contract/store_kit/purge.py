@@ -3,8 +3,8 @@
 from typing import Any
 
 from tests.contract.store_kit.bench import KEY, Bench, Opened, all_at_once, bring, check, same
+from tests.contract.store_kit.client_sends import begin, send
 from tests.contract.store_kit.queue_admin import ids
-from tests.contract.store_kit.work import begin, send
 from tests.support.factories import direct, intent, receipt, session, work
 from trunkline.core.delivery.states import OPEN
 from trunkline.core.reasons import Reason

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tests.contract.store_kit.bench import Bench, Opened, all_at_once, bring, check, nudges, row_of, same
-from tests.contract.store_kit.work import begin, send
+from tests.contract.store_kit.client_sends import begin, send
 from tests.support.factories import direct, intent, receipt, session
 from trunkline.core.errors import IllegalTransition, UnknownName
 from trunkline.core.reasons import Reason

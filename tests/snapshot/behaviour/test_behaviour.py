@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from textual.events import MouseScrollDown
 
+from tests.support.app.listed_runs import ENTRIES, ListedRuns
 from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, play_out, press, settle, text_of, until
-from tests.support.app.traces import DEFECT, ENTRIES, ListedRuns
+from tests.support.app.traces import DEFECT
 from trunkline.app.tui.app import TrunklineApp, launch
 from trunkline.app.tui.screens.dialogs.help import HelpDialog, KeyList
 from trunkline.app.tui.screens.picker.scenario_list import ScenarioList

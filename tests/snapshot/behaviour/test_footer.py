@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.snapshot.behaviour.test_keys import SCREENS
+from tests.support.app.listed_runs import ENTRIES, ListedRuns
 from tests.support.app.pilot import app, press, settle, text_of
-from tests.support.app.traces import ENTRIES, ListedRuns
 from trunkline.app.tui.footer_keys import MOST_KEYS, footer_keys
 
 pytestmark = pytest.mark.anyio

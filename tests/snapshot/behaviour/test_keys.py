@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tests.support.app.traces import ListedRuns
+from tests.support.app.listed_runs import ListedRuns
 from tests.support.paths import DOCS
 from trunkline.app.tui.app import run_screen_class
 from trunkline.app.tui.keys import GROUPS, KEYS, as_markdown, bindings_of, footer_of, keys_of, show

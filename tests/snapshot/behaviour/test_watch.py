@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.app.listed_runs import ENTRIES, ListedRuns
 from tests.support.app.pilot import press, settle, text_of
-from tests.support.app.traces import ENTRIES, ListedRuns, bound_completion
+from tests.support.app.traces import bound_completion
 from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.trace_follower import Budget, Feed

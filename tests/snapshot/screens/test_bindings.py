@@ -6,8 +6,8 @@ import pytest
 from textual.widgets import Input
 
 from tests.support.app.bound_runs import bound_threads
+from tests.support.app.listed_runs import ENTRIES
 from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, press, settle, text_of
-from tests.support.app.traces import ENTRIES
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.screens.bindings.binding_list import BindingList, BindingRecord
 from trunkline.app.tui.screens.bindings.screen import BindingsScreen

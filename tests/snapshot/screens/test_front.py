@@ -8,9 +8,9 @@ import pytest
 
 import trunkline.app.runs.scenario_source
 from tests.support.app.front import WIDE, notes
+from tests.support.app.listed_runs import ENTRIES, ListedRuns
 from tests.support.app.pilot import SIZES, WIDE_SCREEN, press, settle, text_of
 from tests.support.app.pilot import app as open_app
-from tests.support.app.traces import ENTRIES, ListedRuns
 from trunkline.app.runs.model import Run, ScenarioEntry
 from trunkline.app.runs.scenario_source import SimSource
 from trunkline.app.tui.app import TrunklineApp

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.app.listed_runs import ENTRIES
 from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, press, settle, text_of
-from tests.support.app.traces import ENTRIES, bound_completion
+from tests.support.app.traces import bound_completion
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.screens.invariants.screen import InvariantsScreen

@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.app.bound_runs import bound_threads
 from tests.support.app.claimed_runs import claimed, near_keys
+from tests.support.app.listed_runs import ENTRIES
 from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, press, settle, text_of
 from tests.support.app.queued_runs import helpers, silence
-from tests.support.app.traces import ENTRIES
 from trunkline.app.tui.screens.bindings.screen import BindingsScreen
 from trunkline.app.tui.screens.hands.hand_list import HandList
 from trunkline.app.tui.screens.queue.queue_list import QueueList, QueueRecord

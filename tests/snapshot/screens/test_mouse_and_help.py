@@ -8,9 +8,9 @@ import pytest
 from textual.command import CommandPalette
 
 from tests.support.app.front import WIDE, columns_of, notes
+from tests.support.app.listed_runs import ENTRIES
 from tests.support.app.pilot import SIZES, press, settle, text_of, until
 from tests.support.app.pilot import app as open_app
-from tests.support.app.traces import ENTRIES
 from trunkline.app.runs.scenario_source import SimSource, entry_of, load
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.screens.dialogs.filter import FilterDialog

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.app.changes import changed_sessions
+from tests.support.app.listed_runs import ENTRIES
 from tests.support.app.pilot import SIZES, app, press
-from tests.support.app.traces import ENTRIES
 
 BOTH = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 

@@ -1,7 +1,8 @@
 """What the tests of bindings share."""
 
+from tests.support.app.author import Author
 from tests.support.app.bound_runs import PLACES
-from tests.support.app.traces import Author, verdicts
+from tests.support.app.traces import verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
 

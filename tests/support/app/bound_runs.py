@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.app.traces import ANA, AUDIT, BO, DEPLOY, DM, IDLE, KEYS, OPS, RELEASE, Author, verdicts
+from tests.support.app.author import ANA, AUDIT, BO, DEPLOY, DM, IDLE, KEYS, OPS, RELEASE, Author
+from tests.support.app.traces import verdicts
 from trunkline.app.runs.model import Run
 from trunkline.core.events.bindings import (
     BindingBound,

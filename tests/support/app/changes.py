@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.app.traces import ANA, BO, DM, KEYS, OPS, Author, telegram_dm, verdicts
+from tests.support.app.author import ANA, BO, DM, KEYS, OPS, Author, telegram_dm
+from tests.support.app.traces import verdicts
 from trunkline.app.runs.model import Run
 from trunkline.core.events import Body
 from trunkline.core.events.delivery import (

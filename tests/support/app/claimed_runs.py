@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.app.traces import ANA, BO, DEPLOY, DM, OPS, PLACES, Author, telegram_dm, verdicts
+from tests.support.app.author import ANA, BO, DEPLOY, DM, OPS, Author, telegram_dm
+from tests.support.app.traces import PLACES, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared
 from trunkline.core.reasons import Reason

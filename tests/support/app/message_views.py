@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.app.traces import ANA, OPS, PLACES, Author, verdicts
+from tests.support.app.author import ANA, OPS, Author
+from tests.support.app.traces import PLACES, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.message import MessageHistory
 from trunkline.app.view.index.messages import MessageHistories

@@ -14,7 +14,7 @@ from textual.events import Key
 from textual.keys import _character_to_key  # pyright: ignore[reportPrivateUsage]
 from textual.pilot import Pilot
 
-from tests.support.app.traces import ENTRIES, ListedRuns
+from tests.support.app.listed_runs import ENTRIES, ListedRuns
 from trunkline.app.runs.model import Run, ScenarioEntry
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.platform.textual_private import screen_lines

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.app.traces import ANA, BO, DEPLOY, DM, KEYS, OPS, PLACES, Author, verdicts
+from tests.support.app.author import ANA, BO, DEPLOY, DM, KEYS, OPS, Author
+from tests.support.app.traces import PLACES, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.core.events.delivery import (
     AttemptEnded,

@@ -23,7 +23,7 @@ bindings:
 INBOUND = ("explain", "inbound", "--channel", "discord", "--kind", "direct", "--peer", "1")
 
 
-def told(trunkline, *arguments) -> dict:
+def explanation(trunkline, *arguments) -> dict:
     """The JSON of an answer."""
     code, out, err = trunkline("explain", *arguments, "--json")
     assert (code, err) == (0, "")

@@ -47,7 +47,7 @@ def made(name: str, *chunks: str, **fields: Any) -> IntentRow:
     return intent(name, *(chunks or ("one", "two", "three")), **{"created_at": BORN, **fields})
 
 
-def told(trunkline, *arguments) -> list[str]:
+def queue_lines(trunkline, *arguments) -> list[str]:
     code, out, err = trunkline("queue", *arguments)
     assert (code, err) == (0, "")
     return out.splitlines()

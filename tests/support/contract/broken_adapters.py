@@ -1,46 +1,39 @@
 """Adapters with one defect each, by the check of the adapter kit that must find it."""
 
-import math
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import anyio.lowlevel
-from anyio.streams.memory import MemoryObjectSendStream
 from msgspec import structs
 
-from trunkline.core.channels import InboundStream, Ready
+from tests.support.contract.broken_streams import (
+    AcksAtOnce,
+    AcksNothing,
+    EndsQuietly,
+    HearsItself,
+    NamesThePerson,
+    NewIds,
+)
+from tests.support.contract.passing_wrapper import PassingWrapper
+from trunkline.core.channels import Ready
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
-from trunkline.core.values import Address, Capabilities, Envelope, Idempotency, Peer, Receipt, SendRequest, Transport
+from trunkline.core.values import Address, Capabilities, Idempotency, Receipt, SendRequest, Transport
 from trunkline.sim.bugs.wrappers import AdapterWrapper
 
 
-class _Wrapper(AdapterWrapper):
-    """Passes edits and reactions on too."""
-
-    inner: Any
-
-    async def edit(self, address: Address, provider_id: str, text: str) -> None:
-        await self.inner.edit(address, provider_id, text)
-
-    async def react(self, address: Address, provider_id: str, emoji: str) -> None:
-        await self.inner.react(address, provider_id, emoji)
-
-
-class Shouting(_Wrapper):
+class Shouting(PassingWrapper):
     @property
     def channel(self) -> str:
         return self.inner.channel.upper()
 
 
-class Boasting(_Wrapper):
+class Boasting(PassingWrapper):
     @property
     def capabilities(self) -> Capabilities:
         return structs.replace(self.inner.capabilities, key_seconds=-1.0)
 
 
-class _Changing(_Wrapper):
+class _Changing(PassingWrapper):
     """Changes requests."""
 
     async def send(self, request: SendRequest) -> Receipt:
@@ -55,7 +48,7 @@ class Tidying(_Changing):
         return structs.replace(request, text=" ".join(request.text.split()))
 
 
-class KnowsWords(_Wrapper):
+class KnowsWords(PassingWrapper):
     """Takes the same words for the same message."""
 
     def __init__(self, inner: Any) -> None:
@@ -73,7 +66,7 @@ class NewKeys(_Changing):
         return structs.replace(request, key=f"{request.key}/{request.attempt}")
 
 
-class KeysInMemory(_Wrapper):
+class KeysInMemory(PassingWrapper):
     """Says that its platform knows keys, and knows them itself."""
 
     def __init__(self, inner: Any) -> None:
@@ -120,7 +113,7 @@ class Plain(_Changing):
         return structs.replace(request, html=None, styles=())
 
 
-class ToTheRoom(_Wrapper):
+class ToTheRoom(PassingWrapper):
     """Sends to the room, and says that it is in the thread."""
 
     async def send(self, request: SendRequest) -> Receipt:
@@ -129,7 +122,7 @@ class ToTheRoom(_Wrapper):
         return structs.replace(receipt, address=request.address)
 
 
-class OpensNothing(_Wrapper):
+class OpensNothing(PassingWrapper):
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
         return place
 
@@ -139,7 +132,7 @@ class OneWay(_Changing):
         return structs.replace(request, transport=Transport.DIRECT)
 
 
-class EditsBySending(_Wrapper):
+class EditsBySending(PassingWrapper):
     def __init__(self, inner: Any) -> None:
         super().__init__(inner)
         self._last: SendRequest | None = None
@@ -157,13 +150,13 @@ class EditsBySending(_Wrapper):
         await self.inner.send(structs.replace(self._last, key=f"{self._last.key}/react", text=emoji))
 
 
-class FindsNothing(_Wrapper):
+class FindsNothing(PassingWrapper):
     async def find(self, address: Address, key: str) -> Receipt | None:
         await self.inner.find(address, key)
         return None
 
 
-class SilentLookUps(_Wrapper):
+class SilentLookUps(PassingWrapper):
     async def find(self, address: Address, key: str) -> Receipt | None:
         try:
             return await self.inner.find(address, key)
@@ -171,7 +164,7 @@ class SilentLookUps(_Wrapper):
             return None
 
 
-class FindsItsOwn(_Wrapper):
+class FindsItsOwn(PassingWrapper):
     """Knows only the sends that it has the receipts of."""
 
     def __init__(self, inner: Any) -> None:
@@ -186,7 +179,7 @@ class FindsItsOwn(_Wrapper):
         return self._known.get(key)
 
 
-class Sure(_Wrapper):
+class Sure(PassingWrapper):
     """Takes a lost answer for a proof."""
 
     async def send(self, request: SendRequest) -> Receipt:
@@ -197,7 +190,7 @@ class Sure(_Wrapper):
             raise NotSent("no answer") from None
 
 
-class NewKeyAfterLoss(_Wrapper):
+class NewKeyAfterLoss(PassingWrapper):
     def __init__(self, inner: Any) -> None:
         super().__init__(inner)
         self._tries: dict[str, int] = {}
@@ -207,7 +200,7 @@ class NewKeyAfterLoss(_Wrapper):
         return await self.inner.send(structs.replace(request, key=f"{request.key}/{tries}"))
 
 
-class Unsure(_Wrapper):
+class Unsure(PassingWrapper):
     async def send(self, request: SendRequest) -> Receipt:
         try:
             return await self.inner.send(request)
@@ -215,7 +208,7 @@ class Unsure(_Wrapper):
             raise Ambiguous(error.facts) from error
 
 
-class FallsBack(_Wrapper):
+class FallsBack(PassingWrapper):
     async def send(self, request: SendRequest) -> Receipt:
         try:
             return await self.inner.send(request)
@@ -223,7 +216,7 @@ class FallsBack(_Wrapper):
             return await self.inner.send(structs.replace(request, transport=Transport.GATEWAY))
 
 
-class Impatient(_Wrapper):
+class Impatient(PassingWrapper):
     async def send(self, request: SendRequest) -> Receipt:
         try:
             return await self.inner.send(request)
@@ -231,7 +224,7 @@ class Impatient(_Wrapper):
             raise RateLimited(error.facts) from error
 
 
-class Optimist(_Wrapper):
+class Optimist(PassingWrapper):
     async def send(self, request: SendRequest) -> Receipt:
         try:
             return await self.inner.send(request)
@@ -239,7 +232,7 @@ class Optimist(_Wrapper):
             return Receipt(provider_id="unknown", address=request.address)
 
 
-class Elsewhere(_Wrapper):
+class Elsewhere(PassingWrapper):
     """Sends to the place of the last message what cannot be sent where it is asked to be."""
 
     async def send(self, request: SendRequest) -> Receipt:
@@ -252,7 +245,7 @@ class Elsewhere(_Wrapper):
             )
 
 
-class Offended(_Wrapper):
+class Offended(PassingWrapper):
     """Sends nothing more after a failure."""
 
     _failed = False
@@ -267,7 +260,7 @@ class Offended(_Wrapper):
             raise
 
 
-class TriesTwice(_Wrapper):
+class TriesTwice(PassingWrapper):
     async def send(self, request: SendRequest) -> Receipt:
         try:
             return await self.inner.send(request)
@@ -276,7 +269,7 @@ class TriesTwice(_Wrapper):
             raise
 
 
-class KeepsTheLock(_Wrapper):
+class KeepsTheLock(PassingWrapper):
     """One send at a time; a cancelled one goes on for ever."""
 
     def __init__(self, inner: Any) -> None:
@@ -290,7 +283,7 @@ class KeepsTheLock(_Wrapper):
         return receipt
 
 
-class AnswersMix(_Wrapper):
+class AnswersMix(PassingWrapper):
     """Takes the first answer that comes for its own; the answer to a cancelled send is taken by the next one."""
 
     def __init__(self, inner: Any) -> None:
@@ -307,7 +300,7 @@ class AnswersMix(_Wrapper):
         return mine
 
 
-class OneAddress(_Wrapper):
+class OneAddress(PassingWrapper):
     """Keeps the address of a send where the next one puts its own."""
 
     async def send(self, request: SendRequest) -> Receipt:
@@ -316,95 +309,12 @@ class OneAddress(_Wrapper):
         return await self.inner.send(structs.replace(request, address=self._to))
 
 
-class _Stream(_Wrapper):
-    """Changes what comes in."""
-
-    def connect(self) -> InboundStream:
-        return self._connect()
-
-    @asynccontextmanager
-    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
-        async with self.inner.connect() as stream:
-            yield self.changed(stream)
-
-    async def changed(self, stream: Any) -> AsyncIterator[Envelope]:
-        raise NotImplementedError
-        yield
-
-
-class NamesThePerson(_Stream):
-    async def changed(self, stream: Any) -> AsyncIterator[Envelope]:
-        async for envelope in stream:
-            yield structs.replace(envelope, address=structs.replace(envelope.address, conversation=envelope.peer.id))
-
-
-class AcksAtOnce(_Stream):
-    async def changed(self, stream: Any) -> AsyncIterator[Envelope]:
-        async for envelope in stream:
-            await self.inner.ack(envelope)
-            yield envelope
-
-
-class NewIds(_Stream):
-    """Counts messages anew in each connection, and says that its ids are stable."""
-
-    _count = 0
-
-    async def changed(self, stream: Any) -> AsyncIterator[Envelope]:
-        async for envelope in stream:
-            self._count += 1
-            yield structs.replace(envelope, message_id=str(self._count))
-
-
-class AcksNothing(_Wrapper):
-    async def ack(self, envelope: Envelope) -> None:
-        return
-
-
-class EndsQuietly(_Stream):
-    async def changed(self, stream: Any) -> AsyncIterator[Envelope]:
-        try:
-            async for envelope in stream:
-                yield envelope
-        except PlatformError:
-            return
-
-
-class HearsItself(_Wrapper):
-    """Gives back what it sends as if somebody had said it."""
-
-    _hears: MemoryObjectSendStream[Envelope]
-
-    def connect(self) -> InboundStream:
-        return self._connect()
-
-    @asynccontextmanager
-    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
-        self._hears, heard = anyio.create_memory_object_stream[Envelope](math.inf)
-        async with self.inner.connect():
-            with self._hears, heard:
-                yield heard
-
-    async def send(self, request: SendRequest) -> Receipt:
-        receipt = await self.inner.send(request)
-        self._hears.send_nowait(
-            Envelope(
-                address=receipt.address,
-                peer=Peer(id="bot"),
-                message_id=receipt.provider_id,
-                text=request.text,
-                sent_at=0.0,
-            )
-        )
-        return receipt
-
-
-class NeverReady(_Wrapper):
+class NeverReady(PassingWrapper):
     async def ready(self) -> Ready:
         return Ready(ok=False)
 
 
-class AlwaysReady(_Wrapper):
+class AlwaysReady(PassingWrapper):
     async def ready(self) -> Ready:
         return Ready(ok=True)
 

@@ -72,7 +72,7 @@ class Stage:
         ref = self.world.file.resolve(place)
         self.world.platforms[ref.platform].threads.close(self.world.room(ref), how, None)
 
-    def told(self, kind: type[Body]) -> list[Any]:
+    def recorded(self, kind: type[Body]) -> list[Any]:
         """What the world recorded of a kind."""
         return [event.body for event in self.world.log.events if isinstance(event.body, kind)]
 

@@ -77,7 +77,7 @@ def asked(count: int) -> Counter[tuple[str, str]]:
     return Counter({("ops", f"codex has task {number}"): 1 for number in range(1, count + 1)})
 
 
-def told(numbers: Iterable[int]) -> Counter[tuple[str, str]]:
+def announcements(numbers: Iterable[int]) -> Counter[tuple[str, str]]:
     """What the threads of some work see."""
     return Counter({(f"ops/m{number}.hand1", f"done {number}"): 1 for number in numbers})
 

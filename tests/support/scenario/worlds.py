@@ -13,7 +13,7 @@ def bodies(result, kind) -> list[Any]:
     return [event.body for event in result.trace.events if isinstance(event.body, kind)]
 
 
-def told(result, kind: str, field: str) -> list[Any]:
+def values_of(result, kind: str, field: str) -> list[Any]:
     return [getattr(event.body, field) for event in result.trace.events if event.kind == kind]
 
 

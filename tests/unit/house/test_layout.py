@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from tests.support.paths import ROOT
-from tests.support.sources import modules, offenders, parse, source_of
+from tests.support.sources import PACKAGES, modules, offenders, parse, source_of
 
 MAX_LINES = 400
 MAX_MODULES = 16
@@ -41,8 +41,9 @@ def too_long(source: str) -> list[str]:
     return [f"{lines} lines"] if lines > MAX_LINES else []
 
 
-def test_modules_stay_short() -> None:
-    assert offenders(lambda module: too_long(source_of(module))) == []
+@pytest.mark.parametrize("package", [*PACKAGES, "tests"])
+def test_modules_stay_short(package: str) -> None:
+    assert offenders(lambda module: too_long(source_of(module)), package) == []
 
 
 def test_a_long_module_is_found() -> None:

@@ -54,12 +54,12 @@ def run(request) -> Run:
     return ran(name, own=own)
 
 
-def told(run: Run, *, plain: bool = True) -> list[str]:
+def report_lines(run: Run, *, plain: bool = True) -> list[str]:
     return list(report(run, plain=plain))
 
 
 def test_each_fact_is_one_line_of_plain_words(run):
-    for line in told(run):
+    for line in report_lines(run):
         assert line == line.strip() and line.isprintable()
         assert not [
             char for char in line if unicodedata.name(char, "").startswith(("BOX ", "BLOCK ", "BLACK ", "WHITE "))
@@ -69,7 +69,7 @@ def test_each_fact_is_one_line_of_plain_words(run):
 
 def test_each_line_below_a_heading_says_what_it_is(run):
     chapter = ""
-    for line in filter(None, told(run)):
+    for line in filter(None, report_lines(run)):
         if line.startswith("# "):
             chapter = line
         elif not line.startswith("## ") and chapter != "# Timeline":
@@ -77,7 +77,7 @@ def test_each_line_below_a_heading_says_what_it_is(run):
 
 
 def test_chapters_are_those_of_the_app(run):
-    chapters = [line[2:] for line in told(run) if line.startswith("# ")]
+    chapters = [line[2:] for line in report_lines(run) if line.startswith("# ")]
     assert chapters == ["Run", "Verdicts", "Messages", "Sessions", "Bindings", "Queue", "Hands", "Timeline"]
 
 
@@ -86,13 +86,13 @@ def test_both_forms_have_the_same_facts(run):
         """Without labels, headings and signs."""
         return [fact.text for part in sections(RunView(run)) for fact in part.facts]
 
-    plain, normal = "\n".join(told(run)), "\n".join(told(run, plain=False))
+    plain, normal = "\n".join(report_lines(run)), "\n".join(report_lines(run, plain=False))
     for text in words(run):
         assert text.translate(WORDS) in plain and text.rstrip() in normal
 
 
 def test_every_verdict_has_its_sentence_and_its_evidence(run):
-    lines = told(run)
+    lines = report_lines(run)
     for verdict in run.verdicts:
         at = lines.index(f"## {verdict.id} {verdict.title}".translate(WORDS))
         end = next((n for n in range(at + 1, len(lines)) if lines[n].startswith("#")), len(lines))
@@ -106,7 +106,7 @@ def test_every_verdict_has_its_sentence_and_its_evidence(run):
 
 
 def test_every_message_has_its_whole_life(run):
-    view, text = RunView(run), "\n".join(told(run))
+    view, text = RunView(run), "\n".join(report_lines(run))
     for name in (history.id for history in MessageHistories(view.events).prepared_by(view.last)):
         assert f"\n## Message {name} to " in text
         for event in view.of_intent(name):
@@ -117,7 +117,7 @@ def test_every_message_has_its_whole_life(run):
 
 
 def test_every_session_has_its_transcript_beside_what_people_saw(run):
-    view, text = RunView(run), "\n".join(told(run))
+    view, text = RunView(run), "\n".join(report_lines(run))
     sessions = Sessions(view)
     for row in sessions.rows(view.last):
         assert row.place.translate(WORDS) in text
@@ -126,7 +126,7 @@ def test_every_session_has_its_transcript_beside_what_people_saw(run):
 
 
 def test_every_task_of_a_hand_has_a_section(run):
-    view, text = RunView(run), "\n".join(told(run))
+    view, text = RunView(run), "\n".join(report_lines(run))
     tasks = [event for event in view.events if isinstance(event.body, DelegationAccepted)]
     for event in tasks:
         assert isinstance(event.body, DelegationAccepted)
@@ -146,7 +146,7 @@ def test_the_queue_loses_nothing_unseen(run):
 
 def test_the_report_agrees_with_the_screens(run):
     """One model of each thing: what stands in a row of the app stands in the report."""
-    view, lines = RunView(run), told(run, plain=False)
+    view, lines = RunView(run), report_lines(run, plain=False)
     histories = MessageHistories(view.events)
     text, messages, queue, hands = (
         "\n".join(lines),
@@ -170,10 +170,10 @@ def test_an_invariant_violated_thousands_of_times_is_printed_five_times():
         msgspec.structs.replace(verdict, violations=verdict.violations * 3000) if verdict.violations else verdict
         for verdict in found.verdicts
     )
-    lines = told(msgspec.structs.replace(found, verdicts=many))
+    lines = report_lines(msgspec.structs.replace(found, verdicts=many))
     assert sum(line.startswith("broken: at #") for line in lines) == 10
     assert sum(line.startswith("more: and 2995 more") for line in lines) == 2
-    assert len(lines) < len(told(found)) * 2
+    assert len(lines) < len(report_lines(found)) * 2
 
 
 def test_long_lists_of_one_violation_are_cut_and_the_first_wrong_step_is_kept():
@@ -186,14 +186,14 @@ def test_long_lists_of_one_violation_are_cut_and_the_first_wrong_step_is_kept():
         ]
         return msgspec.structs.replace(verdict, violations=tuple(wide))
 
-    lines = told(msgspec.structs.replace(found, verdicts=tuple(map(longer, found.verdicts))))
+    lines = report_lines(msgspec.structs.replace(found, verdicts=tuple(map(longer, found.verdicts))))
     assert any(re.fullmatch(r"actual: and \d+ more lines", line) for line in lines)
     assert any(re.fullmatch(r"evidence: and \d+ more events", line) for line in lines)
     assert sum(line.endswith("(first wrong step)") for line in lines) == 2
 
 
 def test_a_duplicate_is_described_in_words():
-    lines = told(ran("tour/told-twice", own=True))
+    lines = report_lines(ran("tour/told-twice", own=True))
     assert "verdict: violated: D2 R1, " in "\n".join(lines)
     assert any(line.startswith("copy: #78 is number 2 of 2 of the same message, with #77") for line in lines)
     assert "repro: trunkline run scenarios/tour/told-twice.yaml --seed 1 --bug hand-announces-too" in "\n".join(
@@ -204,7 +204,7 @@ def test_a_duplicate_is_described_in_words():
 def test_bindings_have_their_record_and_story():
     from tests.support.app.bound_runs import bound_threads
 
-    lines = told(bound_threads())
+    lines = report_lines(bound_threads())
     at = lines.index("# Bindings")
     assert lines[at + 1] == "## Binding b1" and lines[at + 2].startswith("status: b1 ")
     assert any(line.startswith("story: #") for line in lines[at:])
@@ -223,7 +223,7 @@ def test_a_wrong_fact_says_so_without_color():
 
 def test_a_run_in_which_nothing_happened():
     run = Run(trace=Trace(header=TraceHeader(scenario="nothing"), events=()), verdicts=judge(()))
-    text = "\n".join(told(run))
+    text = "\n".join(report_lines(run))
     for words in ("no messages", "no sessions", "no bindings", "no delegations"):
         assert f"{words} in this run" in text
     assert "nothing was queued in this run" in text and "no events" in text

@@ -31,7 +31,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 
 
-def told(run: Run, seq: int, **settings):
+def latest(run: Run, seq: int, **settings):
     view = RunView(run)
     return [(fact.label, fact.text, fact.mark) for fact in latest_facts(view, Verdicts(view), seq, **settings)]
 
@@ -65,26 +65,26 @@ def test_the_latest_violation_shows_both_copies_and_the_expectation():
     view = RunView(run)
     stop = view.marks.stops[0]
     first, second = view.marks.groups[0]
-    facts = told(run, stop)
+    facts = latest(run, stop)
     assert facts[0] == ("✗ D2", f"#{stop} the result of hand run d1 was announced twice", "")
     assert facts[1] == ("1×", f"#{first} 1.350 → #ops ▸ deploy  by direct-announce", "")
     assert facts[2] == ("2×", f"#{second} 1.370 → #ops  by hand-session-route", "✗ wrong place")
     assert [label for label, _, _ in facts[3:]] == ["expected", "actual", "", "✗ R1", "step"]
     assert latest_title(view, Verdicts(view), stop) == "Violation: One announcement per hand run"
-    brief = told(run, stop, brief=True)
+    brief = latest(run, stop, brief=True)
     assert brief[1] == ("1×", f"#{first} → #ops ▸ deploy", "")
 
 
 def test_copies_of_one_place_are_marked_as_copies():
     run = foreign_mirror()
-    facts = told(run, 9999)
+    facts = latest(run, 9999)
     assert [mark for label, _, mark in facts if label in ("1×", "2×")] == ["", "✗ copy"]
 
 
 def test_before_the_first_violation_the_run_is_summarized():
     run = bound_completion()
     view = RunView(run)
-    facts = told(run, 0, story="Ana asks.\n\nThe agent hands it on.")
+    facts = latest(run, 0, story="Ana asks.\n\nThe agent hands it on.")
     assert [label for label, _, _ in facts] == ["ahead", "run", "defect", "story"]
     assert facts[0][1] == "D2 R1 will break: n goes there"
     assert facts[2][1] == DEFECT
@@ -95,16 +95,16 @@ def test_before_the_first_violation_the_run_is_summarized():
 def test_a_sound_run_says_how_much_of_it_was_judged():
     run = bound_completion(bug=False)
     view = RunView(run)
-    assert told(run, view.last)[0] == ("verdict", "✓ all hold in the whole run, 7 of 10 exercised", "")
+    assert latest(run, view.last)[0] == ("verdict", "✓ all hold in the whole run, 7 of 10 exercised", "")
     assert latest_title(view, Verdicts(view), view.last) == "No violation"
     idle = Run(trace=run.trace, verdicts=verdicts(idle=tuple(one.id for one in run.verdicts)))
-    assert told(idle, 0)[0] == ("verdict", "nothing happened that an invariant judges", "")
+    assert latest(idle, 0)[0] == ("verdict", "nothing happened that an invariant judges", "")
 
 
 def test_missed_expectations_are_shown_when_no_invariant_is_violated():
     run = bound_completion()
     sound = Run(trace=run.trace, verdicts=verdicts(), unmet=run.unmet)
-    assert ("unmet", "D2 holds", "") in told(sound, 0)
+    assert ("unmet", "D2 holds", "") in latest(sound, 0)
 
 
 def test_the_queue_counts_what_became_of_everything():

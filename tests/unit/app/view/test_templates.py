@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.support.app.traces import OPS, bound_completion
+from tests.support.app.author import OPS
+from tests.support.app.traces import bound_completion
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import row_text
 from trunkline.app.view.kinds.templates import Template

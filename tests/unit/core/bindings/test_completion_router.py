@@ -44,7 +44,7 @@ def ask(
     )
 
 
-def told(decision: RouterDecision) -> tuple[str, Reason, str | None]:
+def outcome(decision: RouterDecision) -> tuple[str, Reason, str | None]:
     return decision.mode, decision.reason, None if decision.binding is None else decision.binding.binding_id
 
 
@@ -58,19 +58,19 @@ ELSEWHERE = bound(at("203", parent="999"), "b3")
 @pytest.mark.parametrize("profile", Profile)
 def test_the_requesters_own_conversation_wins(profile: Profile) -> None:
     found = ask(THREAD, SIBLING, requester=at("202"), fail_closed=True, profile=profile)
-    assert told(found) == ("bound", Reason.REQUESTER_MATCH, "b2")
+    assert outcome(found) == ("bound", Reason.REQUESTER_MATCH, "b2")
 
 
 @pytest.mark.parametrize("profile", Profile)
 def test_the_only_binding_on_channel_and_account_matches_a_requester_in_the_parent(profile: Profile) -> None:
-    assert told(ask(THREAD, requester=at("100"), profile=profile)) == ("bound", Reason.REQUESTER_MATCH, "b1")
+    assert outcome(ask(THREAD, requester=at("100"), profile=profile)) == ("bound", Reason.REQUESTER_MATCH, "b1")
 
 
 @pytest.mark.parametrize("profile", Profile)
 @pytest.mark.parametrize("key", ["", "   "])
 def test_a_blank_session_comes_first(profile: Profile, key: str) -> None:
     found = ask(bound(at(), session=key), key=key, profile=profile)
-    assert told(found) == ("fallback", Reason.MISSING_TARGET_SESSION, None)
+    assert outcome(found) == ("fallback", Reason.MISSING_TARGET_SESSION, None)
 
 
 @pytest.mark.parametrize("profile", Profile)
@@ -79,7 +79,7 @@ def test_what_ends_or_belongs_to_another_session_does_not_count(profile: Profile
     ended = bound(at("201"), "b2", status=BindingStatus.ENDED)
     other = bound(at("201"), "b3", session="main:subagent:other")
     found = ask(ending, ended, other, requester=at("201"), profile=profile)
-    assert told(found) == ("fallback", Reason.NO_ACTIVE_BINDING, None)
+    assert outcome(found) == ("fallback", Reason.NO_ACTIVE_BINDING, None)
     assert [(one.binding, one.reason) for one in found.candidates] == [
         ("b1", Reason.NOT_ACTIVE),
         ("b2", Reason.NOT_ACTIVE),
@@ -94,7 +94,7 @@ def test_what_ends_or_belongs_to_another_session_does_not_count(profile: Profile
 def test_a_requester_without_channel_or_conversation_is_invalid(
     profile: Profile, requester: Address | ConversationRef
 ) -> None:
-    assert told(ask(THREAD, requester=requester, profile=profile)) == ("fallback", Reason.INVALID_REQUESTER, None)
+    assert outcome(ask(THREAD, requester=requester, profile=profile)) == ("fallback", Reason.INVALID_REQUESTER, None)
 
 
 @pytest.mark.parametrize("kind", ["", "subagent_message", "spawn_ack"])
@@ -124,12 +124,12 @@ def test_every_binding_of_the_session_is_listed_with_its_reason() -> None:
 def test_without_a_requester_the_losers_lost_for_the_reason_of_the_decision() -> None:
     found = ask(THREAD, SIBLING, fail_closed=True)
     assert {one.reason for one in found.candidates} == {Reason.MISSING_REQUESTER}
-    assert told(ask(THREAD, SIBLING)) == ("fallback", Reason.AMBIGUOUS_WITHOUT_REQUESTER, None)
-    assert told(ask(THREAD)) == ("bound", Reason.SINGLE_ACTIVE_BINDING, "b1")
+    assert outcome(ask(THREAD, SIBLING)) == ("fallback", Reason.AMBIGUOUS_WITHOUT_REQUESTER, None)
+    assert outcome(ask(THREAD)) == ("bound", Reason.SINGLE_ACTIVE_BINDING, "b1")
 
 
 def test_two_threads_under_the_requester_are_no_match() -> None:
-    assert told(ask(THREAD, SIBLING, requester=at("100"))) == ("fallback", Reason.NO_REQUESTER_MATCH, None)
+    assert outcome(ask(THREAD, SIBLING, requester=at("100"))) == ("fallback", Reason.NO_REQUESTER_MATCH, None)
 
 
 def test_the_router_fails_closed_by_default_and_reads_the_clock_at_each_call() -> None:
@@ -146,9 +146,9 @@ def test_a_topic_matches_its_group_and_itself() -> None:
     topic = bound(at("-100", "telegram", thread="7"))
     other = bound(at("-100", "telegram", thread="8"), "b2")
     by_ref = ConversationRef(channel="Telegram", account_id="default", conversation_id="telegram:-100:topic:7")
-    assert told(ask(topic, other, requester=by_ref)) == ("bound", Reason.REQUESTER_MATCH, "b1")
+    assert outcome(ask(topic, other, requester=by_ref)) == ("bound", Reason.REQUESTER_MATCH, "b1")
     far = bound(at("-200", "telegram", thread="7"), "b3")
-    assert told(ask(topic, far, requester=at("-100", "telegram"))) == ("bound", Reason.REQUESTER_MATCH, "b1")
+    assert outcome(ask(topic, far, requester=at("-100", "telegram"))) == ("bound", Reason.REQUESTER_MATCH, "b1")
 
 
 # -------------------------------------------------------------------- differences
@@ -156,13 +156,13 @@ def test_a_topic_matches_its_group_and_itself() -> None:
 
 def test_difference_a_lone_binding_on_another_channel_is_not_used() -> None:
     requester = at("-1", "telegram")
-    assert told(ask(THREAD, requester=requester)) == ("fallback", Reason.NO_REQUESTER_MATCH, None)
-    assert told(ask(THREAD, requester=requester, profile=MARCH)) == (
+    assert outcome(ask(THREAD, requester=requester)) == ("fallback", Reason.NO_REQUESTER_MATCH, None)
+    assert outcome(ask(THREAD, requester=requester, profile=MARCH)) == (
         "bound",
         Reason.SINGLE_ACTIVE_BINDING_FALLBACK,
         "b1",
     )
-    assert told(ask(THREAD, requester=requester, profile=AUGUST)) == ("fallback", Reason.NO_REQUESTER_MATCH, None)
+    assert outcome(ask(THREAD, requester=requester, profile=AUGUST)) == ("fallback", Reason.NO_REQUESTER_MATCH, None)
 
 
 def test_difference_a_lone_binding_on_another_account_is_not_used() -> None:
@@ -172,20 +172,20 @@ def test_difference_a_lone_binding_on_another_account_is_not_used() -> None:
 
 
 def test_difference_failing_closed_without_a_requester_guesses_nothing() -> None:
-    assert told(ask(THREAD, fail_closed=True)) == ("fallback", Reason.MISSING_REQUESTER, None)
-    assert told(ask(THREAD, fail_closed=True, profile=MARCH)) == ("bound", Reason.SINGLE_ACTIVE_BINDING, "b1")
+    assert outcome(ask(THREAD, fail_closed=True)) == ("fallback", Reason.MISSING_REQUESTER, None)
+    assert outcome(ask(THREAD, fail_closed=True, profile=MARCH)) == ("bound", Reason.SINGLE_ACTIVE_BINDING, "b1")
     assert ask(THREAD, SIBLING, fail_closed=True, profile=MARCH).reason is Reason.AMBIGUOUS_WITHOUT_REQUESTER
 
 
 def test_difference_failing_open_without_a_requester_takes_the_single_binding_where_august_does_not() -> None:
-    assert told(ask(THREAD)) == ("bound", Reason.SINGLE_ACTIVE_BINDING, "b1")
-    assert told(ask(THREAD, profile=AUGUST)) == ("fallback", Reason.MISSING_REQUESTER, None)
+    assert outcome(ask(THREAD)) == ("bound", Reason.SINGLE_ACTIVE_BINDING, "b1")
+    assert outcome(ask(THREAD, profile=AUGUST)) == ("fallback", Reason.MISSING_REQUESTER, None)
 
 
 def test_difference_an_expired_binding_does_not_count_before_the_sweep_either() -> None:
     expired = bound(at("201"), idle_timeout=NOW)
     found = ask(expired, requester=at("201"))
-    assert (told(found), found.candidates[0].reason) == (
+    assert (outcome(found), found.candidates[0].reason) == (
         ("fallback", Reason.NO_ACTIVE_BINDING, None),
         Reason.IDLE_EXPIRED,
     )
@@ -194,14 +194,14 @@ def test_difference_an_expired_binding_does_not_count_before_the_sweep_either() 
 
 
 def test_difference_the_binding_under_the_requesters_channel_wins_over_one_elsewhere() -> None:
-    assert told(ask(ELSEWHERE, THREAD, requester=at("100"))) == ("bound", Reason.REQUESTER_MATCH, "b1")
+    assert outcome(ask(ELSEWHERE, THREAD, requester=at("100"))) == ("bound", Reason.REQUESTER_MATCH, "b1")
     for profile in (MARCH, AUGUST):
         assert ask(ELSEWHERE, THREAD, requester=at("100"), profile=profile).binding is None
 
 
 def test_difference_conversations_are_compared_as_their_channel_folds() -> None:
     room, other = bound(at("AbC", "discord")), bound(at("x"), "b2")
-    assert told(ask(room, other, requester=at("aBc"))) == ("bound", Reason.REQUESTER_MATCH, "b1")
+    assert outcome(ask(room, other, requester=at("aBc"))) == ("bound", Reason.REQUESTER_MATCH, "b1")
     assert ask(room, other, requester=at("aBc"), profile=MARCH).binding is None
     # Matrix keeps the case of its ids: two rooms, under every profile.
     rooms = bound(at("!A:m.example", "matrix")), bound(at("!b:m.example", "matrix"), "b2")
@@ -210,7 +210,7 @@ def test_difference_conversations_are_compared_as_their_channel_folds() -> None:
 
 def test_difference_a_prefixed_id_is_the_same_conversation() -> None:
     ref = ConversationRef(channel="discord", account_id="default", conversation_id="channel:202")
-    assert told(ask(THREAD, SIBLING, requester=ref)) == ("bound", Reason.REQUESTER_MATCH, "b2")
+    assert outcome(ask(THREAD, SIBLING, requester=ref)) == ("bound", Reason.REQUESTER_MATCH, "b2")
     assert ask(THREAD, SIBLING, requester=ref, profile=MARCH).reason is Reason.NO_REQUESTER_MATCH
 
 

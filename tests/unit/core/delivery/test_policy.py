@@ -1,4 +1,4 @@
-"""What follows an attempt, and what becomes of what an earlier process left open: tables of cases."""
+"""What follows an attempt: tables of cases."""
 
 from itertools import product
 from typing import Any
@@ -12,14 +12,10 @@ from trunkline.core.delivery.policy import (
     AttemptFacts,
     AttemptOutcome,
     DeliveryDecision,
-    InterruptedIntent,
     NextStep,
-    RecoveryAction,
-    RecoveryDecision,
     after_attempt,
     is_misplaced,
     outcome_of,
-    recover,
 )
 from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent
 from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
@@ -217,56 +213,6 @@ def test_an_outcome_says_what_its_error_says(error: type[PlatformError]) -> None
     )
 
 
-# ---------------------------------------------------------------- recovery
-
-PREPARED, SENDING = IntentState.PREPARED, IntentState.SENDING
-RECOVERED = [
-    (PREPARED, True, KEY, RecoveryAction.RESEND, Reason.SAME_KEY_RESEND),
-    (SENDING, True, KEY, RecoveryAction.RESEND, Reason.SAME_KEY_RESEND),
-    (PREPARED, True, LOOKUP, RecoveryAction.LOOKUP, Reason.CRASH_AMBIGUOUS),
-    (SENDING, True, LOOKUP, RecoveryAction.LOOKUP, Reason.CRASH_AMBIGUOUS),
-    # Without either, an attempt is marked before it is made: what is not marked was not sent.
-    (PREPARED, True, NONE, RecoveryAction.SEND, Reason.RECOVERED),
-    (SENDING, True, NONE, RecoveryAction.PARK, Reason.CRASH_AMBIGUOUS),
-    *[(PREPARED, False, can, RecoveryAction.SEND, Reason.RECOVERED) for can in Idempotency],
-]
-
-
-def found(
-    state: IntentState,
-    *,
-    head: bool,
-    can: Idempotency,
-    attempts: int = 0,
-    next_at: float | None = None,
-    reason: Reason | None = None,
-    now: float = 100.0,
-    limit: int = 5,
-) -> RecoveryDecision:
-    """What is decided at 100 s on an intent of 0 s."""
-    left = InterruptedIntent(state=state, head=head, attempts=attempts, created_at=0.0, next_at=next_at, reason=reason)
-    return recover(left, now=now, can=Capabilities(idempotency=can), config=DeliveryConfig(max_attempts=limit))
-
-
-@pytest.mark.parametrize(("state", "head", "can", "action", "reason"), RECOVERED)
-def test_what_an_earlier_process_left_open(
-    state: IntentState, head: bool, can: Idempotency, action: RecoveryAction, reason: Reason
-) -> None:
-    decision = found(state, head=head, can=can)
-    assert (decision.action, decision.reason) == (action, reason)
-
-
-def test_only_what_surely_was_not_sent_is_sent_as_if_new() -> None:
-    for can in Idempotency:
-        decision = found(SENDING, head=True, can=can)
-        assert decision.action is not RecoveryAction.SEND
-
-
-def test_a_message_that_kills_its_sender_is_parked_when_its_attempts_are_used_up():
-    actions = [found(PREPARED, head=True, can=KEY, attempts=n, limit=3).action for n in range(4)]
-    assert actions == [RecoveryAction.RESEND, RecoveryAction.RESEND, RecoveryAction.PARK, RecoveryAction.PARK]
-
-
 def test_look_ups_that_keep_failing_end():
     can = Capabilities(idempotency=Idempotency.LOOKUP)
     lost = AttemptOutcome(ambiguous=True, reason=Reason.LOOKUP_FAILED)
@@ -276,37 +222,6 @@ def test_look_ups_that_keep_failing_end():
         for n in range(1, 6)
     ]
     assert nexts == [NextStep.LOOKUP, NextStep.LOOKUP, NextStep.LOOKUP, NextStep.PARK, NextStep.PARK]
-
-
-@pytest.mark.parametrize("can", Idempotency)
-def test_what_was_refused_and_waits_goes_on_waiting(can: Idempotency) -> None:
-    decision = found(PREPARED, head=True, can=can, attempts=2, next_at=160.0, reason=Reason.RATE_LIMITED)
-    assert (decision.action, decision.at, decision.counts) == (RecoveryAction.SEND, 160.0, False)
-
-
-@pytest.mark.parametrize(("can", "action"), [(KEY, RecoveryAction.RESEND), (LOOKUP, RecoveryAction.LOOKUP)])
-def test_what_was_in_doubt_and_waits_stays_in_doubt(can: Idempotency, action: RecoveryAction) -> None:
-    decision = found(PREPARED, head=True, can=can, attempts=2, next_at=160.0, reason=Reason.RESPONSE_LOST)
-    assert (decision.action, decision.at, decision.counts) == (action, 160.0, False)
-
-
-@pytest.mark.parametrize("can", [KEY, LOOKUP])
-def test_what_was_due_may_have_been_tried_and_counts(can: Idempotency) -> None:
-    decision = found(PREPARED, head=True, can=can, attempts=2, next_at=60.0, reason=Reason.RATE_LIMITED)
-    assert decision.counts
-
-
-def test_a_look_up_waits_until_the_request_cannot_arrive_any_more() -> None:
-    assert found(PREPARED, head=True, can=LOOKUP).at == 100.0 + Capabilities().in_flight_seconds
-
-
-def test_what_is_too_old_is_not_sent_after_a_long_night() -> None:
-    morning = 90_000.0
-    unsent = found(PREPARED, head=True, can=NONE, attempts=1, now=morning)
-    assert (unsent.action, unsent.reason) == (RecoveryAction.EXPIRE, Reason.TOO_OLD)
-    for can in (KEY, LOOKUP):
-        doubtful = found(PREPARED, head=True, can=can, now=morning)
-        assert (doubtful.action, doubtful.reason) == (RecoveryAction.PARK, Reason.TOO_OLD)
 
 
 # -------------------------------------------------------------------- what is in doubt stays in doubt
@@ -374,30 +289,3 @@ def test_best_effort_is_one_attempt_and_never_a_success() -> None:
     assert decide(outcome_of(LOST), best_effort=True).next is NextStep.PARK
     assert decide(outcome_of(LOST), best_effort=True, can=LOOKUP).next is NextStep.LOOKUP
     assert decide(outcome_of(LOST), best_effort=True, can=NONE, config=MARKING).next is NextStep.PARK
-
-
-def left(**facts: Any) -> InterruptedIntent:
-    return InterruptedIntent(**{"state": IntentState.PREPARED, "head": True, "attempts": 0, "created_at": NOW, **facts})
-
-
-def recall(what: InterruptedIntent, can: Idempotency, config: DeliveryConfig = CONFIG, **more: Any) -> RecoveryDecision:
-    return recover(what, now=NOW, can=Capabilities(idempotency=can, **more), config=config)
-
-
-def test_after_a_crash_a_marked_attempt_is_made_once() -> None:
-    crashed = left(state=IntentState.SENDING)
-    decision = recall(crashed, NONE, MARKING)
-    assert (decision.action, decision.mark, decision.counts) == (RecoveryAction.RESEND, True, True)
-    assert recall(crashed, NONE).action is RecoveryAction.PARK
-    assert recall(left(state=IntentState.SENDING, marked=True), NONE, MARKING).action is RecoveryAction.PARK
-    resting = left(attempts=1, marked=True, next_at=NOW + 5, doubt_at=NOW - 1, reason=Reason.MARKED_RESEND)
-    assert recall(resting, NONE, MARKING).action is RecoveryAction.SEND
-    assert recall(left(attempts=1, next_at=NOW + 5, doubt_at=NOW - 1), NONE, MARKING).action is RecoveryAction.PARK
-
-
-def test_after_a_crash_a_forgotten_key_is_not_used() -> None:
-    long_ago = left(updated_at=NOW - 100)
-    assert recall(long_ago, KEY, key_seconds=60.0).reason is Reason.KEY_EXPIRED
-    assert recall(long_ago, KEY, key_seconds=600.0).action is RecoveryAction.RESEND
-    in_doubt = left(updated_at=NOW - 10, doubt_at=NOW - 100)
-    assert recall(in_doubt, KEY, key_seconds=60.0).action is RecoveryAction.PARK

@@ -151,7 +151,7 @@ class Scene:
         env = Env(now=loop.time, ids=None, seed="")  # pyright: ignore[reportArgumentType]
         self.tenure = LeaseKeeper(config, self.store, env, self.log.recorder("gateway"))  # pyright: ignore[reportArgumentType]
 
-    def told(self, body: type) -> list[object]:
+    def recorded(self, body: type) -> list[object]:
         return [event.body for event in self.log.events if type(event.body) is body]
 
 
@@ -160,9 +160,9 @@ def test_a_process_that_stands_by_says_so_once_and_takes_over_when_it_may() -> N
         scene = Scene(loop, until=30.0)
         await scene.tenure.claim(0)
         assert 30.0 <= loop.time() <= 31.0
-        [awaited] = scene.told(LeaseAwaited)
+        [awaited] = scene.recorded(LeaseAwaited)
         assert (awaited.holder, awaited.until) == ("other", 30.0)  # pyright: ignore[reportAttributeAccessIssue]
-        [taken] = scene.told(LeaseTaken)
+        [taken] = scene.recorded(LeaseTaken)
         assert taken.until == loop.time() + 60.0  # pyright: ignore[reportAttributeAccessIssue]
         # At a modest pace.
         assert len(scene.store.asked) <= 31
@@ -213,7 +213,7 @@ def test_a_store_that_takes_no_renewal_is_asked_again_and_nothing_is_sent_meanwh
         scene.store.answers = [StoreError("disk full"), StoreError("disk full")]
         await anyio.sleep(55)
         await scene.tenure.assure()
-        assert [type(body) for body in scene.told(StoreFailed)] == [StoreFailed] * 2
+        assert [type(body) for body in scene.recorded(StoreFailed)] == [StoreFailed] * 2
         assert scene.store.renewed == [58.0]
 
     run(main)

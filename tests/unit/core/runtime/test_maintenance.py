@@ -11,8 +11,8 @@ import anyio
 import pytest
 
 from tests.support.sending import Platform, Tried, ended, failing_at, made, message, serving, texts
+from tests.support.small_gateway import Running
 from tests.support.stores import on_write
-from tests.unit.core.runtime.inbound.test_gateway import Running
 from trunkline import Capabilities, Idempotency, QueueFilter, QueueVerdict, SendStatus
 from trunkline.core.errors import Ambiguous, IllegalTransition, NotSent, PlaceGone, UnknownName
 from trunkline.core.events import Event
@@ -87,7 +87,7 @@ async def test_what_did_not_arrive_is_tried_again_when_an_operator_says_so(
         # Whoever comes with the key gets what came of it.
         again = await running.gateway.send(message())
         assert await running.transcript(KEY) == [("assistant", "hi")]
-        acted, reopened = running.told(OperatorActed), running.told(IntentReopened)
+        acted, reopened = running.recorded(OperatorActed), running.recorded(IntentReopened)
         story = [event.kind for event in about(running, "send:k")]
     assert (again.status, again.cached, texts(platform)) == (SendStatus.DELIVERED, True, ["hi"])
     assert [body.verb for body in acted] == ["retry"]
@@ -133,8 +133,8 @@ async def test_the_rest_of_a_part_is_sent_and_remembered_as_one(path: Path, cutt
         await running.gateway.queue.retry("send:k")
         await running.until(IntentSettled, 2)
         assert await running.transcript(KEY) == [("assistant", "one\ntwo\nsix")]
-        [reopened] = running.told(IntentReopened)
-        mirrored = running.told(MirrorAppended)
+        [reopened] = running.recorded(IntentReopened)
+        mirrored = running.recorded(MirrorAppended)
     assert (reopened.before, reopened.chunk) == (S.PARTIAL, 1)
     assert texts(cutting) == ["one", "two", "six"]
     assert [(body.text, body.partial) for body in mirrored] == [("one", True), ("one\ntwo\nsix", False)]
@@ -172,8 +172,8 @@ async def test_an_operators_word_decides_what_was_in_doubt(
         settled = await running.until(IntentSettled, 2)
         assert await running.transcript(KEY) == [("assistant", line)]
         shown = await running.gateway.queue.show("send:k")
-        acks = [body.provider_id for body in running.told(ChunkAcked) if body.reason is Reason.OPERATOR_SENT]
-        [acted] = running.told(OperatorActed)
+        acks = [body.provider_id for body in running.recorded(ChunkAcked) if body.reason is Reason.OPERATOR_SENT]
+        [acted] = running.recorded(OperatorActed)
     assert (settled[-1].state.value, texts(cutting), acted.verb) == (state, sent, verdict.value)
     assert acks == (["777"] if verdict is QueueVerdict.SENT else [])
     assert (shown.intent.state.value, len(shown.receipts)) == (state, 3 if state == "delivered" else 1)
@@ -205,7 +205,7 @@ async def test_what_cannot_be_done_changes_nothing_and_is_not_recorded(path: Pat
         assert await queue.show("send:k") == shown
         # Behind whatever may have been set going.
         await running.gateway.send(message(key="k2"))
-        assert running.told(OperatorActed, IntentReopened) == []
+        assert running.recorded(OperatorActed, IntentReopened) == []
 
 
 async def test_an_operator_that_goes_away_while_it_is_stored_is_taken_at_its_word(
@@ -242,7 +242,10 @@ async def test_a_purge_is_recorded_with_what_it_removed(path: Path, platform: Pl
         assert await queue.purge(QueueFilter()) == 0
         assert await queue.purge(QueueFilter(states=(S.UNKNOWN,))) == 1
         assert await queue.intents(QueueFilter()) == ()
-        assert [body.detail for body in running.told(OperatorActed)] == ["3 intents: delivered", "1 intents: unknown"]
+        assert [body.detail for body in running.recorded(OperatorActed)] == [
+            "3 intents: delivered",
+            "1 intents: unknown",
+        ]
         # The keys are free, and the transcript stays. To the platform it is the message that it has.
         again = await running.gateway.send(message(key="k0"))
         assert (again.cached, again.message_id) == (False, "1")
@@ -276,7 +279,7 @@ async def test_what_an_operator_does_from_outside_is_taken_up(path: Path, platfo
         for n in range(3):
             outside(path, execute, RetryIntent(intent=f"send:k{n}", now=time.time()))
         await running.until(IntentSettled, 6)
-        assert [(body.before, body.chunk) for body in running.told(IntentReopened)] == [(S.FAILED, 0)] * 3
+        assert [(body.before, body.chunk) for body in running.recorded(IntentReopened)] == [(S.FAILED, 0)] * 3
         assert outside(path, execute, PurgeIntents(which=QueueFilter(states=(S.DELIVERED,)))) == 3
         # Its key is free: it is another send to the gateway, if not to the platform.
         assert (await running.gateway.send(message(key="k0", text="text 0"))).cached is False
@@ -328,8 +331,8 @@ async def test_what_was_changed_and_is_gone_keeps_no_gateway_from_starting(path:
     outside(path, lambda db: db.execute("UPDATE intents SET chunks = '?'"))
     async with serving(path, platform) as running:
         await running.gateway.send(message())
-        assert len(running.told(OperatorActed)) == 2
-        assert len(running.told(IntentSettled)) == 1
+        assert len(running.recorded(OperatorActed)) == 2
+        assert len(running.recorded(IntentSettled)) == 1
 
 
 async def test_a_purge_from_outside_is_recorded_as_one_from_inside(path: Path, platform: Platform) -> None:
@@ -364,6 +367,6 @@ async def test_a_process_that_stands_by_leaves_operators_words_to_the_one_that_w
         await standing.until(LeaseAwaited)
         await standing.gateway.queue.retry("send:k")
         await running.until(IntentSettled, 2)
-        assert standing.told(OperatorActed, IntentReopened) == []
+        assert standing.recorded(OperatorActed, IntentReopened) == []
         group.cancel_scope.cancel()
     assert texts(platform) == ["hi"]

@@ -50,7 +50,7 @@ async def test_one_works_and_the_other_takes_over_when_it_stops(
             standby = made(path, second)
             group.start_soon(standby.gateway.run)
             [awaited] = await standby.until(LeaseAwaited)
-            [taken] = working.told(LeaseTaken)
+            [taken] = working.recorded(LeaseTaken)
             assert (awaited.holder, awaited.until) == (taken.owner, taken.until)
             # A process that only wants to send something stands by like any other.
             group.start_soon(standby.gateway.send, message(text="one shot"))
@@ -84,7 +84,7 @@ async def test_a_gateway_that_was_replaced_ends_and_sends_nothing(
             await running.gateway.send(message(key="late", text="late"))
     assert len(ends) == 1
     assert texts(platform) == ["hi"]
-    [lost] = running.told(LeaseGone)
+    [lost] = running.recorded(LeaseGone)
     assert (lost.token, lost.reason) == (1, Reason.LEASE_HELD)
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT owner, token FROM lease").fetchone() == ("other", 2)
@@ -116,7 +116,7 @@ async def test_an_idle_gateway_keeps_its_store(path: Path, platforms: tuple[Plat
                 until, token = db.execute("SELECT until, token FROM lease").fetchone()
                 await anyio.sleep(0.01)
         assert token == taken.token
-        assert not working.told(LeaseGone)
+        assert not working.recorded(LeaseGone)
 
 
 async def test_a_gateway_that_stands_by_can_be_stopped(path: Path, platforms: tuple[Platform, Platform]) -> None:
@@ -125,9 +125,9 @@ async def test_a_gateway_that_stands_by_can_be_stopped(path: Path, platforms: tu
         await working.until(LeaseTaken)
         async with serving(path, second) as standby:
             await standby.until(LeaseAwaited)
-            assert standby.told(ProcessStarted) and not standby.told(LeaseTaken)
+            assert standby.recorded(ProcessStarted) and not standby.recorded(LeaseTaken)
         await working.gateway.send(message())
-        assert not working.told(LeaseGone)
+        assert not working.recorded(LeaseGone)
 
 
 # ---------------------------------------------------------------- versions

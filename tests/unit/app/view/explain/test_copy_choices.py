@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.app.traces import ENTRIES, ListedRuns
+from tests.support.app.listed_runs import ENTRIES, ListedRuns
 from trunkline.app.view.explain.copy_choices import as_text, copy_choices, event_line, ids_of
 from trunkline.app.view.explain.explanation import explain, reproduction
 from trunkline.app.view.index.run_index import RunView

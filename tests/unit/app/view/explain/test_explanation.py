@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.support.app.author import ANA, OPS, Author
 from tests.support.app.changes import MAIN, OWN, changed_sessions
-from tests.support.app.traces import ANA, DEFECT, OPS, Author, bound_completion, foreign_mirror, verdicts
+from tests.support.app.traces import DEFECT, bound_completion, foreign_mirror, verdicts
 from trunkline.app.report.summary import blocks
 from trunkline.app.runs.model import Run, UnmetExpectation
 from trunkline.app.view.explain.explanation import explain, reproduction

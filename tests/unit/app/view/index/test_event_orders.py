@@ -16,21 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.app.author import ANA, AUDIT, DEPLOY, DM, KEYS, OPS, Author
 from tests.support.app.changes import changed_sessions
-from tests.support.app.traces import (
-    ANA,
-    AUDIT,
-    DEPLOY,
-    DM,
-    KEYS,
-    OPS,
-    PLACES,
-    Author,
-    bound_completion,
-    foreign_mirror,
-)
+from tests.support.app.traces import PLACES, bound_completion, foreign_mirror
 from tests.support.scale import scaled
-from tests.unit.app.view.index.test_growth import SCENARIOS, at_once, check, told, trace_of
+from tests.unit.app.view.index.test_growth import SCENARIOS, at_once, check, trace_of, view_answers
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.view.index.message import MessageHistory
@@ -255,7 +245,7 @@ def try_order(name: str, seed: int, *, always: bool = False) -> None:
     of = moved(trace(name), dice, dice.randint(1, 25))
     if makes_sense(of):
         whole, slow = at_once(of, len(of.events)), grown(of, dice, always=always)
-        check(told(whole), told(slow))
+        check(view_answers(whole), view_answers(slow))
         for seq in range(0, len(of.events), 3):
             assert slow.queue.ledger(seq) == whole.queue.ledger(seq)
             assert slow.hands.rows(seq) == whole.hands.rows(seq)

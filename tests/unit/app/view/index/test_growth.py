@@ -38,7 +38,7 @@ def trace_of(path: Path) -> Trace:
 @cache
 def whole(path: Path, last: int) -> dict[str, object]:
     """What is told of the beginning of a run, opened at once."""
-    return told(at_once(trace_of(path), last))
+    return view_answers(at_once(trace_of(path), last))
 
 
 def at_once(trace: Trace, last: int) -> OpenRun:
@@ -74,7 +74,7 @@ def look(opened: OpenRun) -> None:
     _ = [opened.messages.head(history, last) for history in opened.histories]
 
 
-def told(opened: OpenRun) -> dict[str, object]:
+def view_answers(opened: OpenRun) -> dict[str, object]:
     """Everything that the screens ask for, at some moments."""
     view = opened.view
     moments = sorted({0, view.last // 3, view.last // 2, view.last})
@@ -135,7 +135,7 @@ def test_event_by_event(path: Path):
     trace = trace_of(path)
     # Each piece is looked at whole, so of a long run only some are as small as this.
     sizes = (1, 2, 5) if len(trace.events) < LONG else (1, 2, 5, 40)
-    check(whole(path, len(trace.events)), told(grown(trace, sizes)))
+    check(whole(path, len(trace.events)), view_answers(grown(trace, sizes)))
 
 
 @settings(max_examples=scaled(25, 8), deadline=None)
@@ -147,18 +147,18 @@ def test_event_by_event(path: Path):
 def test_in_pieces_of_any_size_up_to_any_moment(path: Path, sizes: list[int], part: float):
     trace = trace_of(path)
     last = max(int(len(trace.events) * part), 1)
-    check(whole(path, last), told(grown(trace, sizes, last=last)))
+    check(whole(path, last), view_answers(grown(trace, sizes, last=last)))
 
 
 @pytest.mark.parametrize("made", [bound_completion, foreign_mirror, changed_sessions])
 def test_runs_made_by_hand(made: Callable[[], Run]):
     trace = made().trace
-    check(told(at_once(trace, len(trace.events))), told(grown(trace, (3, 1))))
+    check(view_answers(at_once(trace, len(trace.events))), view_answers(grown(trace, (3, 1))))
 
 
 def test_a_long_run():
     trace = long_trace(4000)
-    check(told(at_once(trace, 4000)), told(grown(trace, (300, 7))))
+    check(view_answers(at_once(trace, 4000)), view_answers(grown(trace, (300, 7))))
 
 
 @pytest.mark.parametrize("name", ["focus-and-unfocus", "two-bound-sessions", "told-twice", "sent-by-clients"])

@@ -1,18 +1,8 @@
 """Transcripts beside what people saw: aligned by what they speak of."""
 
+from tests.support.app.author import ANA, DEPLOY, DM, KEYS, OPS, Author, telegram_dm
 from tests.support.app.changes import BOS, MAIN, OWN, changed_sessions, created, talk
-from tests.support.app.traces import (
-    ANA,
-    DEPLOY,
-    DM,
-    KEYS,
-    OPS,
-    Author,
-    bound_completion,
-    foreign_mirror,
-    telegram_dm,
-    verdicts,
-)
+from tests.support.app.traces import bound_completion, foreign_mirror, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.sessions.alignment_index import TranscriptDifference

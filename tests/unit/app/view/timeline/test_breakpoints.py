@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.app.traces import ENTRIES, ListedRuns
+from tests.support.app.listed_runs import ENTRIES, ListedRuns
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.timeline.breakpoints import Breakpoint, BreakpointKind, Breakpoints, BreakpointTargets
 from trunkline.app.view.timeline.seek_syntax import read_moment, read_speed

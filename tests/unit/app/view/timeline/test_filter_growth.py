@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.app.traces import DEPLOY, DM, OPS, PLACES, Author
+from tests.support.app.author import DEPLOY, DM, OPS, Author
+from tests.support.app.traces import PLACES
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.tui.state.search import Search

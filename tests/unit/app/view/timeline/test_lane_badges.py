@@ -1,6 +1,7 @@
 """Over a lane: who reads there, and which token its account speaks with at the cursor."""
 
-from tests.support.app.traces import ANA, OPS, Author, bound_completion, verdicts
+from tests.support.app.author import ANA, OPS, Author
+from tests.support.app.traces import bound_completion, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.timeline.lane_badges import TokenUse

@@ -4,7 +4,8 @@ import itertools
 
 import pytest
 
-from tests.support.app.traces import ANA, DEPLOY, OPS, Author, bound_completion, discord, verdicts
+from tests.support.app.author import ANA, DEPLOY, OPS, Author, discord
+from tests.support.app.traces import bound_completion, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.timeline.lanes import LaneKind, TimelineLanes, WantedWidths, lay_out

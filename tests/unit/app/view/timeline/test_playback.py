@@ -1,6 +1,7 @@
 """The clock of the screens: playing, stopping, seeking."""
 
-from tests.support.app.traces import ENTRIES, ListedRuns, bound_completion
+from tests.support.app.listed_runs import ENTRIES, ListedRuns
+from tests.support.app.traces import bound_completion
 from trunkline.app.tui.state.playback import LONGEST, Playback
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.index.run_index import RunView

@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.support.app.author import ANA, DEPLOY, OPS, Author
 from tests.support.app.changes import changed_sessions
-from tests.support.app.traces import ANA, DEPLOY, OPS, Author, bound_completion, foreign_mirror, verdicts
+from tests.support.app.traces import bound_completion, foreign_mirror, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.causality import Causes
 from trunkline.app.view.index.run_index import RunView

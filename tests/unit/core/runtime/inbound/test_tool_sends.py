@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.factories import direct, group, room
 from tests.support.sending import Platform, message, places, serving, texts
-from tests.unit.core.runtime.inbound.test_gateway import Echo
+from tests.support.small_gateway import Echo
 from trunkline import Address, Turn
 from trunkline.core.errors import AmbiguousTarget, InvalidSend, TargetError, UnknownName, UsageError
 from trunkline.core.events.delivery import IntentSettled, MirrorAppended, TargetResolved
@@ -57,7 +57,7 @@ async def test_the_tool_sends_to_a_target_of_another_platform(
         await running.until(IntentSettled)
         assert await running.transcript("main:telegram:default:direct:42") == [("assistant", "hi")]
         assert await running.transcript("main:discord:default:direct:100") == [("user", "hello")]
-        [resolved] = running.told(TargetResolved)
+        [resolved] = running.recorded(TargetResolved)
     assert (places(telegram), platform.sent) == ([direct("42", channel="telegram")], [])
     assert resolved.session_key == "main:telegram:default:direct:42"
 
@@ -88,7 +88,7 @@ async def test_the_account_is_the_named_one_or_that_of_the_turn_or_the_default(
         (work if origin.account == "work" else platform).say("m1", origin)
         [settled] = await running.until(IntentSettled)
         assert settled.state is IntentState.DELIVERED
-        [mirrored] = running.told(MirrorAppended)
+        [mirrored] = running.recorded(MirrorAppended)
     assert [platform.account for platform in (telegram, work) if platform.sent] == [sends]
     assert mirrored.session_key == f"main:telegram:{sends}:direct:42"
     work.close()
@@ -167,8 +167,8 @@ async def test_a_target_in_words_is_where_the_turn_came_from_also_after_a_reset(
     async with serving(path, platform, agent=silent(reset_and_send)) as running:
         platform.say("m1", thread)
         await running.until(IntentSettled)
-        [admitted] = running.told(InboundAdmitted)
-        [mirrored] = running.told(MirrorAppended)
+        [admitted] = running.recorded(InboundAdmitted)
+        [mirrored] = running.recorded(MirrorAppended)
         assert await running.transcript("main:discord:default:channel:777") == []
     assert mirrored.session_id == admitted.session_id
     assert read == [["hello"]]
@@ -203,7 +203,7 @@ async def test_the_agent_learns_what_is_wrong_with_a_target(
     async with serving(path, platform, agent=Echo(send)) as running:
         platform.say("m1", ANA)
         await running.until(IntentSettled)
-        [refused] = running.told(ToolRefused)
+        [refused] = running.recorded(ToolRefused)
     assert [type(wrong) for wrong in caught] == [error]
     assert (refused.tool, refused.reason, refused.detail) == ("message", reason, caught[0].facts)
     assert texts(platform) == ["sorry"]
@@ -216,7 +216,7 @@ async def test_the_tool_can_name_the_session_that_remembers_it(path: Path, platf
         await running.until(IntentSettled)
         assert await running.transcript("ops:main") == [("assistant", "hi")]
         assert await running.transcript("main:discord:default:channel:500") == []
-        created = running.told(SessionCreated)[-1]
+        created = running.recorded(SessionCreated)[-1]
         assert (created.agent, created.address) == ("ops", None)
     assert places(platform) == [HALL]
 

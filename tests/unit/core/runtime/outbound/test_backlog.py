@@ -14,8 +14,8 @@ import pytest
 from tests.support.factories import intent
 from tests.support.hooks import Told, hooks
 from tests.support.sending import Platform, made, message, serving, texts
+from tests.support.small_gateway import Running
 from tests.support.stores import on_read
-from tests.unit.core.runtime.inbound.test_gateway import Running
 from trunkline import QueueFilter, SendStatus
 from trunkline.core.errors import SendFailed
 from trunkline.core.events.delivery import BacklogWaiting, IntentSettled, RecoveryDecided
@@ -167,7 +167,7 @@ async def test_a_new_send_waits_for_room_and_that_is_recorded_once(
             assert (waiting.open, waiting.limit) == (3, 3)
             assert await running.store.read(FindSend(key="late")) is None
             platform.held.set()
-        assert len(running.told(BacklogWaiting)) == 1
+        assert len(running.recorded(BacklogWaiting)) == 1
     wanted["1000"].append("late")
     assert by_place(platform) == wanted
 
@@ -233,8 +233,8 @@ async def test_more_than_a_page_is_recovered_in_its_order(
     platform.held.set()
     async with serving(path, platform, delivery={"window": window}) as running:
         await running.until(IntentSettled, 50)
-        [recovered] = running.told(ProcessRecovered)
-        decided = running.told(RecoveryDecided)
+        [recovered] = running.recorded(ProcessRecovered)
+        decided = running.recorded(RecoveryDecided)
     assert by_place(platform) == wanted
     assert (recovered.intents, len(decided)) == (50, 50)
     # Only the first one of each conversation can have been on its way.
@@ -324,7 +324,7 @@ async def test_a_broken_row_is_set_aside_and_stops_no_other(path: Path, platform
     async with serving(path, platform, hooks=hooks(told)) as running:
         # It is over for good.
         await running.gateway.send(message(key="another"))
-        assert running.told(ProcessRecovered) == []
+        assert running.recorded(ProcessRecovered) == []
 
 
 async def test_a_caller_that_waits_for_a_broken_row_gets_an_error(path: Path, platform: Platform) -> None:

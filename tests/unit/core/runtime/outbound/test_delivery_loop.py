@@ -48,7 +48,7 @@ async def test_a_mode_has_its_transport(path: Path, anyio_backend: str, mode: De
     platform = Tried(mode=mode)
     async with serving(path, platform) as running:
         await running.gateway.send(message())
-        assert running.told(TransportFallback) == []
+        assert running.recorded(TransportFallback) == []
     assert platform.ways == [way]
     platform.close()
 
@@ -60,8 +60,8 @@ async def test_what_provably_did_not_leave_takes_the_gateway_path_and_that_is_re
     async with serving(path, hybrid) as running:
         outcome = await running.gateway.send(message())
         events = list(running.log.events)
-        [told] = running.told(TransportFallback)
-        [settled] = running.told(IntentSettled)
+        [told] = running.recorded(TransportFallback)
+        [settled] = running.recorded(IntentSettled)
     assert (outcome.status, hybrid.ways) == (SendStatus.DELIVERED, [DIRECT, GATEWAY])
     assert len({request.key for request in hybrid.tried}) == 1
     assert (told.instead_of, told.used, told.reason, told.chunk) == (DIRECT, GATEWAY, Reason.GATEWAY_PATH, 0)
@@ -91,7 +91,7 @@ async def test_the_way_is_durable_before_it_is_taken_and_is_kept_over_a_crash(pa
     watched.held.set()
     async with serving(path, watched) as running:
         await running.until(IntentSettled)
-        assert running.told(TransportFallback) == []
+        assert running.recorded(TransportFallback) == []
     assert (ways, watched.ways, texts(watched)) == ([None, "gateway", "gateway"], [GATEWAY, GATEWAY], ["hi"])
     watched.close()
 
@@ -100,7 +100,7 @@ async def test_a_gateway_path_that_fails_is_tried_again_on_the_gateway_path(path
     hybrid.errors = [NotSent("no route"), NotSent("no gateway"), NotSent("no gateway")]
     async with serving(path, hybrid, delivery=FAST) as running:
         await running.gateway.send(message())
-        assert len(running.told(TransportFallback)) == 1
+        assert len(running.recorded(TransportFallback)) == 1
     assert hybrid.ways == [DIRECT, GATEWAY, GATEWAY, GATEWAY]
 
 
@@ -123,7 +123,7 @@ async def test_what_may_have_left_never_takes_another_way(
         if outcome is None:
             with pytest.raises(SendFailed, match="it ended as unknown"):
                 await running.gateway.send(message())
-        assert running.told(TransportFallback) == []
+        assert running.recorded(TransportFallback) == []
     assert platform.ways == [DIRECT] * (4 if idempotency is Idempotency.KEY else 1)
     platform.close()
 
@@ -133,7 +133,7 @@ async def test_a_direct_mode_has_no_other_way(path: Path, anyio_backend: str) ->
     platform.errors = [NotSent("no route")]
     async with serving(path, platform, delivery=FAST) as running:
         await running.gateway.send(message())
-        assert running.told(TransportFallback) == []
+        assert running.recorded(TransportFallback) == []
     assert platform.ways == [DIRECT, DIRECT]
     platform.close()
 
@@ -164,9 +164,9 @@ async def test_waiting_for_readiness_costs_no_attempt_and_is_recorded_once(path:
     platform = Readying(*[Ready(ok=False, reason="not-linked")] * 3)
     async with serving(path, platform, delivery=FAST) as running:
         await running.gateway.send(message())
-        [waiting] = running.told(LaneWaiting)
-        [settled] = running.told(IntentSettled)
-        assert len(running.told(AttemptStarted)) == 1
+        [waiting] = running.recorded(LaneWaiting)
+        [settled] = running.recorded(IntentSettled)
+        assert len(running.recorded(AttemptStarted)) == 1
     assert (waiting.reason, waiting.detail, waiting.address) == (Reason.NOT_READY, "not-linked", direct())
     assert (settled.state, settled.attempts, platform.asked) == (IntentState.DELIVERED, 1, 4)
     platform.close()
@@ -182,7 +182,7 @@ async def test_an_adapter_that_is_ready_is_not_asked_for_each_message(path: Path
         platform.errors = [NotSent("logged out")]
         platform.answers = [Ready(ok=False, reason="not-linked")] * 2
         await running.gateway.send(message(key="again"))
-        assert [body.reason for body in running.told(LaneWaiting)] == [Reason.NOT_READY]
+        assert [body.reason for body in running.recorded(LaneWaiting)] == [Reason.NOT_READY]
     assert (platform.asked, len(platform.sent)) == (4, 6)
     platform.close()
 
@@ -192,7 +192,7 @@ async def test_an_adapter_that_cannot_say_is_not_ready(path: Path, anyio_backend
     platform = Readying(answer)
     async with serving(path, platform, delivery={**FAST, "request_timeout": "20ms"}) as running:
         await running.gateway.send(message())
-        [waiting] = running.told(LaneWaiting)
+        [waiting] = running.recorded(LaneWaiting)
     assert waiting.detail.startswith("RuntimeError: a defect" if answer != "never" else "TimeoutError")
     platform.close()
 
@@ -216,7 +216,7 @@ async def test_what_waits_too_long_for_readiness_expires_without_an_attempt(path
     async with serving(path, platform, delivery={**FAST, "max_age": "30ms"}) as running:
         with pytest.raises(SendFailed, match="it ended as expired"):
             await running.gateway.send(message())
-        [settled] = running.told(IntentSettled)
+        [settled] = running.recorded(IntentSettled)
     assert (settled.reason, settled.attempts, platform.tried) == (Reason.TOO_OLD, 0, [])
     platform.close()
 
@@ -241,10 +241,10 @@ async def test_what_waits_for_an_adapter_goes_on_when_it_comes(path: Path, anyio
         [waiting] = await running.until(LaneWaiting)
         # It holds up nobody, and nothing is lost.
         await running.gateway.send(message(key="k2"))
-        assert (len(running.told(AttemptStarted)), absent.sent) == (1, [])
+        assert (len(running.recorded(AttemptStarted)), absent.sent) == (1, [])
         running.gateway.install(absent)
         await running.until(IntentSettled, 4)
-        [installed] = running.told(AdapterInstalled)
+        [installed] = running.recorded(AdapterInstalled)
         # And it is listened to.
         absent.say("m1", direct("42", channel="telegram"))
         await running.until(InboundAdmitted)
@@ -264,7 +264,7 @@ async def test_what_waits_for_an_adapter_survives_another_restart(path: Path, an
     for _ in range(3):
         async with serving(path, other) as running:
             await running.until(LaneWaiting)
-            assert [body.intents for body in running.told(ProcessRecovered)] == [3]
+            assert [body.intents for body in running.recorded(ProcessRecovered)] == [3]
     async with serving(path, absent) as running:
         settled = await running.until(IntentSettled, 3)
         # The waiting has cost none of the attempts; the one that the first process made may count.

@@ -41,7 +41,7 @@ async def test_a_chunk_in_doubt_is_sent_once_more_with_a_mark_where_that_is_the_
     careless.errors = [Ambiguous("no answer")]
     async with serving(path, careless, delivery={**FAST, "ambiguous": "resend-marked"}) as running:
         await running.gateway.send(message())
-        ended = running.told(AttemptEnded)
+        ended = running.recorded(AttemptEnded)
         assert await running.transcript("main:discord:default:direct:100") == [("assistant", "hi")]
     assert [request.text for request in careless.tried] == ["hi", "[may be a repeat] hi"]
     assert [body.decision for body in ended] == ["retry", "settle"]
@@ -89,7 +89,7 @@ async def test_an_answer_that_names_no_message_is_no_receipt(path: Path, careles
     async with serving(path, polite) as running:
         with pytest.raises(SendFailed, match="it ended as unknown") as caught:
             await running.gateway.send(message())
-        [ended] = running.told(AttemptEnded)
+        [ended] = running.recorded(AttemptEnded)
     assert (ended.reason, ended.decision, caught.value.final) == (Reason.NO_RECEIPT, "park", True)
     polite.capabilities = Capabilities(can=frozenset({Capability.TEXT}), idempotency=Idempotency.NONE)
     async with serving(path, polite) as running:
@@ -117,7 +117,7 @@ async def test_best_effort_is_one_try_and_never_called_a_success(
     async with serving(path, careless, delivery=FAST) as running:
         outcome = await running.gateway.send(message(best_effort=True))
         again = await running.gateway.send(message(best_effort=True)) if state == "unknown" else None
-        [settled] = running.told(IntentSettled)
+        [settled] = running.recorded(IntentSettled)
     assert (outcome.status, outcome.message_id) == (SendStatus.NOT_DELIVERED, None)
     assert outcome.detail.startswith(f"it ended as {state}")
     assert (settled.state.value, len(careless.tried)) == (state, tries)

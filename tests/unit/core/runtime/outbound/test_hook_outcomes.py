@@ -144,7 +144,7 @@ async def test_a_hook_that_fails_keeps_no_other_from_being_notified(path: Path, 
     async with serving(path, platform, hooks=asked, delivery={"hook_timeout": "10ms"}) as running:
         await running.gateway.send(message())
         await settled(running)
-        failed = running.told(HookFailed)
+        failed = running.recorded(HookFailed)
     async with serving(path, platform, hooks=asked, delivery={"hook_timeout": "10ms"}) as running:
         await running.gateway.send(message("user:200", key="another"))
         await settled(running)
@@ -177,13 +177,13 @@ async def test_with_hooks_of_one_kind_only_the_others_are_not_missed(path: Path,
     async with serving(path, platform, hooks=hooks(told)) as running:
         await running.gateway.send(message())
         await settled(running)
-        assert [body.verdict for body in running.told(HookSending)] == ["kept"]
+        assert [body.verdict for body in running.recorded(HookSending)] == ["kept"]
     async with serving(path, platform, hooks=hooks(sending("none"))) as running:
         await running.gateway.send(message(key="k2"))
         await settled(running)
     async with serving(path, platform) as running:
         await running.gateway.send(message(key="k3"))
-        assert running.told(HookSending, HookSent) == []
+        assert running.recorded(HookSending, HookSent) == []
     assert told.gist == [("send:k", "delivered")]
 
 
@@ -196,7 +196,7 @@ async def crash_while_notified(path: Path, platform: Platform, asked: Hooks, tol
     async with serving(path, platform, hooks=asked) as running:
         await running.gateway.send(message())
         await told.called.wait()
-        assert running.told(HookSent) == []
+        assert running.recorded(HookSent) == []
     told.open.set()
 
 
@@ -224,7 +224,7 @@ async def test_a_missed_notification_of_a_cancelled_send_is_delivered(path: Path
     told.open.set()
     async with serving(path, platform, hooks=asked) as running:
         await settled(running)
-        assert running.told(HookSending) == []
+        assert running.recorded(HookSending) == []
     assert [(sent.intent, sent.state, sent.reason, sent.text) for sent in told.all] == [
         ("send:k", IntentState.CANCELLED, Reason.CANCELLED_BY_HOOK, "")
     ]

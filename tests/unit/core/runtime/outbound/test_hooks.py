@@ -10,7 +10,7 @@ import pytest
 from tests.support.factories import direct
 from tests.support.hooks import WAYS, Saying, Told, bytes_of, hooks, sending
 from tests.support.sending import Platform, ended, message, serving, stored, texts
-from tests.unit.core.runtime.inbound.test_gateway import Echo, Running
+from tests.support.small_gateway import Echo, Running
 from trunkline import Cancel, Change, Outgoing, Poll, SendFailed, SendingHook, SendStatus, Turn
 from trunkline.core.errors import NotSent, PlaceGone
 from trunkline.core.events.delivery import (
@@ -57,7 +57,7 @@ async def test_hooks_are_asked_by_priority_and_each_sees_what_is_left(path: Path
     asked = hooks(adds("c", 0), adds("a", 5), adds("e", -1), adds("d", 0), sending("k", seen=seen, priority=9))
     async with serving(path, platform, hooks=asked) as running:
         await running.gateway.send(message(text="hi "))
-        [told] = running.told(HookSending)
+        [told] = running.recorded(HookSending)
         assert await running.transcript(KEY) == [("assistant", "hi acde")]
     assert [shown.text for shown in seen] == ["hi ", "hi ", "hi a", "hi ac", "hi acd"]
     assert {shown.original for shown in seen} == {"hi "}
@@ -87,7 +87,7 @@ async def test_a_hook_changes_what_is_said_on_every_way(path: Path, platform: Pl
     async with serving(path, platform, agent=says.agent, runner=says.runner, hooks=asked, **says.config) as running:
         await says.begin(running, platform)
         await running.until(IntentSettled)
-        [told] = running.told(HookSending)
+        [told] = running.recorded(HookSending)
         assert ("assistant", "the secret word is ***") in await running.transcript(KEY)
         assert b"xyzzy" not in bytes_of(path)
     assert texts(platform) == ["the secret word is ***"]
@@ -98,7 +98,7 @@ async def test_a_message_that_no_hook_touches_is_recorded_as_kept(path: Path, pl
     same = hooks(sending("none"), sending("same", lambda shown: Change(shown.text)))
     async with serving(path, platform, hooks=same) as running:
         await running.gateway.send(message())
-        [told] = running.told(HookSending)
+        [told] = running.recorded(HookSending)
         prepared = next(event for event in running.log.events if isinstance(event.body, IntentPrepared))
         assert next(event for event in running.log.events if event.body is told).seq < prepared.seq
     assert (told.verdict, told.by, told.reason) == ("kept", (), Reason.KEPT_BY_HOOKS)
@@ -116,10 +116,10 @@ async def test_what_a_hook_takes_back_is_not_sent_and_nowhere_on_the_disk(
     async with serving(path, platform, agent=says.agent, runner=says.runner, hooks=asked, **says.config) as running:
         await says.begin(running, platform)
         [settled] = await running.until(IntentSettled)
-        [told] = running.told(HookSending)
+        [told] = running.recorded(HookSending)
         assert (settled.state, settled.reason) == (IntentState.CANCELLED, Reason.CANCELLED_BY_HOOK)
         assert (told.verdict, told.by, told.reason) == ("cancelled", ("no",), Reason.CANCELLED_BY_HOOK)
-        assert running.told(IntentPrepared) == []
+        assert running.recorded(IntentPrepared) == []
         assert b"xyzzy" not in bytes_of(path)
         assert [role for role, _ in await running.transcript(KEY)] == ([] if way == "send" else ["user"])
     # It is final: no later hook is asked.
@@ -141,7 +141,7 @@ async def test_a_poll_a_payload_and_files_are_taken_back_too(path: Path, platfor
         ):
             with pytest.raises(SendFailed, match="A hook cancelled it"):
                 await running.gateway.send(message(key=f"k{number}", **fields))
-        assert running.told(SessionCreated) == []
+        assert running.recorded(SessionCreated) == []
     assert b"xyzzy" not in bytes_of(path)
     assert platform.sent == []
 
@@ -159,7 +159,7 @@ async def test_a_client_whose_message_was_taken_back_learns_it_at_once_and_may_a
         assert (best.status, best.cached) == (SendStatus.NOT_DELIVERED, False)
         assert "A hook cancelled it" in best.detail
         assert (await running.gateway.send(message())).status is SendStatus.DELIVERED
-        assert running.told(SendJoined) == []
+        assert running.recorded(SendJoined) == []
     assert texts(platform) == ["hi"]
 
 
@@ -173,8 +173,8 @@ async def test_a_hook_may_leave_nothing_to_be_seen(
 ) -> None:
     async with serving(path, platform, hooks=hooks(sending("blank", Change(change)))) as running:
         await running.gateway.send(message(media=media, best_effort=True))
-        [told] = running.told(HookSending)
-        [settled] = running.told(IntentSettled)
+        [told] = running.recorded(HookSending)
+        [settled] = running.recorded(IntentSettled)
     assert texts(platform) == ([] if sent is None else [sent])
     expected = ("cancelled", Reason.EMPTY_AFTER_HOOK) if sent is None else ("modified", Reason.MODIFIED_BY_HOOK)
     assert (told.verdict, told.reason) == expected
@@ -186,7 +186,7 @@ async def test_a_text_that_a_hook_makes_too_long_is_not_sent(path: Path, platfor
     async with serving(path, platform, hooks=asked, delivery={"max_text": 100}) as running:
         with pytest.raises(SendFailed, match="longer than the gateway accepts"):
             await running.gateway.send(message())
-        [told] = running.told(HookSending)
+        [told] = running.recorded(HookSending)
     assert (told.verdict, told.reason, platform.sent) == ("cancelled", Reason.TEXT_TOO_LONG, [])
 
 
@@ -226,8 +226,8 @@ async def test_a_hook_that_fails_is_recorded_and_cancels_only_where_it_is_requir
     bad = sending("bad", (lambda _: answer) if isinstance(answer, type) else answer, priority=1, required=required)
     async with serving(path, platform, hooks=hooks(bad, sending("good", Change("good")))) as running:
         outcome = await running.gateway.send(message(best_effort=True))
-        [failed] = running.told(HookFailed)
-        [told] = running.told(HookSending)
+        [failed] = running.recorded(HookFailed)
+        [told] = running.recorded(HookSending)
     assert (failed.hook, failed.phase, failed.reason) == ("bad", "sending", reason)
     assert failed.detail.startswith(detail)
     assert outcome.status is (SendStatus.NOT_DELIVERED if required else SendStatus.DELIVERED)
@@ -245,7 +245,7 @@ async def test_a_hook_that_does_not_answer_has_failed(path: Path, platform: Plat
     slow = hooks(SendingHook(name="slow", call=never, required=required))
     async with serving(path, platform, hooks=slow, delivery={"hook_timeout": "10ms"}) as running:
         outcome = await running.gateway.send(message(best_effort=True))
-        [failed] = running.told(HookFailed)
+        [failed] = running.recorded(HookFailed)
     assert (failed.hook, failed.reason) == ("slow", Reason.HOOK_RAISED)
     assert outcome.status is (SendStatus.NOT_DELIVERED if required else SendStatus.DELIVERED)
 
@@ -254,7 +254,7 @@ async def test_a_hook_that_is_no_coroutine_has_failed(path: Path, platform: Plat
     plain: Any = SendingHook(name="plain", call=lambda _: Change("x"))  # pyright: ignore[reportArgumentType, reportReturnType]
     async with serving(path, platform, hooks=hooks(plain)) as running:
         await running.gateway.send(message())
-        [failed] = running.told(HookFailed)
+        [failed] = running.recorded(HookFailed)
     assert (failed.hook, texts(platform)) == ("plain", ["hi"])
 
 
@@ -297,7 +297,7 @@ async def test_hooks_do_not_see_again_what_an_earlier_process_has_prepared(path:
     platform.held.set()
     async with serving(path, platform, hooks=asked) as running:
         await running.until(IntentSettled)
-        assert running.told(HookSending) == []
+        assert running.recorded(HookSending) == []
     assert (len(seen), texts(platform)) == (1, ["hi1"])
 
 
@@ -319,7 +319,7 @@ async def test_hooks_do_not_see_again_what_a_turn_that_is_run_again_has_sent(pat
         await running.until(HookSent)
     async with serving(path, platform, agent=Echo(act), hooks=asked) as running:
         await running.until(HookSent)
-        [again] = running.told(IntentSuppressed)[:1]
+        [again] = running.recorded(IntentSuppressed)[:1]
     assert ([shown.text for shown in seen], again.reason) == (["one", "two"], Reason.ALREADY_QUEUED)
     assert [sent.text for sent in told.all] == texts(platform) == ["one", "two"]
     assert len(runs) == 2
@@ -386,8 +386,8 @@ async def test_a_dry_run_enters_no_hook_and_leaves_no_trace(path: Path, platform
     told = Told()
     async with serving(path, platform, hooks=hooks(sending("see", Cancel(), seen=seen), told)) as running:
         outcome = await running.gateway.send(message(text=SECRET, dry_run=True))
-        [previewed] = running.told(SendPreviewed)
-        assert running.told(HookSending, HookFailed, IntentPrepared, SessionCreated) == []
+        [previewed] = running.recorded(SendPreviewed)
+        assert running.recorded(HookSending, HookFailed, IntentPrepared, SessionCreated) == []
         assert not any(stored(path).values())
         # Its key is free, and asked in earnest it is another matter.
         with pytest.raises(SendFailed):

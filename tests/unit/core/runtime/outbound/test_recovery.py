@@ -11,8 +11,8 @@ import pytest
 
 from tests.support.factories import direct, receipt
 from tests.support.sending import Platform, Tried, ended, failing_at, message, serving, texts
+from tests.support.small_gateway import Echo
 from tests.support.stores import on_write
-from tests.unit.core.runtime.inbound.test_gateway import Echo
 from trunkline import Capabilities, HandTask, Idempotency, QueueFilter, SendFailed, SendStatus, Turn
 from trunkline.core.errors import Ambiguous, PlaceGone
 from trunkline.core.events.delivery import IntentSettled, MirrorAppended, MirrorRefused
@@ -90,7 +90,7 @@ async def test_a_message_whose_mirror_is_refused_is_delivered_and_its_line_comes
         outcome = await running.gateway.send(message(text=text))
         assert outcome.status is SendStatus.DELIVERED
         [appended] = await running.until(MirrorAppended)
-        refused = running.told(MirrorRefused)
+        refused = running.recorded(MirrorRefused)
         assert await running.transcript(KEY) == [("assistant", text.replace(" ", "\n"))]
         assert await running.store.read(ListDueMirrors()) == ()
     assert refusing.errors == []
@@ -130,7 +130,7 @@ async def test_what_was_broken_off_is_remembered_later_too(
         await ended(running, "partial", text="one two")
         [appended] = await running.until(MirrorAppended)
         assert await running.transcript(KEY) == [("assistant", "one")]
-        [refused] = running.told(MirrorRefused)
+        [refused] = running.recorded(MirrorRefused)
     assert (appended.partial, refused.reason) == (True, Reason.MIRROR_REFUSED)
 
 
@@ -221,8 +221,8 @@ async def test_a_message_whose_row_is_broken_stops_no_start(
     spoil(path, "inbox", column, value, "CAST(work AS TEXT) LIKE '%text 1%'")
     async with serving(path, platform) as running:
         await running.until(IntentSettled, 2)
-        [ended] = [body for body in running.told(TurnEnded) if body.outcome == "failed"]
-        [recovered] = running.told(ProcessRecovered)
+        [ended] = [body for body in running.recorded(TurnEnded) if body.outcome == "failed"]
+        [recovered] = running.recorded(ProcessRecovered)
         # It comes again under the id that it had, and is known.
         platform.say("m1", direct("1"), "text 1")
         await running.until(InboundDropped)
@@ -230,7 +230,7 @@ async def test_a_message_whose_row_is_broken_stops_no_start(
     assert sorted(texts(platform)) == ["you said text 0", "you said text 2"]
     async with serving(path, platform) as running:
         await running.gateway.send(message())
-        assert running.told(ProcessRecovered, TurnEnded) == []
+        assert running.recorded(ProcessRecovered, TurnEnded) == []
 
 
 @pytest.mark.parametrize(("column", "value"), BROKEN_TASK)
@@ -255,13 +255,13 @@ async def test_a_task_whose_row_is_broken_stops_no_start(
     spoil(path, "delegations", column, value, "task = 'text 1'")
     async with serving(path, platform, hands={"announce": "direct"}) as running:
         await running.until(IntentSettled, 2)
-        finished = running.told(DelegationFinished)
+        finished = running.recorded(DelegationFinished)
     assert sorted(str(body.reason) for body in finished) == ["broken-row", "process-died", "process-died"]
     assert {body.outcome for body in finished} == {HandOutcome.LOST}
     assert len(platform.sent) == 2
     async with serving(path, platform) as running:
         await running.gateway.send(message())
-        assert running.told(ProcessRecovered, DelegationFinished) == []
+        assert running.recorded(ProcessRecovered, DelegationFinished) == []
 
 
 # ---------------------------------------------------------------- what is old
@@ -278,7 +278,7 @@ async def test_what_ended_long_ago_is_removed_by_and_by(
         platform.say("m1")
         await running.gateway.send(message(key="k1"))
         await running.until(IntentSettled, 3)
-        assert running.told(StorePruned) == []
+        assert running.recorded(StorePruned) == []
     async with serving(path, platform, delivery={**QUICK, "retention": 0.0}) as running:
         [pruned] = await running.until(StorePruned)
         assert [row.id for row in await running.gateway.queue.intents(QueueFilter())] == ["send:doubt"]

@@ -10,7 +10,7 @@ import pytest
 from tests.support.factories import direct, room
 from tests.support.hooks import Saying
 from tests.support.sending import Platform, Tried, message, places, serving, stored, texts
-from tests.unit.core.runtime.inbound.test_gateway import Echo
+from tests.support.small_gateway import Echo
 from trunkline import Capabilities, Capability, Idempotency, Poll, SendStatus, Target, Turn
 from trunkline.core.errors import Ambiguous, InvalidSend, PlaceGone, TargetError, UnknownName
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled, SendPreviewed, SendRefused
@@ -58,7 +58,7 @@ async def test_what_an_adapter_cannot_do_is_refused_before_anything_is_stored(
     async with serving(path, platform) as running:
         with pytest.raises(InvalidSend, match=says) as caught:
             await running.gateway.send(message(dry_run=dry_run, **fields))
-        [refused] = running.told(SendRefused)
+        [refused] = running.recorded(SendRefused)
         assert not any(stored(path).values())
         # The key is free, and a text goes.
         assert (await running.gateway.send(message())).status is SendStatus.DELIVERED
@@ -83,7 +83,7 @@ async def test_a_poll_that_cannot_be_asked_is_refused(path: Path, anyio_backend:
     async with serving(path, platform) as running:
         with pytest.raises(InvalidSend, match=says):
             await running.gateway.send(message(text="look", poll=poll))
-        assert [body.reason for body in running.told(SendRefused)] == [Reason.BAD_POLL]
+        assert [body.reason for body in running.recorded(SendRefused)] == [Reason.BAD_POLL]
         assert not any(stored(path).values())
     assert platform.tried == []
     platform.close()
@@ -120,7 +120,7 @@ async def test_a_client_learns_that_its_text_is_too_long(path: Path, platform: P
             with pytest.raises(InvalidSend, match="101 characters, but the limit is 100") as caught:
                 await running.gateway.send(message(text=LONG, dry_run=dry_run))
             assert caught.value.reason is Reason.TEXT_TOO_LONG
-        assert [body.reason for body in running.told(SendRefused)] == [Reason.TEXT_TOO_LONG] * 2
+        assert [body.reason for body in running.recorded(SendRefused)] == [Reason.TEXT_TOO_LONG] * 2
         assert not any(stored(path).values())
         await running.gateway.send(message(text="x" * 100))
     assert [len(text) for text in texts(platform)] == [100]
@@ -139,8 +139,8 @@ async def test_an_agent_learns_that_what_it_sends_is_too_long(path: Path, platfo
     async with serving(path, platform, agent=Echo(send), **SHORT) as running:
         platform.say("m1")
         await running.until(IntentSettled)
-        [refused] = running.told(ToolRefused)
-        assert [body.outcome for body in running.told(TurnEnded)] == ["replied"]
+        [refused] = running.recorded(ToolRefused)
+        assert [body.outcome for body in running.recorded(TurnEnded)] == ["replied"]
     assert [error.reason for error in caught] == [refused.reason] == [Reason.TEXT_TOO_LONG]
     assert refused.detail == caught[0].facts
     assert texts(platform) == ["sorry"]
@@ -151,11 +151,11 @@ async def test_an_answer_that_is_too_long_ends_its_turn_visibly_and_once(path: P
     async with serving(path, platform, agent=says.agent, **SHORT) as running:
         platform.say("m1")
         [ended] = await running.until(TurnEnded)
-        assert running.told(IntentPrepared) == []
+        assert running.recorded(IntentPrepared) == []
     async with serving(path, platform, agent=says.agent, **SHORT) as running:
         # It is over, and is not run again.
         await running.gateway.send(message())
-        assert running.told(TurnEnded) == []
+        assert running.recorded(TurnEnded) == []
     assert (ended.outcome, ended.reason) == ("failed", Reason.TEXT_TOO_LONG)
     assert "101 characters" in ended.detail
     assert texts(platform) == ["hi"]
@@ -201,7 +201,7 @@ async def test_a_dry_run_says_what_would_be_sent_and_does_nothing(path: Path, pl
         queued = await running.gateway.enqueue(asked)
         assert outcome == twice == queued
         assert not any(stored(path).values())
-        [previewed, *_] = running.told(SendPreviewed)
+        [previewed, *_] = running.recorded(SendPreviewed)
         assert (await running.gateway.send(message("channel:500"))).cached is False
     assert (outcome.status, outcome.preview, outcome.message_id, outcome.cached) == (
         SendStatus.DRY_RUN,
@@ -312,7 +312,7 @@ async def test_a_broadcast_to_nobody_or_twice_to_one_is_refused(
         with pytest.raises(InvalidSend, match=says):
             await running.gateway.broadcast(message(key="k2"), targets)
         assert stored(path) == before
-        [refused] = running.told(SendRefused)
+        [refused] = running.recorded(SendRefused)
     assert (refused.key, refused.reason) == ("k2", Reason.BAD_TARGET)
     assert says in refused.detail
 

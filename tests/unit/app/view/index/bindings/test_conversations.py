@@ -1,8 +1,9 @@
 """Whose conversation a bound place is; its lanes, rows and labels."""
 
+from tests.support.app.author import AUDIT, BO, DM, IDLE, KEYS, OPS, RELEASE, Author
 from tests.support.app.binding_views import seq_of, small, texts
 from tests.support.app.bound_runs import CHILD, HOOK, NIGHT, bind, decide, end, heard
-from tests.support.app.traces import AUDIT, BO, DM, IDLE, KEYS, OPS, RELEASE, Author, bound_completion
+from tests.support.app.traces import bound_completion
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe

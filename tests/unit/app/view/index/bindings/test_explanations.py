@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.support.app.author import AUDIT, BO, RELEASE
 from tests.support.app.binding_views import seq_of, small, texts
 from tests.support.app.bound_runs import CHILD, HOOK, NIGHT, bind, heard, touch
-from tests.support.app.traces import AUDIT, BO, RELEASE
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.explain.resolver import answer, resolve

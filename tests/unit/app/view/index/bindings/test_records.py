@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.support.app.author import AUDIT, BO, DM, RELEASE
 from tests.support.app.binding_views import seq_of, small
 from tests.support.app.bound_runs import CHILD, HOOK, NIGHT, bind, end, heard, touch
-from tests.support.app.traces import AUDIT, BO, DM, RELEASE
 from trunkline.app.view.bindings.lifetime_bar import BarCell, BarPart, column, life_bar
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.index.bindings import BarMark, BindingHistory, Standing

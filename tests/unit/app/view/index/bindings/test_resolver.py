@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.support.app.author import AUDIT, DEPLOY, DM, IDLE, KEYS, OPS, RELEASE, Author
 from tests.support.app.binding_views import seq_of, small, texts
 from tests.support.app.bound_runs import NIGHT, bind
-from tests.support.app.traces import AUDIT, DEPLOY, DM, IDLE, KEYS, OPS, RELEASE, Author
 from trunkline.app.runs.model import Run
 from trunkline.app.view.explain.resolver import answer, read_place, resolution_facts, resolve, title
 from trunkline.app.view.index.run_index import RunView

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.app.author import ANA, OPS, Author
 from tests.support.app.bound_runs import CHILD, bound_threads
 from tests.support.app.message_views import small
 from tests.support.app.queued_runs import helpers, silence
-from tests.support.app.traces import ANA, OPS, Author
 from trunkline.app.view.hands.facts import hand_facts, spoken
 from trunkline.app.view.hands.runs import HandRuns, HandState
 from trunkline.app.view.index.messages import MessageHistories

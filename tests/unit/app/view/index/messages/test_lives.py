@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tests.support.app.author import OPS, Author
 from tests.support.app.message_views import Shown, sending, small
-from tests.support.app.traces import OPS, Author, foreign_mirror
+from tests.support.app.traces import foreign_mirror
 from trunkline.app.view.index.message import AttemptKind, MessageHistory, QueueState
 from trunkline.app.view.labels.messages import says, where
 from trunkline.app.view.text.fact import Tone

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.app.author import DM, OPS, Author
 from tests.support.app.message_views import Shown, sending, small
 from tests.support.app.queued_runs import silence
-from tests.support.app.traces import DM, OPS, Author
 from trunkline.app.view.index.message import QueueState
 from trunkline.app.view.labels.messages import place_cell, process, says, where
 from trunkline.app.view.messages.attempts_and_chunks import attempt_spans, chunks, span_facts

@@ -12,7 +12,7 @@ from tests.support.binding_service import ANA_KEY, HALL, OWN_KEY, bind, refused,
 from tests.support.bindings import KEY, Binder, bound_rows
 from tests.support.factories import direct, room
 from tests.support.sending import Platform, message
-from tests.unit.core.runtime.inbound.test_gateway import Echo
+from tests.support.small_gateway import Echo
 from trunkline import Turn
 from trunkline.core.bindings.bind_request import BindRequest
 from trunkline.core.bindings.records import BindingStatus, ConversationRef, PlaceState
@@ -43,12 +43,12 @@ async def test_what_is_said_in_a_bound_conversation_belongs_to_its_session(path:
         record = await bind(running, label="ops desk", metadata={"ticket": "7"})
         assert (record.status, record.bound_by, record.metadata) == (BindingStatus.ACTIVE, "operator", {"ticket": "7"})
         await say(running, platform, "m1")
-        [decided] = running.told(RouteDecided)
+        [decided] = running.recorded(RouteDecided)
         assert (decided.agent, decided.session_key, decided.matched_by) == ("ops", KEY, "binding.session")
         assert decided.reply_to == HALL
         assert await running.transcript(KEY) == [("user", "hello"), ("assistant", "you said hello")]
         assert await running.transcript(OWN_KEY) == []
-        assert [one.session_key for one in running.told(SessionCreated)] == [KEY]
+        assert [one.session_key for one in running.recorded(SessionCreated)] == [KEY]
     assert [(sent.address, sent.text) for sent in platform.sent] == [(HALL, "you said hello")]
     assert [tuple(row) for row in bound_rows(path)] == [(record.binding_id, KEY, "active", 1000.0)]
 
@@ -66,7 +66,7 @@ async def test_another_conversation_goes_its_default_route(path: Path, platform:
         await bind(running)
         await say(running, platform, "m1", direct("100"))
         await say(running, platform, "m2", room("501"))
-        assert [one.agent for one in running.told(RouteDecided)] == ["main", "main"]
+        assert [one.agent for one in running.recorded(RouteDecided)] == ["main", "main"]
         assert await running.transcript(KEY) == []
 
 
@@ -75,7 +75,7 @@ async def test_a_send_of_a_client_is_remembered_in_the_bound_session(path: Path,
         await bind(running)
         outcome = await running.gateway.send(message("channel:500", "news"))
         assert outcome.session_key == KEY
-        [resolved] = running.told(TargetResolved)
+        [resolved] = running.recorded(TargetResolved)
         assert resolved.session_key == KEY
         assert any(f"bound to the session {KEY}" in step for step in resolved.steps)
         assert await running.transcript(KEY) == [("assistant", "news")]
@@ -127,7 +127,7 @@ async def test_a_child_thread_is_opened_and_bound(path: Path, platform: Binder) 
         assert len(platform.asked) == 1
         await say(running, platform, "m1", record.conversation)
         await say(running, platform, "m2")
-        assert [one.session_key for one in running.told(RouteDecided)] == [KEY, OWN_KEY]
+        assert [one.session_key for one in running.recorded(RouteDecided)] == [KEY, OWN_KEY]
 
 
 # ---------------------------------------------------------------- refused
@@ -161,7 +161,7 @@ async def test_a_bad_request_changes_nothing(path: Path, platform: Binder, field
         error, body = await refused(running, path, **fields)
         assert (error.reason, body.verb, body.by) == (reason, "bind", "operator")
         assert running.gateway.bindings.all() == ()
-        assert running.told(SessionCreated) == []
+        assert running.recorded(SessionCreated) == []
     plain.close()
     assert [what for what, _, _ in platform.asked if what != "inspect"] == []
 
@@ -220,7 +220,7 @@ async def test_an_archived_conversation_is_unarchived_where_that_is_allowed(path
     async with serving(path, platform) as running:
         await bind(running)
         assert [one for one, _, _ in platform.asked] == ["inspect", "reopen"]
-        assert [one.address for one in running.told(PlaceReopened)] == [HALL]
+        assert [one.address for one in running.recorded(PlaceReopened)] == [HALL]
         running.gateway.reload(settings(running, unarchive=False))
         error, _ = await refused(running, path, place=room("501"))
         assert (error.reason, len(platform.asked)) == (Reason.THREAD_ARCHIVED, 3)
@@ -231,7 +231,7 @@ async def test_a_webhook_that_cannot_be_had_leaves_it_to_the_bot_visibly(path: P
     async with serving(path, platform, bind={"identity": "webhook"}) as running:
         record = await bind(running)
         assert (record.identity, record.degraded) == (None, Reason.IDENTITY_GONE)
-        assert len(running.told(BindingDegraded)) == 1
+        assert len(running.recorded(BindingDegraded)) == 1
         await say(running, platform, "m1")
         assert platform.sent[0].identity is None
         # Bound again: there is one now.
@@ -259,7 +259,7 @@ async def test_unbinding_without_a_selector_changes_nothing(path: Path, platform
         with pytest.raises(BindingError) as caught:
             await running.gateway.bindings.unbind(**selector)
         assert caught.value.reason is Reason.BINDING_SELECTOR_MISSING
-        [body] = running.told(BindingRefused)
+        [body] = running.recorded(BindingRefused)
         assert (body.verb, body.reason) == ("unbind", Reason.BINDING_SELECTOR_MISSING)
         assert len(running.gateway.bindings.all()) == 1
 
@@ -278,9 +278,9 @@ async def test_two_who_bind_a_place_at_once_are_one_after_the_other(path: Path, 
             # One asks the platform, the others wait for it.
             assert len(platform.asked) == 1
             platform.answering.set()
-        [first, second, third] = running.told(BindingBound)
+        [first, second, third] = running.recorded(BindingBound)
         assert [one.session_key for one in (first, second, third)] == [KEY, "ops:main", "main:main"]
-        ended = running.told(BindingEnded)
+        ended = running.recorded(BindingEnded)
         assert [(one.session_key, one.reason) for one in ended] == [(KEY, Reason.REBOUND), ("ops:main", Reason.REBOUND)]
         [record] = running.gateway.bindings.all()
         assert record.target_session_key == "main:main"
@@ -292,7 +292,7 @@ async def test_the_same_twice_at_once_is_one_binding(path: Path, platform: Binde
         async with anyio.create_task_group() as group:
             for _ in range(5):
                 group.start_soon(bind, running)
-        assert len(running.told(BindingBound)) == 1
+        assert len(running.recorded(BindingBound)) == 1
     assert len(bound_rows(path)) == 1
 
 
@@ -301,7 +301,7 @@ async def test_a_request_that_is_repeated_at_once_binds_once(path: Path, platfor
         async with anyio.create_task_group() as group:
             for place in (HALL, room("501")):
                 group.start_soon(functools.partial(bind, running, place, request="r1"))
-        assert len(running.told(BindingBound)) == 1
+        assert len(running.recorded(BindingBound)) == 1
         [record] = running.gateway.bindings.all()
         await running.gateway.bindings.unbind(binding_id=record.binding_id)
         # What a request made is not made again, also when it has ended.

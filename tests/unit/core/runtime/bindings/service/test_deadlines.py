@@ -10,7 +10,7 @@ from tests.support.binding_service import ANA_KEY, HALL, OWN_KEY, bind, refused,
 from tests.support.bindings import KEY, Binder, Clock, bound_rows, ids, reached
 from tests.support.factories import direct, room
 from tests.support.sending import message, texts
-from tests.unit.core.runtime.inbound.test_gateway import Echo
+from tests.support.small_gateway import Echo
 from trunkline import Turn
 from trunkline.core.bindings.records import PlaceState
 from trunkline.core.errors import BindingError, PlaceArchived, PlaceGone, Refused
@@ -50,8 +50,8 @@ async def test_an_idle_binding_routes_nothing_at_its_deadline_though_it_was_not_
         clock += 0.1
         assert found(HALL) is None
         await say(running, platform, "m1")
-        assert running.told(RouteDecided)[1].session_key == OWN_KEY
-        assert running.told(BindingEnded) == []
+        assert running.recorded(RouteDecided)[1].session_key == OWN_KEY
+        assert running.recorded(BindingEnded) == []
 
 
 async def test_what_is_over_does_not_come_back_by_a_touch(path: Path, platform: Binder, clock: Clock) -> None:
@@ -63,7 +63,7 @@ async def test_what_is_over_does_not_come_back_by_a_touch(path: Path, platform: 
         running.gateway.bindings.touch(record.binding_id)
         # The next write is after that of the touch.
         await bind(running, room("501"))
-        assert running.told(BindingTouched) == []
+        assert running.recorded(BindingTouched) == []
         assert running.gateway.bindings.resolve_by_conversation(HALL) is None
 
 
@@ -103,8 +103,8 @@ async def test_a_conversation_that_is_deleted_ends_its_binding(
         await bind(running)
         platform.state = state
         platform.asked.clear()
-        await reached(lambda: len(platform.asked) > 2 or bool(running.told(BindingEnded)))
-        assert [one.reason for one in running.told(BindingEnded)] == ([Reason.THREAD_GONE] if ends else [])
+        await reached(lambda: len(platform.asked) > 2 or bool(running.recorded(BindingEnded)))
+        assert [one.reason for one in running.recorded(BindingEnded)] == ([Reason.THREAD_GONE] if ends else [])
 
 
 async def test_what_is_said_in_either_direction_moves_the_idle_deadline(
@@ -120,11 +120,11 @@ async def test_what_is_said_in_either_direction_moves_the_idle_deadline(
         clock += 10.0
         await say(running, platform, "m1")
         assert ends() == 1070.0
-        assert [one.by for one in running.told(BindingTouched)] == ["inbound"]
+        assert [one.by for one in running.recorded(BindingTouched)] == ["inbound"]
         clock += 10.0
         await running.gateway.send(message("channel:500"))
         assert ends() == 1080.0
-        touched = running.told(BindingTouched)
+        touched = running.recorded(BindingTouched)
         assert [(one.by, one.expires_at) for one in touched] == [("inbound", 1070.0), ("outbound", 1080.0)]
         clock += 10.0
         # Neither of these is something that was said there.
@@ -136,7 +136,7 @@ async def test_what_is_said_in_either_direction_moves_the_idle_deadline(
             running.gateway.bindings.touch(record.binding_id, at)
         running.gateway.bindings.touch("nobody")
         await reached(lambda: ends() == 1090.0)
-        assert len(running.told(BindingTouched)) == 3
+        assert len(running.recorded(BindingTouched)) == 3
     assert bound_rows(path)[0][3] == 1030.0
 
 
@@ -170,7 +170,7 @@ async def test_what_is_active_is_back_and_what_has_ended_is_not(path: Path, plat
         await reached(lambda: running.gateway.bindings.all() == (kept,))
         await say(running, platform, "m1")
         await say(running, platform, "m2", room("501"))
-        assert [one.session_key for one in running.told(RouteDecided)] == [KEY, "main:discord:default:channel:501"]
+        assert [one.session_key for one in running.recorded(RouteDecided)] == [KEY, "main:discord:default:channel:501"]
 
 
 async def test_a_binding_that_was_ending_ends_when_what_is_left_of_it_is_done(path: Path, platform: Binder) -> None:
@@ -191,7 +191,7 @@ async def test_a_binding_that_was_ending_ends_when_what_is_left_of_it_is_done(pa
         assert texts(platform) == ["you said hello"]
     async with serving(path, platform) as running:
         await bind(running, room("501"))
-        assert running.told(BindingEnded) == []
+        assert running.recorded(BindingEnded) == []
 
 
 async def test_a_binding_that_was_ending_with_nothing_under_way_has_ended(path: Path, platform: Binder) -> None:
@@ -217,8 +217,8 @@ async def test_a_key_that_nobody_can_read_stops_no_start(path: Path, platform: B
         db.commit()
     async with serving(path, platform) as running:
         await say(running, platform, "m1")
-        assert running.told(RouteDecided)[0].session_key == OWN_KEY
-        [body] = running.told(BindingRefused)
+        assert running.recorded(RouteDecided)[0].session_key == OWN_KEY
+        [body] = running.recorded(BindingRefused)
         assert (body.verb, body.reason) == ("load", Reason.BAD_SESSION_KEY)
         assert running.gateway.bindings.all() == (kept,)
 
@@ -230,13 +230,13 @@ async def test_a_bound_session_that_gets_another_key_stays_bound(path: Path, pla
         ctx = running.gateway._ctx
         running.gateway.reload(ctx.config.model_copy(update={"session": _scoped()}))
         await say(running, platform, "m2", direct("100"))
-        [moved] = running.told(SessionMoved)
+        [moved] = running.recorded(SessionMoved)
         await say(running, platform, "m3")
-        new = running.told(RouteDecided)[1].session_key
+        new = running.recorded(RouteDecided)[1].session_key
         assert new != ANA_KEY
         assert moved.session_key == new
-        assert [one.session_key for one in running.told(InboundAdmitted)] == [ANA_KEY, new, new]
-        assert len(running.told(SessionCreated)) == 1
+        assert [one.session_key for one in running.recorded(InboundAdmitted)] == [ANA_KEY, new, new]
+        assert len(running.recorded(SessionCreated)) == 1
         assert ids(running.gateway.bindings.list_by_session(new)) != []
     assert bound_rows(path)[0][1] == new
 
@@ -260,4 +260,4 @@ async def test_a_reload_is_for_what_is_bound_from_now_on(path: Path, platform: B
         error, _ = await refused(running, path, place=room("502"))
         assert error.reason is Reason.BINDING_CAPABILITY_UNSUPPORTED
         await say(running, platform, "m1")
-        assert running.told(RouteDecided)[0].session_key == KEY
+        assert running.recorded(RouteDecided)[0].session_key == KEY

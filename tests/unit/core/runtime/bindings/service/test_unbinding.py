@@ -11,7 +11,7 @@ from tests.support.binding_service import HALL, OWN_KEY, bind, say, serving
 from tests.support.bindings import KEY, Binder, Clock, bound_rows, ids
 from tests.support.factories import room
 from tests.support.sending import texts
-from tests.unit.core.runtime.inbound.test_gateway import Echo
+from tests.support.small_gateway import Echo
 from trunkline import Turn
 from trunkline.core.bindings.records import BindingStatus, ConversationRef, Placement
 from trunkline.core.errors import Refused
@@ -38,10 +38,10 @@ async def test_after_the_end_the_conversation_goes_its_default_route(path: Path,
         record = await bind(running)
         [after] = await running.gateway.bindings.unbind(conversation=HALL, by="discord:7")
         assert (after.status, after.reason, after.ended_at) == (BindingStatus.ENDED, Reason.UNBOUND, 1000.0)
-        [body] = running.told(BindingEnded)
+        [body] = running.recorded(BindingEnded)
         assert (body.by, body.reason, body.session_key) == ("discord:7", Reason.UNBOUND, KEY)
         await say(running, platform, "m1")
-        assert running.told(RouteDecided)[0].session_key == OWN_KEY
+        assert running.recorded(RouteDecided)[0].session_key == OWN_KEY
         assert await running.gateway.bindings.unbind(binding_id=record.binding_id) == ()
 
 
@@ -72,13 +72,13 @@ async def test_what_is_under_way_is_finished_before_it_has_ended(path: Path, pla
         await begun.wait()
         [ending] = await running.gateway.bindings.unbind(binding_id=record.binding_id)
         assert (ending.status, ending.reason) == (BindingStatus.ENDING, Reason.UNBOUND)
-        assert [one.under_way for one in running.told(BindingEnding)] == [1]
+        assert [one.under_way for one in running.recorded(BindingEnding)] == [1]
         assert running.gateway.bindings.resolve_by_conversation(HALL) is None
         assert running.gateway.bindings.list_by_session(KEY) == (ending,)
         # What comes meanwhile goes the default route.
         await say(running, platform, "m2", text="else")
-        assert running.told(RouteDecided)[1].session_key == OWN_KEY
-        assert running.told(BindingEnded) == []
+        assert running.recorded(RouteDecided)[1].session_key == OWN_KEY
+        assert running.recorded(BindingEnded) == []
         go.set()
         [ended] = await running.until(BindingEnded)
         assert ended.reason is Reason.UNBOUND
@@ -138,7 +138,7 @@ async def test_farewell_is_said_by_the_bot_where_a_binding_has_expired(
         record = await bind(running, ttl=0.02)
         clock += 0.02
         await running.until(IntentSettled)
-        [prepared] = running.told(IntentPrepared)
+        [prepared] = running.recorded(IntentPrepared)
         assert (prepared.intent_kind, prepared.reason) == (IntentKind.NOTICE, Reason.MAX_AGE_EXPIRED)
         [sent] = platform.sent
         assert (sent.address, sent.text, sent.identity) == (HALL, "Bye.", None)

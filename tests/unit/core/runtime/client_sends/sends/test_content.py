@@ -55,7 +55,7 @@ async def test_media_go_with_the_first_part_and_the_transcript_keeps_their_names
     async with serving(path, platform, channels={"discord": {"text_limit": 5}}) as running:
         await running.gateway.send(message(text=f"one two\nMEDIA:{media[1]}", media=media[:1]))
         assert await running.transcript("main:discord:default:direct:100") == [("assistant", "a b.png, c.pdf")]
-        [prepared] = running.told(IntentPrepared)
+        [prepared] = running.recorded(IntentPrepared)
         assert prepared.media == ("a b.png", "c.pdf")
     assert [(request.text, request.media) for request in platform.sent] == [("one", media), ("two", ())]
 
@@ -134,11 +134,11 @@ async def test_a_send_that_cannot_be_done_is_refused_and_leaves_nothing(
     async with serving(path, platform, telegram) as running:
         with pytest.raises(error) as caught:
             await running.gateway.send(asked)
-        [refused] = running.told(SendRefused)
+        [refused] = running.recorded(SendRefused)
         assert type(caught.value) is error
         assert refused.reason is reason
         assert not any(stored(path).values())
-        assert running.told(SessionCreated, IntentPrepared, TargetResolved) == []
+        assert running.recorded(SessionCreated, IntentPrepared, TargetResolved) == []
         # The key is free.
         if asked.key == "k":
             assert not (await running.gateway.send(message(channel="discord"))).cached
@@ -163,7 +163,7 @@ async def test_what_is_refused_can_be_written_down(path: Path, platform: Platfor
             await running.gateway.send(message("user:1", account="\ud800"))
         with pytest.raises(UsageError):
             await running.gateway.send(message("user:1", agent="\ud800"))
-        for body in running.told(SendRequested, SendRefused):
+        for body in running.recorded(SendRequested, SendRefused):
             assert str(body).encode()
 
 
@@ -174,7 +174,7 @@ async def test_a_directory_says_what_a_target_is(path: Path, anyio_backend: str)
     platform = WithDirectory(Resolved(target="user:100"))
     async with serving(path, platform) as running:
         await running.gateway.send(message(" ana "))
-        [resolved] = running.told(TargetResolved)
+        [resolved] = running.recorded(TargetResolved)
     assert (platform.asked, places(platform), resolved.target) == (["ana"], [ANA], "user:100")
     platform.close()
 
@@ -186,7 +186,7 @@ async def test_a_failing_directory_says_nothing_and_that_is_recorded(
     platform = WithDirectory(error)
     async with serving(path, platform) as running:
         await running.gateway.send(message())
-        [resolved] = running.told(TargetResolved)
+        [resolved] = running.recorded(TargetResolved)
         assert resolved.steps[0].startswith("the look-up in the directory of discord failed")
         with pytest.raises(AmbiguousTarget, match="look-up in the directory of discord failed"):
             await running.gateway.send(message("123", key="k2"))
@@ -199,7 +199,7 @@ async def test_what_a_directory_refuses_is_refused(path: Path, anyio_backend: st
     async with serving(path, platform) as running:
         with pytest.raises(TargetError, match="two of that name"):
             await running.gateway.send(message())
-        assert [body.reason for body in running.told(SendRefused)] == [Reason.BAD_TARGET]
+        assert [body.reason for body in running.recorded(SendRefused)] == [Reason.BAD_TARGET]
     platform.close()
 
 
@@ -221,7 +221,7 @@ async def test_upstream_targets_without_a_route_have_no_place_to_send_to(path: P
     async with serving(path, platform, profile="openclaw") as running:
         with pytest.raises(InvalidSend):
             await running.gateway.send(message("someone@example.org"))
-        assert [body.reason for body in running.told(SendRefused)] == [Reason.BAD_TARGET]
+        assert [body.reason for body in running.recorded(SendRefused)] == [Reason.BAD_TARGET]
         assert not any(stored(path).values())
     platform.close()
 

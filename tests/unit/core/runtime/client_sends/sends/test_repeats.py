@@ -10,8 +10,8 @@ import pytest
 from tests.support.client_sends import failing
 from tests.support.factories import room
 from tests.support.sending import Platform, WithDirectory, made, message, serving, texts
+from tests.support.small_gateway import Echo, Running
 from tests.support.stores import on_read, on_write
-from tests.unit.core.runtime.inbound.test_gateway import Echo, Running
 from trunkline import (
     Capabilities,
     Idempotency,
@@ -53,7 +53,7 @@ async def both(running: Running, *messages: SendMessage) -> list[SendOutcome | E
 async def test_two_calls_in_one_tick_are_one_message(path: Path, platform: Platform) -> None:
     async with serving(path, platform) as running:
         outcomes = await both(running, message(), message(text="other"), message())
-        joined = running.told(SendJoined)
+        joined = running.recorded(SendJoined)
     assert [outcome.cached for outcome in outcomes if isinstance(outcome, SendOutcome)] == [False, True, True]
     assert texts(platform) == ["hi"]
     assert [(body.key, body.ended) for body in joined] == [("k", False), ("k", False)]
@@ -69,7 +69,7 @@ async def test_after_its_delivery_a_key_gives_the_same_result_and_sends_nothing(
     async with serving(path, platform) as running:
         first = await running.gateway.send(message())
         again = await running.gateway.send(message("user:200", "other"))
-        [joined] = running.told(SendJoined)
+        [joined] = running.recorded(SendJoined)
     assert (again.cached, again.message_id, again.conversation) == (True, first.message_id, "100")
     assert (texts(platform), joined.ended) == (["hi"], True)
 
@@ -149,7 +149,7 @@ async def test_a_receipt_of_another_place_is_no_delivery(path: Path, anyio_backe
         assert caught.value.final
         assert await running.transcript("main:discord:default:channel:500") == []
         assert await running.transcript("main:discord:default:channel:501") == [("assistant", "hi")]
-        created = running.told(SessionCreated)[-1]
+        created = running.recorded(SessionCreated)[-1]
         assert created.address == room("501")
     platform.close()
 
@@ -162,7 +162,7 @@ async def test_a_send_that_a_dead_process_left_open_is_joined(path: Path, platfo
     platform.held.set()
     async with serving(path, platform) as running:
         outcome = await running.gateway.send(message(text="other"))
-        [settled] = running.told(IntentSettled)
+        [settled] = running.recorded(IntentSettled)
     assert (outcome.cached, settled.state) == (True, IntentState.DELIVERED)
     assert texts(platform) == ["hi"]
 
@@ -233,7 +233,7 @@ async def test_a_call_that_is_cancelled_while_it_is_stored_leaves_one_message(pa
 
         on_read(store, FindSend, find)
         outcome = await running.gateway.send(message("user:200", "other"))
-        prepared = running.told(IntentPrepared)
+        prepared = running.recorded(IntentPrepared)
     assert (texts(platform), len(prepared)) == (["hi"], 1)
     assert (outcome.conversation, outcome.session_key) == ("100", "main:discord:default:direct:100")
     assert outcome.cached
@@ -242,7 +242,7 @@ async def test_a_call_that_is_cancelled_while_it_is_stored_leaves_one_message(pa
 async def test_who_joined_one_that_is_refused_does_its_own(path: Path, platform: Platform) -> None:
     async with serving(path, platform) as running:
         outcomes = await both(running, message("@nobody"), message(), message(text=""))
-        assert [body.reason for body in running.told(SendRefused)] == [Reason.BAD_TARGET]
+        assert [body.reason for body in running.recorded(SendRefused)] == [Reason.BAD_TARGET]
     assert isinstance(outcomes[0], TargetError)
     assert [outcome.cached for outcome in outcomes if isinstance(outcome, SendOutcome)] == [False, True]
     assert texts(platform) == ["hi"]
@@ -311,6 +311,6 @@ async def test_a_session_that_cannot_be_made_stops_nothing(path: Path, platform:
 
         on_write(running.store, BeginSend, refuse)
         outcome = await running.gateway.send(message())
-        [failed] = running.told(StoreFailed)
+        [failed] = running.recorded(StoreFailed)
         assert await running.transcript("main:discord:default:direct:100") == [("assistant", "hi")]
     assert (outcome.cached, failed.error) == (False, "ValueError: no session today")

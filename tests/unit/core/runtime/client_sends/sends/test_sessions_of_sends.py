@@ -37,7 +37,7 @@ async def test_a_send_is_delivered_and_kept_in_the_session_of_the_place(path: Pa
     async with serving(path, platform) as running:
         outcome = await running.gateway.send(message())
         assert await running.transcript("main:discord:default:direct:100") == [("assistant", "hi")]
-        [created] = running.told(SessionCreated)
+        [created] = running.recorded(SessionCreated)
     assert outcome == SendOutcome(
         key="k",
         message_id="1",
@@ -59,7 +59,7 @@ async def test_decisions_are_recorded_in_order(path: Path, platform: Platform) -
     [prepared] = [event for event in events if isinstance(event.body, IntentPrepared)]
     [created] = [event for event in events if isinstance(event.body, SessionCreated)]
     assert (resolved.cause, prepared.cause, created.cause) == (asked.seq, resolved.seq, resolved.seq)
-    assert [body.reason for body in running.told(IntentPrepared)] == [Reason.CLIENT_SEND]
+    assert [body.reason for body in running.recorded(IntentPrepared)] == [Reason.CLIENT_SEND]
 
 
 PLACES = [
@@ -83,7 +83,7 @@ async def test_a_message_from_there_finds_the_session_that_a_send_made(
         outcome = await running.gateway.send(message(target, thread=thread))
         platform.say("m1", place, "hello")
         [admitted] = await running.until(InboundAdmitted)
-        [created] = running.told(SessionCreated)
+        [created] = running.recorded(SessionCreated)
         assert (admitted.session_id, admitted.session_key) == (created.session_id, created.session_key)
         assert outcome.session_key == admitted.session_key
         assert created.entry == entry_for(place)
@@ -100,7 +100,7 @@ async def test_a_send_finds_the_session_that_a_message_from_there_made(
         platform.say("m1", place, "hello")
         await running.until(IntentSettled)
         outcome = await running.gateway.send(message(target, thread=thread))
-        [created] = running.told(SessionCreated)
+        [created] = running.recorded(SessionCreated)
         assert outcome.session_key == created.session_key
         assert [text for _, text in await running.transcript(created.session_key)][-1] == "hi"
     assert platform.sent[-1].address.lane == place.lane
@@ -122,7 +122,7 @@ async def test_the_default_agent_sends_unless_another_is_named(path: Path, platf
         assert (await running.gateway.send(message())).session_key == "main:discord:default:direct:100"
         ops = await running.gateway.send(message(key="k2", agent="ops"))
         assert ops.session_key == "ops:discord:default:direct:100"
-        assert [created.agent for created in running.told(SessionCreated)] == ["main", "ops"]
+        assert [created.agent for created in running.recorded(SessionCreated)] == ["main", "ops"]
 
 
 # ---------------------------------------------------------------- a named session
@@ -136,7 +136,7 @@ async def test_a_named_session_remembers_it_and_no_other(path: Path, anyio_backe
         assert outcome.session_key == "main:discord:work:channel:500"
         assert await running.transcript("main:discord:work:channel:500") == [("assistant", "hi")]
         assert await running.transcript("main:discord:work:direct:100") == []
-        [created] = running.told(SessionCreated)
+        [created] = running.recorded(SessionCreated)
         # It is another conversation's session: nothing of the target belongs in it.
         assert (created.address, created.entry) == (None, None)
     assert places(platform) == [direct("100", account="work")]
@@ -146,7 +146,7 @@ async def test_a_named_session_remembers_it_and_no_other(path: Path, anyio_backe
 async def test_a_named_session_is_its_own_agents(path: Path, platform: Platform) -> None:
     async with serving(path, platform, agents=[{"id": "main"}, {"id": "ops"}]) as running:
         await running.gateway.send(message(session_key="ops:main"))
-        [created] = running.told(SessionCreated)
+        [created] = running.recorded(SessionCreated)
         assert (created.agent, created.session_key) == ("ops", "ops:main")
 
 

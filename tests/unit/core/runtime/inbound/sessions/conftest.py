@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.gateway_sessions import TinyTelegram
-from tests.unit.core.runtime.inbound.test_gateway import TinyPlatform
+from tests.support.small_gateway import TinyPlatform
 
 
 @pytest.fixture

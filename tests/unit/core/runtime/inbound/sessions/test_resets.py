@@ -22,8 +22,8 @@ from tests.support.gateway_sessions import (
     lines,
     say,
 )
+from tests.support.small_gateway import ANA, BEN, KEY, TinyPlatform, serving
 from tests.support.stores import on_write
-from tests.unit.core.runtime.inbound.test_gateway import ANA, BEN, KEY, TinyPlatform, serving
 from trunkline import Gateway, HandTask, Turn
 from trunkline.core.config import HandsConfig
 from trunkline.core.decisions import Decisions
@@ -58,12 +58,12 @@ async def test_a_reset_starts_the_conversation_over(path: Path, platform: TinyPl
         await say(running, platform, "one")
         row = await running.gateway.reset_session("main", ANA)
         assert row is not None
-        [created], [reset] = running.told(SessionCreated), running.told(SessionReset)
+        [created], [reset] = running.recorded(SessionCreated), running.recorded(SessionReset)
         assert (reset.session_key, reset.session_id, reset.generation) == (KEY, row.id, 2)
         assert reset.before == created.session_id
         await say(running, platform, "two")
         assert await running.gateway.reset_session("main", BEN) is None
-        assert len(running.told(SessionReset)) == 1
+        assert len(running.recorded(SessionReset)) == 1
     assert agent.remembered == {"one": ["one"], "two": ["two"]}
     assert [session for _, session in agent.turns] == [created.session_id, row.id]
 
@@ -79,7 +79,7 @@ async def test_what_runs_in_a_session_that_is_reset_ends_there(path: Path, platf
         await say(running, platform, "two")
         agent.go["one"].set()
         await running.until(IntentSettled, 2)
-        [created] = running.told(SessionCreated)
+        [created] = running.recorded(SessionCreated)
         assert await lines(running, created.session_id) == ["one", "you said one"]
         assert await lines(running, row.id) == ["two", "you said two"]
     assert agent.remembered == {"one": ["one"], "two": ["two"]}
@@ -97,7 +97,7 @@ async def test_work_of_a_session_that_was_reset_is_run_there_after_a_restart(
     async with serving(path, platform, again) as running:
         await running.until(IntentSettled)
         await say(running, platform, "two")
-        assert running.told(SessionCreated) == []
+        assert running.recorded(SessionCreated) == []
     assert again.remembered == {"one": ["one"], "two": ["two"]}
     assert len({session for _, session in again.turns}) == 2
 
@@ -111,7 +111,7 @@ async def test_a_conversation_whose_scope_has_changed_is_reset_before_it_speaks(
         running.gateway.reload(config(**PER_PEER))
         row = await running.gateway.reset_session("main", ANA)
         assert row is not None
-        assert [body.session_key for body in running.told(SessionMoved, SessionReset)] == [ANA_ANYWHERE] * 2
+        assert [body.session_key for body in running.recorded(SessionMoved, SessionReset)] == [ANA_ANYWHERE] * 2
         await say(running, platform, "two")
     assert agent.remembered["two"] == ["two"]
     assert agent.turns[-1] == ("two", row.id)
@@ -151,13 +151,13 @@ async def test_the_result_of_a_hand_is_posted_once_when_its_session_was_reset(
         assert row is not None
         hand.go.set()
         await running.until(IntentSettled, 2)
-        [planned] = running.told(CompletionPlanned)
+        [planned] = running.recorded(CompletionPlanned)
         assert [(step.mode, step.reason, step.address) for step in planned.steps] == [
             ("direct", Reason.REQUESTER_REPLACED, ANA)
         ]
         # It is seen in the conversation, so that is where it is remembered; it starts no turn.
         assert await lines(running, row.id) == ["built: a house"]
-        assert len(running.told(TurnStarted)) == 1
+        assert len(running.recorded(TurnStarted)) == 1
     assert [request.text for request in platform.sent] == ["you said build", "built: a house"]
 
 
@@ -175,7 +175,7 @@ async def test_a_rule_of_ones_own_that_knows_of_no_resets_cannot_hold_a_result_u
         await running.gateway.reset_session("main", ANA)
         hand.go.set()
         await running.until(IntentSettled, 2)
-        assert len(running.told(TurnStarted)) == 1
+        assert len(running.recorded(TurnStarted)) == 1
     assert [request.text for request in platform.sent] == ["you said build", "built: a house"]
 
 
@@ -194,8 +194,8 @@ async def test_a_reset_between_the_decision_and_the_write_is_noticed(path: Path,
         gateways.append(running.gateway)
         hand.go.set()
         await running.until(IntentSettled, 2)
-        assert len(running.told(DelegationFinished)) == len(running.told(CompletionPlanned)) == 1
-        assert len(running.told(TurnStarted)) == 1
+        assert len(running.recorded(DelegationFinished)) == len(running.recorded(CompletionPlanned)) == 1
+        assert len(running.recorded(TurnStarted)) == 1
     assert [request.text for request in platform.sent] == ["you said build", "built: a house"]
 
 
@@ -207,8 +207,8 @@ async def test_the_result_of_a_hand_follows_a_session_that_moved(path: Path, pla
         await say(running, platform, "two")
         hand.go.set()
         await running.until(IntentSettled, 3)
-        assert running.told(SessionLeft) == []
-        assert [body.session_key for body in running.told(SessionMoved)] == [ANA_ANYWHERE]
+        assert running.recorded(SessionLeft) == []
+        assert [body.session_key for body in running.recorded(SessionMoved)] == [ANA_ANYWHERE]
     assert len({session for _, session in agent.turns}) == 1
     assert agent.remembered["built: a house"][-1] == "built: a house"
 
@@ -224,10 +224,10 @@ async def test_the_result_of_a_hand_stays_in_a_session_that_its_conversation_has
         await say(running, platform, "two")
         hand.go.set()
         await running.until(IntentSettled, 4)
-        shared, own = running.told(SessionCreated)
+        shared, own = running.recorded(SessionCreated)
         assert "built: a house" in await lines(running, shared.session_id)
         assert await lines(running, own.session_id) == ["two", "you said two"]
-        assert len(running.told(SessionLeft)) == 1
+        assert len(running.recorded(SessionLeft)) == 1
     assert agent.turns[-1] == ("built: a house", shared.session_id)
 
 
@@ -257,10 +257,10 @@ async def test_a_session_with_an_old_key_goes_on(path: Path, telegram: TinyTeleg
     agent = Slow()
     async with serving(path, telegram, agent) as running:
         await say(running, telegram, "hello", PEER_1)
-        [moved] = running.told(SessionMoved)
+        [moved] = running.recorded(SessionMoved)
         assert (moved.old_key, moved.session_key, moved.session_id) == (OLDER, KEY_1, "s-old")
         assert moved.reason is Reason.KEY_MIGRATED
-        assert running.told(SessionCreated, SessionLeft) == []
+        assert running.recorded(SessionCreated, SessionLeft) == []
     assert agent.turns == [("hello", "s-old")]
     assert agent.remembered["hello"] == ["said in s-old", "hello"]
 
@@ -273,7 +273,7 @@ async def test_two_spellings_of_one_key_are_merged_and_that_is_recorded(
     agent = Slow()
     async with serving(path, telegram, agent) as running:
         await say(running, telegram, "hello", PEER_1)
-        [left] = running.told(SessionLeft)
+        [left] = running.recorded(SessionLeft)
         lost = ({"s-old", "s-older"} - {kept}).pop()
         assert (left.old_session_id, left.session_key, left.reason) == (lost, KEY_1, Reason.KEYS_MERGED)
         assert await lines(running, lost) == [f"said in {lost}"]
@@ -281,7 +281,7 @@ async def test_two_spellings_of_one_key_are_merged_and_that_is_recorded(
     again = Slow()
     async with serving(path, telegram, again) as running:
         await say(running, telegram, "again", PEER_1)
-        assert running.told(SessionLeft, SessionMoved, SessionCreated) == []
+        assert running.recorded(SessionLeft, SessionMoved, SessionCreated) == []
     assert again.turns == [("again", kept)]
 
 
@@ -291,7 +291,7 @@ async def test_an_old_key_meets_the_session_that_has_the_new_one(path: Path, tel
     agent = Slow()
     async with serving(path, telegram, agent) as running:
         await say(running, telegram, "hello", PEER_1)
-        assert [body.old_session_id for body in running.told(SessionLeft)] == ["s-new"]
+        assert [body.old_session_id for body in running.recorded(SessionLeft)] == ["s-new"]
     assert agent.turns == [("hello", "s-old")]
 
 
@@ -301,7 +301,7 @@ async def test_an_old_key_without_an_account_is_of_the_one_that_there_is(path: P
     agent = Slow()
     async with serving(path, telegram, agent) as running:
         await say(running, telegram, "hello", msgspec.structs.replace(PEER_1, account="tasks"))
-        assert [body.session_key for body in running.told(SessionMoved)] == ["main:telegram:tasks:direct:1"]
+        assert [body.session_key for body in running.recorded(SessionMoved)] == ["main:telegram:tasks:direct:1"]
     assert agent.turns == [("hello", "s-old")]
 
 
@@ -311,7 +311,7 @@ async def test_an_old_key_becomes_that_of_todays_scope(path: Path, telegram: Tin
     agent = Slow()
     async with serving(path, telegram, agent, session={"dmScope": "per-peer", **links}) as running:
         await say(running, telegram, "hello", PEER_1)
-        assert [body.session_key for body in running.told(SessionMoved)] == ["main:*:*:direct:*ana"]
+        assert [body.session_key for body in running.recorded(SessionMoved)] == ["main:*:*:direct:*ana"]
     assert agent.turns == [("hello", "s-old")]
 
 
@@ -322,7 +322,7 @@ async def test_an_old_key_that_cannot_be_read_stays_and_is_reported_once(path: P
         async with serving(path, telegram) as running:
             await running.until(ProcessStarted)
             await say(running, telegram, f"hello{told}", PEER_1)
-            assert len(running.told(SessionLeft)) == told
+            assert len(running.recorded(SessionLeft)) == told
             assert (await running.store.read(FindSession(key=odd))) is not None
     with contextlib.closing(sqlite3.connect(path)) as raw:
         assert raw.execute("SELECT session_id FROM session_map WHERE session_key = ?", (odd,)).fetchone() == ("s-odd",)
@@ -333,7 +333,7 @@ async def test_upstreams_profiles_take_its_keys_as_they_are(path: Path, telegram
     agent = Slow()
     async with serving(path, telegram, agent, profile="openclaw", session=UPSTREAMS) as running:
         await say(running, telegram, "hello", PEER_1)
-        assert running.told(SessionMoved, SessionLeft) == []
+        assert running.recorded(SessionMoved, SessionLeft) == []
     assert agent.turns == [("hello", "s-old")]
 
 
@@ -342,11 +342,11 @@ async def test_a_session_goes_on_under_another_profile_and_back(path: Path, tele
     for number, profile in enumerate(("trunkline", "openclaw", "trunkline", "openclaw", "trunkline")):
         async with serving(path, telegram, agent, profile=profile, session=UPSTREAMS) as running:
             await say(running, telegram, f"hello{number}", PEER_1)
-            moved = [(body.session_key, body.reason) for body in running.told(SessionMoved)]
+            moved = [(body.session_key, body.reason) for body in running.recorded(SessionMoved)]
             # Upstream looks a key up when somebody speaks; ours are all brought up to date at the start.
             there, here = (OLD, Reason.SCOPE_CHANGED), ("main:telegram:*:direct:1", Reason.KEY_MIGRATED)
             assert moved == ([there if profile == "openclaw" else here] if number else [])
-            assert len(running.told(SessionCreated)) == (number == 0)
+            assert len(running.recorded(SessionCreated)) == (number == 0)
     assert len({session for _, session in agent.turns}) == 1
 
 
@@ -359,8 +359,8 @@ async def test_a_store_of_version_1_is_gone_on_with(path: Path, platform: TinyPl
         # Three turns with an answer, an answer cut in half, two sends, a hand that starts and one that is lost.
         await running.until(IntentSettled, 8)
         await say(running, platform, "hello")
-        assert running.told(SessionCreated, SessionMoved, SessionLeft) == []
-        states = {body.state for body in running.told(IntentSettled)}
+        assert running.recorded(SessionCreated, SessionMoved, SessionLeft) == []
+        states = {body.state for body in running.recorded(IntentSettled)}
         assert states == {IntentState.DELIVERED}
     assert dict(agent.turns)["hello"] == dict(agent.turns)["text of m2"] == "s-ana"
     assert dict(agent.turns)["text of wake1"] == "s-main"

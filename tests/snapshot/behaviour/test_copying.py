@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.app.listed_runs import ENTRIES
 from tests.support.app.pilot import WIDE_SCREEN, app, press, settle, text_of
-from tests.support.app.traces import DEFECT, ENTRIES
+from tests.support.app.traces import DEFECT
 from trunkline.app.tui.platform import clipboard
 from trunkline.app.tui.platform import file_export as export
 from trunkline.app.tui.screens.dialogs.menu import MenuDialog

@@ -1,4 +1,4 @@
-"""The five tests that seed 002 requires, by its names, through the real gateway in the simulator."""
+"""Bound threads in the simulator: rotated tokens, webhook activity, and completions that only their thread sees."""
 
 from typing import Any
 
@@ -48,14 +48,14 @@ def run(script: list[str], bindings: str | None = None, **options: Any) -> RunRe
     return run_scenario(load_text(text, "made.yaml"), **options)
 
 
-def told(result: RunResult, kind: type[Any]) -> list[Any]:
+def recorded(result: RunResult, kind: type[Any]) -> list[Any]:
     return [event for event in result.trace.events if isinstance(event.body, kind)]
 
 
 def seen(result: RunResult) -> list[tuple[str, str]]:
     """What people see: place and text, in order."""
-    names = {event.body.address.lane: event.body.name for event in told(result, WorldPlace)}
-    return [(names[event.body.address.lane], event.body.text) for event in told(result, WireAccepted)]
+    names = {event.body.address.lane: event.body.name for event in recorded(result, WorldPlace)}
+    return [(names[event.body.address.lane], event.body.text) for event in recorded(result, WireAccepted)]
 
 
 def broken(result: RunResult) -> list[str]:
@@ -84,12 +84,12 @@ def test_a_reused_manager_uses_the_newest_token_after_rotation(given: str) -> No
     first = "at: 5s, as: ana, in: ops/deploy, say: one"
     script = [*BIND, first, f"at: 10s, {rotate}", "at: 20s, as: ana, in: ops/deploy, say: two", f"at: 21s, {SAY} three"]
     result = run(script, WEBHOOK)
-    (rotated,) = told(result, CredentialRotated)
-    sends = [event.body for event in told(result, WireAccepted)]
+    (rotated,) = recorded(result, CredentialRotated)
+    sends = [event.body for event in recorded(result, WireAccepted)]
     assert seen(result)[1:] == [("ops/deploy", "heard: one"), ("ops/deploy", "heard: two"), ("ops", "heard: three")]
     # By the webhook with the first token, by the webhook with the new one, and by the bot.
     assert [(body.identity is not None, body.credential) for body in sends[1:]] == [(True, 1), (True, 2), (False, 2)]
-    assert (rotated.body.number, told(result, WireRefused), broken(result)) == (2, [], [])
+    assert (rotated.body.number, recorded(result, WireRefused), broken(result)) == (2, [], [])
 
 
 def test_a_manager_that_is_created_again_is_the_same_one_with_the_newer_token() -> None:
@@ -106,11 +106,11 @@ def test_a_manager_that_is_created_again_is_the_same_one_with_the_newer_token() 
 
 def test_a_webhook_send_updates_the_channel_activity_timestamp(gateways: list[Gateway]) -> None:
     result = run([*BIND, f"at: 50s, {SAY} report"], WEBHOOK, bugs=["seen"])
-    sent = told(result, WireAccepted)[-1]
+    sent = recorded(result, WireAccepted)[-1]
     assert (sent.body.text, sent.body.identity is not None) == ("working", True)
     (gateway,) = gateways
     outbound = gateway.activity("discord", "default").outbound_at
-    (touched,) = told(result, BindingTouched)
+    (touched,) = recorded(result, BindingTouched)
     assert outbound is not None and sent.at < outbound < sent.at + 1
     assert touched.body.by == "outbound" and sent.at < touched.body.last_activity_at < sent.at + 1
     assert broken(result) == []
@@ -121,8 +121,8 @@ def test_what_a_webhook_says_keeps_its_thread_bound() -> None:
     script = [*BIND, *talk, "at: 160s, as: ana, in: ops/deploy, say: still", "at: 300s, note: over"]
     result = run(script, "{identity: webhook, idleTimeout: 60s}")
     # It ends a minute after the last word there, which is the answer at 160 seconds.
-    (ended,) = told(result, BindingEnded)
-    last = told(result, WireAccepted)[-1]
+    (ended,) = recorded(result, BindingEnded)
+    last = recorded(result, WireAccepted)[-1]
     assert (last.body.text, ended.body.reason) == ("heard: still", Reason.IDLE_EXPIRED)
     assert ended.at == pytest.approx(last.at + 60, abs=1)
     assert broken(result) == []
@@ -145,9 +145,9 @@ def test_two_active_bound_sessions_under_one_requester_channel_do_not_copy_to_th
 ) -> None:
     script = [announcing(how), f"at: 1s, {SAY} ship 1.9", f"at: 1s, {SAY} ship 2.0", "at: 60s, note: over"]
     result = run(script, SPAWN)
-    bound = told(result, BindingBound)
+    bound = recorded(result, BindingBound)
     assert len({event.binding for event in bound}) == len({event.body.session_key for event in bound}) == 2
-    assert not told(result, BindingEnded)
+    assert not recorded(result, BindingEnded)
     assert sorted(seen(result)) == [
         ("ops", "on it"),
         ("ops", "on it"),
@@ -160,7 +160,7 @@ def test_two_active_bound_sessions_under_one_requester_channel_do_not_copy_to_th
 @pytest.mark.parametrize(("how", "says"), TOLD.items())
 def test_a_bound_session_run_resolves_its_completion_to_the_thread_only(how: str, says: str) -> None:
     result = run([announcing(how), f"at: 1s, {SAY} ship 2.0"], SPAWN)
-    (bound,), (decided,), (thread,) = (told(result, kind) for kind in (BindingBound, RouterDecided, ThreadOpened))
+    (bound,), (decided,), (thread,) = (recorded(result, kind) for kind in (BindingBound, RouterDecided, ThreadOpened))
     assert (decided.body.mode, decided.body.reason) == ("bound", Reason.REQUESTER_MATCH)
     assert decided.binding == bound.binding and decided.body.target_session_key == bound.body.session_key
     assert decided.body.conversation.lane == bound.body.conversation.lane == thread.body.address.lane
