@@ -46,7 +46,8 @@ class Feishu(ChannelRules):
         if kind is None and _USER.fullmatch(id):
             kind, how = ChatKind.DIRECT, f"by its beginning {id[:3]}"
         elif kind is None and hints.kind is not None:
-            kind, how = _one_or_many(hints.kind), "according to a directory"
+            kind = ChatKind.DIRECT if hints.kind is ChatKind.DIRECT else ChatKind.GROUP
+            how = "according to a directory"
         elif kind is None and bare != trimmed and not _CHAT.fullmatch(id):
             # From names a user ``feishu:ID``.
             kind, how = ChatKind.DIRECT, "by the prefix feishu:"
@@ -78,7 +79,3 @@ class Feishu(ChannelRules):
     def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To: the kind and the id. Upstream: only the id."""
         return target.id if profile.upstream else super().to(target, profile)
-
-
-def _one_or_many(kind: ChatKind) -> ChatKind:
-    return ChatKind.DIRECT if kind is ChatKind.DIRECT else ChatKind.GROUP

@@ -72,12 +72,10 @@ class Slack(ChannelRules):
     chunk_limit = 4000
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
-        """Mentions, prefixes, ``@`` and ``#``, and bare ids."""
+        """Mentions, prefixes in any case, ``@`` and ``#``, and bare ids; a name must be looked up first."""
         trimmed = self.clean(text)
-        return self._read_upstream(trimmed, text, hints) if hints.profile.upstream else self._read(trimmed, text, hints)
-
-    def _read(self, trimmed: str, text: str, hints: Hints) -> ParsedTarget:
-        """Our own rules: prefixes in any case, and only ids, in upper case; a name must be looked up first."""
+        if hints.profile.upstream:
+            return self._read_upstream(trimmed, text, hints)
         for pattern, kind in ((_MENTION, ChatKind.DIRECT), (_CHANNEL_MENTION, ChatKind.CHANNEL)):
             if mention := pattern.fullmatch(trimmed):
                 return self._by_id(kind, mention[1], text, "by the mention", hints)

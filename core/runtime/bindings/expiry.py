@@ -6,6 +6,8 @@ before its end is stored and recorded here.
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import anyio
 
 from trunkline.core.bindings.port import BindsConversations
@@ -62,7 +64,8 @@ class BindingExpiry:
             if not len(self._bound.index):
                 await self._some.wait()
             await anyio.sleep(self._every())
-            records = sorted((one for one in self._bound.index if one.status is BindingStatus.ACTIVE), key=_id)
+            active = (one for one in self._bound.index if one.status is BindingStatus.ACTIVE)
+            records = sorted(active, key=attrgetter("binding_id"))
             some = [record for record in records if record.binding_id > after][:_PROBES]
             for record in some:
                 await self._look_at(record)
@@ -87,7 +90,3 @@ class BindingExpiry:
             return
         if state is PlaceState.GONE:
             self._bound.gone(record.binding_id, Reason.THREAD_GONE, None)
-
-
-def _id(record: SessionBindingRecord) -> str:
-    return record.binding_id

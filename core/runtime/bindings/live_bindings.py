@@ -130,11 +130,11 @@ class LiveBindings:
         if binding is None or self.index.get(binding) is None:
             return
         when = self._env.now() if at is None else at
-
-        def story(after: SessionBindingRecord | None) -> None:
-            self.record_touch(after, by, cause)
-
-        self._store.submit(TouchBinding(binding=binding, at=when), story, then=lambda _: self.apply_touches())
+        self._store.submit(
+            TouchBinding(binding=binding, at=when),
+            lambda after: self.record_touch(after, by, cause),
+            then=lambda _: self.apply_touches(),
+        )
 
     def record_touch(self, after: SessionBindingRecord | None, by: str, cause: int | None) -> None:
         """Record a moved deadline in the story of its write; `apply_touches` updates the index later."""
@@ -180,11 +180,8 @@ class LiveBindings:
         if record is None:
             return
         changes = {"reason": reason, "ended_at": self._env.now()}
-
-        def story(after: SessionBindingRecord | None) -> SessionBindingRecord | None:
-            return self.record_end(after, None, detail, cause)
-
-        self._note(record.binding_id, BindingEvent.END, changes, story)
+        end = BindingEvent.END
+        self._note(record.binding_id, end, changes, lambda after: self.record_end(after, None, detail, cause))
 
     def _ending(
         self, record: SessionBindingRecord, reason: Reason, by: str | None, cause: int | None, detail: str

@@ -29,7 +29,7 @@ from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.sessions.session_map import person_in_shared
 from trunkline.core.store.commands import Admit
-from trunkline.core.store.records import Admission, SessionRow, Work
+from trunkline.core.store.records import Admission, NewSession, SessionRow, Work
 from trunkline.core.values import Envelope, InboundId, Peer, SessionId, WorkKind
 from trunkline.core.well_formed import well_formed
 
@@ -133,19 +133,10 @@ class Intake:
         tied = work.reply_to if work.binding is None else None
         session = ctx.new_session(work.session_key, work.agent, tied, person=None if work.binding else person)
         repeated = _repeated(envelope, stable=adapter.capabilities.stable_ids)
-
-        def story(admission: Admission) -> Admitted | None:
-            return self._story(work, admission, routed, repeated)
-
         # Work in progress from now on: if the binding ends meanwhile, it waits for the answer.
         ctx.bindings.hold(work.binding)
-        now = ctx.env.now()
         try:
-            await ctx.store.write(
-                Admit(work=work, identity=identity, session=session, now=now),
-                story,
-                then=lambda admitted: self._start(work, admitted),
-            )
+            await self._store(work, identity, session, routed, repeated)
         finally:
             ctx.bindings.release(work.binding, received)
         return inbound, received
@@ -214,14 +205,13 @@ class Intake:
             text=text,
         )
         session = ctx.new_session(work.session_key, agent, None)
+        await self._store(work, f"wake/{inbound}", session, cause, Reason.DUPLICATE_MESSAGE)
 
-        def story(admission: Admission) -> Admitted | None:
-            return self._story(work, admission, cause, Reason.DUPLICATE_MESSAGE)
-
-        identity = f"wake/{inbound}"
-        await ctx.store.write(
-            Admit(work=work, identity=identity, session=session, now=ctx.env.now()),
-            story,
+    async def _store(self, work: Work, identity: str, session: NewSession, cause: int | None, repeated: Reason) -> None:
+        """Admit work and start its turn, unless its identity is known: then drop it for the reason `repeated`."""
+        await self._ctx.store.write(
+            Admit(work=work, identity=identity, session=session, now=self._ctx.env.now()),
+            lambda admission: self._story(work, admission, cause, repeated),
             then=lambda admitted: self._start(work, admitted),
         )
 

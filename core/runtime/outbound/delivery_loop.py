@@ -219,12 +219,8 @@ class Delivery:
             # Only the head of a conversation can have been on the wire.
             state = IntentState.UNKNOWN if item.left and item.head else IntentState.DEAD
             body = IntentSettled(state=state, reason=Reason.BROKEN_ROW, attempts=0, detail=row)
-
-            def story(_: None) -> None:
-                self._ctx.events.record(body, item.cause, intent=item.id)
-
             end = EndUnreadableIntent(intent=item.id, state=state, reason=Reason.BROKEN_ROW, now=self._ctx.env.now())
-            await self._ctx.store.write(end, story)
+            await self._ctx.store.write(end, lambda _: self._ctx.events.record(body, item.cause, intent=item.id))
         if row is None or isinstance(row, str) or is_final(row.state):
             self.settler.gone(item.id, row.binding if isinstance(row, IntentRow) else None)
             return None

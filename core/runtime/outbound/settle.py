@@ -59,10 +59,7 @@ class Settler:
             ctx.bindings.record_touch(settled.touched, "outbound", seq)
             return seq
 
-        def then(_: int) -> None:
-            self._note_activity(row)
-
-        seq = await ctx.store.write(ack, story, then=then)
+        seq = await ctx.store.write(ack, story, then=lambda _: self._note_activity(row))
         # Set after the commit, so that `store_due` finds it.
         self.mirrors_due |= due
         if last:
