@@ -123,7 +123,6 @@ class ScriptedHands:
         self._fault = fault
 
     def has(self, hand: str) -> bool:
-        """Whether the scenario has this hand."""
         return hand in self._rules
 
     async def run(self, task: HandTask) -> str:

@@ -58,7 +58,6 @@ class CrashRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def holds(self) -> bool:
-        """Whether the run has no breach."""
         return not self.breaches
 
 
@@ -86,7 +85,6 @@ class Explorer:
         self._deaths = len(_own_deaths(played.events))
 
     def plan(self, sampling: Sampling) -> tuple[CrashTrial, ...]:
-        """The trials of an exploration."""
         return plan(self.points, sampling, self.seed)
 
     def attempt(self, trial: CrashTrial) -> Iterator[CrashRun]:
@@ -101,7 +99,6 @@ class Explorer:
                 yield self.run((trial.first, then))
 
     def run(self, crashes: Sequence[CrashAt]) -> CrashRun:
-        """Run exactly these crashes."""
         return self._try(tuple(crashes), survey=False)[0]
 
     def _try(self, crashes: tuple[CrashAt, ...], *, survey: bool) -> tuple[CrashRun, CrashPoints | None]:

@@ -208,11 +208,9 @@ class SimLoop(asyncio.BaseEventLoop):
             future.set_result(result)
 
     async def getaddrinfo(self, *_: object, **__: object) -> NoReturn:
-        """Refuse: there is no network in virtual time."""
         raise SimulationError("getaddrinfo: there is no network in virtual time")
 
     async def getnameinfo(self, *_: object, **__: object) -> NoReturn:
-        """Refuse: there is no network in virtual time."""
         raise SimulationError("getnameinfo: there is no network in virtual time")
 
     def thaw(self, node: Node) -> None:

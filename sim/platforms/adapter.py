@@ -128,7 +128,6 @@ class FakeAdapter:
         return await self._binding.port.identity(place, name)
 
     def renew(self, token: int) -> None:
-        """Use a newer token."""
         if token > self._token:
             self._token = token
             self._binding.renew(token)
@@ -147,7 +146,6 @@ class FakeAdapter:
         await answer
 
     async def resolve_target(self, text: str) -> Resolved | None:
-        """Resolve a target in the platform's directory."""
         await anyio.sleep(self._platform.spec.latency)
         room = self._platform.find(self._account, text)
         if room is None:

@@ -170,7 +170,6 @@ class FakePlatform(ABC):
         return [one for one in under if one.closed != "deleted"]
 
     def room_named(self, account: str, name: str) -> Room | None:
-        """The conversation with a name."""
         return self._named.get((account, name))
 
     def said_as(self, conversation: str, message_id: str) -> str | None:

@@ -40,5 +40,4 @@ class FakeSignal(FakePlatform):
         return str(found)
 
     def posted_id(self, room: Room, number: int) -> str:
-        """As `message_id`."""
         return self.message_id("", room)

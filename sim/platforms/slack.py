@@ -55,7 +55,6 @@ class FakeSlack(FakePlatform):
         return f"{_BEGAN + int(self._world.now())}.{self._numbers[room.conversation]:06d}"
 
     def posted_id(self, room: Room, number: int) -> str:
-        """As `message_id`."""
         return self.message_id("", room)
 
     def add_room(self, room: Room, under: str | None = None) -> Room:

@@ -32,7 +32,6 @@ class VisibleMessages:
         self._by_id: dict[tuple[str, str, str], VisibleMessage] = {}
 
     def add(self, message: VisibleMessage) -> None:
-        """Add an accepted message."""
         address = message.receipt.address
         self._by_id[address.account, address.conversation, message.receipt.provider_id] = message
 
@@ -42,5 +41,4 @@ class VisibleMessages:
 
     @property
     def all(self) -> tuple[VisibleMessage, ...]:
-        """Every message."""
         return tuple(self._by_id.values())

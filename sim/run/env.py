@@ -23,7 +23,6 @@ class SimIds:
         self.session_ids: set[str] = set()
 
     def new(self, kind: str, *parts: str) -> str:
-        """See `trunkline.core.env.Ids`."""
         if kind == "session":
             return self._session(f"s-{'/'.join(parts)}")
         base = self._name_of(parts) if kind == "inbound" else None

@@ -101,7 +101,6 @@ class _Outcome:
         return []
 
     def label(self, address: Address) -> str:
-        """The name of a place."""
         return self.labels.get(address.lane, str(address))
 
 

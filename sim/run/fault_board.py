@@ -58,11 +58,9 @@ class FaultBoard:
         self._armed: list[ArmedFault] = []
 
     def arm(self, fault: Fault) -> None:
-        """Arm a fault from now on."""
         self._armed.append(ArmedFault(fault, fault.nth - 1, fault.times, self._now() + fault.for_))
 
     def heal(self) -> None:
-        """Disarm all faults."""
         self._armed.clear()
 
     def take(

@@ -59,12 +59,10 @@ class GatewayProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether a process is running."""
         return self._node is not None and self._node.alive
 
     @property
     def frozen(self) -> bool:
-        """Whether the process is frozen."""
         return self._node is not None and self._node.frozen
 
     @property

@@ -54,11 +54,9 @@ class Quiescence:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is open."""
         return not self._open
 
     def watch(self, log: EventLog) -> None:
-        """Follow a log."""
         log.subscribe(self.see, *self._begins, *self._ends)
         log.subscribe(self._asked, HookSending)
         log.subscribe(self._answered, HookSent)
@@ -67,7 +65,6 @@ class Quiescence:
         log.subscribe(self._process_gone, ProcessCrashed, ProcessStopped)
 
     def see(self, event: Event) -> None:
-        """Apply one event."""
         kind = type(event.body)
         begun = self._begins.get(kind)
         if begun is not None:

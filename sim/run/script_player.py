@@ -76,7 +76,6 @@ class ScriptPlayer:
             world.log.subscribe(self._see, *awaited)
 
     def start(self) -> None:
-        """Schedule every step."""
         for step, at in zip(self._world.scenario.script, self._world.file.times, strict=True):
             name = next(self._says) if step.say is not None else ""
             self._world.at(at, self._play, step, name)
@@ -177,7 +176,6 @@ class ScriptPlayer:
             world.at(world.now() + 2 * platform.spec.latency, repost)
 
     def _send(self, send: SendStep) -> None:
-        """Play a send of a client."""
         self._sends += 1
         process = self._processes.named(send.process)
         agent = send.agent or process.config.default_agent

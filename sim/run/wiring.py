@@ -48,7 +48,6 @@ class Wiring:
     _reads: dict[type[Read[Any]], ReplacedRead] = field(default_factory=dict[type[Read[Any]], ReplacedRead])
 
     def replace(self, **decisions: Callable[..., Any]) -> None:
-        """Replace decisions by name."""
         known = {name: getattr(self.decisions, name) for name in Decisions.__slots__}
         self.decisions = Decisions(**{**known, **decisions})
 
@@ -65,7 +64,6 @@ class Wiring:
         self._reads[kind] = do
 
     def store(self, connect: Callable[[], Db], events: EventSink) -> Store:
-        """The store of the process."""
         store = self.make_store(connect, events)
         if not (self._changes or self._writes or self._reads):
             return store

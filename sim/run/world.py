@@ -83,7 +83,6 @@ class World:
         return (zlib.crc32(text) ^ (zlib.crc32(text[::-1]) << 7) & 0xFFFFFFFF) / 2**32
 
     def future(self) -> asyncio.Future[Any]:
-        """A future for the answer to a request."""
         return self.loop.create_future()
 
     def poke(self) -> None:
@@ -127,7 +126,6 @@ class World:
         return self._strike(self.faults.take("hand", text=task), task)
 
     def lookup_fault(self, address: Address) -> tuple[str, float] | None:
-        """The fault that strikes a look-up."""
         return self._strike(self.faults.take("lookup", address=address), str(address))
 
     def account_fault(self, on: str, channel: str, account: str) -> bool:
@@ -149,8 +147,6 @@ class World:
         return found is not None
 
     def _damage(self, fault: Fault) -> None:
-        """Damage rows of the queue."""
-
         def fits(address: Address, text: str) -> bool:
             here = fault.place is None or self.is_at(fault.place, address)
             return here and (fault.text is None or text_matches(fault.text, text))
@@ -242,7 +238,6 @@ class World:
         return account or (there[0] if len(there) == 1 else "default")
 
     def record_limits(self, delivery: DeliveryConfig) -> None:
-        """Record the configured limits of delivery."""
         body = WorldLimits(
             max_attempts=delivery.max_attempts,
             max_age=delivery.max_age,
@@ -308,12 +303,10 @@ class World:
         )
 
     def address(self, place: str) -> Address:
-        """The address of a place of the scenario."""
         ref = self.place(place)
         return self.room(ref).address(ref.account)
 
     def place(self, text: str) -> PlaceRef:
-        """Resolve a place of the scenario."""
         ref = self._places.get(text)
         if ref is None:
             ref = self._places[text] = self.file.resolve(text)

@@ -30,7 +30,6 @@ class _BareReport(ProblemReport):
     """Problems of a file that is only the section: field names are relative to it."""
 
     def add(self, path: Path, message: str, hint: str = "", *, at_key: bool = False) -> None:
-        """Report a problem at a value, or at its key."""
         mark = self.positions.mark(path, at_key=at_key)
         self.add_at(mark, dotted(path[1:]), message, hint)
 

@@ -73,7 +73,6 @@ class DiscordBinding(Binding):
 
     @property
     def token(self) -> int:
-        """The token of the manager."""
         return number_of(self._manager.tokens.current)
 
     def renew(self, token: int) -> None:

@@ -198,7 +198,6 @@ class Wire:
     # ------------------------------------------------------------ requests other than sends
 
     def look_up(self, address: Address, key: str, answer: asyncio.Future[Any], token: int) -> None:
-        """Look up a send by its key."""
         kind, extra = self._world.lookup_fault(address) or ("", 0.0)
         if kind in ("drop", "lose-response"):
             return
@@ -227,7 +226,6 @@ class Wire:
     def change(
         self, what: Capability, address: Address, message_id: str, text: str, answer: asyncio.Future[Any]
     ) -> None:
-        """Edit a message, or react to it."""
         when = self._world.now() + self._platform.latency(what.value, message_id) * 2
         self._world.at(when, self._change, what, address, message_id, text, answer)
 

@@ -119,7 +119,6 @@ class WorldSpec(Model):
 
     @property
     def platforms(self) -> dict[str, PlatformSpec]:
-        """The platforms of this world, by name."""
         found: dict[str, PlatformSpec | None] = {name: getattr(self, name) for name in PLATFORMS}
         return {name: spec for name, spec in found.items() if spec is not None}
 
