@@ -16,7 +16,7 @@ import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from tests.kill.adapter import SocketAdapter, address_of, open_wire
-from tests.kill.wire import GONE, Ask, Hello, Stop, Told, Wire
+from tests.kill.wire import GONE, Ask, Hello, SendOutcome, Stop, Wire
 from tests.kill.words import answers, asked_in
 from trunkline import (
     Event,
@@ -139,16 +139,16 @@ class Clients:
                 return
             await self._wire.tell(told)
 
-    async def _send(self, ask: Ask) -> Told | None:
+    async def _send(self, ask: Ask) -> SendOutcome | None:
         """What a client is told; none: nothing, and it asks again at the next process."""
         message = SendMessage(to=address_of(ask.conversation), text=ask.text, key=ask.key)
         try:
             outcome = await (self._gateway.send(message) if ask.wait else self._gateway.enqueue(message))
         except SendFailed as error:
-            return Told(key=ask.key, outcome="failed", detail=error.facts) if error.final else None
+            return SendOutcome(key=ask.key, outcome="failed", detail=error.facts) if error.final else None
         except UsageError as error:
-            return Told(key=ask.key, outcome="refused", detail=error.facts)
-        return Told(key=ask.key, outcome=outcome.status.value)
+            return SendOutcome(key=ask.key, outcome="refused", detail=error.facts)
+        return SendOutcome(key=ask.key, outcome=outcome.status.value)
 
 
 async def _serve_clients(gateway: Gateway, life: Life) -> None:

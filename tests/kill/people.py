@@ -17,7 +17,7 @@ import msgspec
 from anyio.abc import SocketStream
 
 from tests.kill.platform import Point, Trap
-from tests.kill.wire import GONE, Ack, Ask, Hello, Message, Said, Stop, Told, Wire
+from tests.kill.wire import GONE, Ack, Ask, Hello, Message, Said, SendOutcome, Stop, Wire
 from tests.kill.words import answers, ended_by, question, wordy
 
 #: messages of a person, and sends of a client that does not wait, that people do not see an answer to, or at all
@@ -42,7 +42,7 @@ class Promise(msgspec.Struct, kw_only=True):
     asked: Ask | None = None
     #: it was acknowledged, or its client was told so
     kept: bool = False
-    outcomes: list[Told] = msgspec.field(default_factory=list[Told])
+    outcomes: list[SendOutcome] = msgspec.field(default_factory=list[SendOutcome])
 
 
 class People:
@@ -188,7 +188,7 @@ class People:
     async def _serve_clients(self, wire: Wire, process: int) -> None:
         self._clients_of[process] = wire
         try:
-            await self._side_by_side(wire, self._push_asked, self._told)
+            await self._side_by_side(wire, self._push_asked, self._outcome_received)
         finally:
             del self._clients_of[process]
 
@@ -235,8 +235,8 @@ class People:
         self.made += not promise.kept
         promise.kept = True
 
-    def _told(self, message: Message) -> None:
-        assert isinstance(message, Told)
+    def _outcome_received(self, message: Message) -> None:
+        assert isinstance(message, SendOutcome)
         promise = self.promises[message.key]
         self._keep(promise)
         promise.outcomes.append(message)

@@ -9,7 +9,7 @@ from tests.kill.people import Promise
 from tests.kill.platform import Accepted
 from tests.kill.stored import Stored, StoredIntent, StoredLine
 from tests.kill.verdict import Verdict, judge
-from tests.kill.wire import Told
+from tests.kill.wire import SendOutcome
 
 _replace = msgspec.structs.replace
 
@@ -18,7 +18,7 @@ class World:
     """Two messages that went as they should: an answer in two chunks, and a client's send."""
 
     def __init__(self) -> None:
-        told = Told(key="k2", outcome="delivered")
+        told = SendOutcome(key="k2", outcome="delivered")
         self.promises = [
             Promise(id="m1", conversation="ana", by="ana", texts=("one two",), question="m1?", kept=True),
             Promise(id="k2", conversation="ana", by="ana-c0", texts=("three",), kept=True, outcomes=[told]),
@@ -60,7 +60,7 @@ def not_stored(world: World) -> None:
 
 def parked_for_nothing(world: World) -> None:
     world.intents[1] = _intent(2, "i2", ("three",), (), "unknown")
-    world.promises[1].outcomes = [Told(key="k2", outcome="failed")]
+    world.promises[1].outcomes = [SendOutcome(key="k2", outcome="failed")]
     del world.lines[2]
 
 
@@ -102,7 +102,7 @@ def delivered_in_part(world: World) -> None:
 
 
 def told_otherwise(world: World) -> None:
-    world.promises[1].outcomes = [Told(key="k2", outcome="failed")]
+    world.promises[1].outcomes = [SendOutcome(key="k2", outcome="failed")]
 
 
 def broken_file(world: World) -> None:

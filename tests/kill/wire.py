@@ -21,7 +21,7 @@ class Hello(Message, frozen=True, kw_only=True):
 
 
 class Said(Message, frozen=True, kw_only=True):
-    """Somebody wrote to the bot; told again at each connection until it is acknowledged."""
+    """Somebody wrote to the bot; pushed again at each connection until it is acknowledged."""
 
     id: str
     conversation: str
@@ -36,7 +36,7 @@ class Ack(Message, frozen=True, kw_only=True):
 
 
 class Ask(Message, frozen=True, kw_only=True):
-    """A client asks the gateway to send something, and asks again until it is told what became of it."""
+    """A client asks the gateway to send something, and asks again until it receives the outcome."""
 
     key: str
     client: str
@@ -46,8 +46,8 @@ class Ask(Message, frozen=True, kw_only=True):
     wait: bool
 
 
-class Told(Message, frozen=True, kw_only=True):
-    """What the client was told: ``delivered``, ``queued``, ``failed`` or ``refused``."""
+class SendOutcome(Message, frozen=True, kw_only=True):
+    """The outcome of a send, as its client receives it: ``delivered``, ``queued``, ``failed`` or ``refused``."""
 
     key: str
     outcome: str
@@ -107,7 +107,7 @@ class Ended(Message, frozen=True, kw_only=True):
     status: int
 
 
-Any = Hello | Said | Ack | Ask | Told | Stop | Send | Find | Answer | Start | Watch | Started | Ended
+Any = Hello | Said | Ack | Ask | SendOutcome | Stop | Send | Find | Answer | Start | Watch | Started | Ended
 
 #: what a connection raises that is gone, or was never there
 GONE = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
