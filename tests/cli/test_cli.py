@@ -223,3 +223,9 @@ def test_the_commands_that_are_named_are_those_that_there_are():
 
     found = {name for name in app if not name.startswith("-")}
     assert found == set(COMMANDS)
+
+
+def test_own_bugs_of_a_scenario_without_any_are_wrong_usage(trunkline):
+    code, _, err = trunkline("run", "scenarios/faults/connection-reset.yaml", "--bug", "own")
+    assert code == 2
+    assert "none of these scenarios declares a bug" in err

@@ -67,6 +67,8 @@ def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*
         raise UsageError("--seeds must be at least 1")
     check_folders(options.trace, options.junit, options.json)
     jobs = list(_jobs(options, _with_steps(load_all(paths, options.keyword), options.inject)))
+    if not jobs:
+        raise UsageError(f"--bug {OWN}: none of these scenarios declares a bug; --bug NAME switches one on by its name")
     if options.trace is not None and len(jobs) != 1:
         raise UsageError(f"--trace is for a single run, and this makes {len(jobs)}: name one scenario, seed and bug")
     runs: list[Run] = []

@@ -83,7 +83,7 @@ def hand_facts(view: RunView, hands: HandRuns, row: HandRow, seq: int) -> Iterat
     yield Fact(label="session", text=clean(row.session) or "none of its own", seq=row.since)
     yield _deadline(view, row, seq)
     if row.waits is not None:
-        yield Fact(label="untold", text=f"for {seconds(row.waits)} s", tone=Tone.WARN, seq=row.finished)
+        yield Fact(label="not notified", text=f"for {seconds(row.waits)} s", tone=Tone.WARN, seq=row.finished)
     if row.reason is not None:
         yield because(row.reason, row.finished)
     for event in _story(view, row, hands):
