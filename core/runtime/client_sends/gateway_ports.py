@@ -22,7 +22,7 @@ from trunkline.core.sends.api import SendPlan, may_try_again
 from trunkline.core.store.commands import BeginSend
 from trunkline.core.store.queries import FindIntentFate, FindSend
 from trunkline.core.store.records import IntentFate, IntentRow, NewSession, SendAdmission, SendRow, send_intent
-from trunkline.core.values import Address, Capabilities, Capability, IntentKind, IntentState, Poll
+from trunkline.core.values import Address, Capabilities, Capability, IntentKind, IntentState, Poll, SessionEntry
 from trunkline.core.well_formed import well_formed
 
 #: final states in which the message, or a part of it, may be visible
@@ -170,8 +170,12 @@ class GatewaySendPorts:
         ctx, entry = self._ctx, plan.entry
         if plan.session_key is None or entry is None or plan.session_key in self._known:
             return None
+
+        def entry_of(_: Address) -> SessionEntry:
+            return entry
+
         new = ctx.new_session(plan.session_key, plan.agent, address)
-        return msgspec.structs.replace(new, entry_of=lambda _: entry)
+        return msgspec.structs.replace(new, entry_of=entry_of)
 
     def _draft(self, plan: SendPlan) -> IntentRow:
         """The draft of the first try. Raises `InvalidSend` if the adapter lacks a capability."""
