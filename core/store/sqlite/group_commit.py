@@ -55,7 +55,8 @@ class Writer:
         self, command: Write[Any], story: Callable[[Any], Any], then: Callable[[Any], None] | None = None
     ) -> Any:
         """See `core.store.port.Store.write`. `then` is called before any waiting caller resumes."""
-        if (ended := self.ended) is not None:
+        ended = self.ended
+        if ended is not None:
             # A caller that is cancelled together with the writer ends as cancelled, and not with an error.
             await anyio.lowlevel.checkpoint_if_cancelled()
             raise ended
