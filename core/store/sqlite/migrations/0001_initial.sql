@@ -1,4 +1,4 @@
--- Sessions: one row a conversation and agent; the table of seed 001, with the place that an answer goes to.
+-- Sessions: one row a conversation and agent, with the place that an answer goes to.
 CREATE TABLE session_map (
     session_key TEXT PRIMARY KEY,
     agent_id TEXT NOT NULL,

@@ -12,7 +12,7 @@ ALTER TABLE intents ADD COLUMN doubt_at REAL;
 ALTER TABLE intents ADD COLUMN untold INTEGER NOT NULL DEFAULT 0;
 -- It was accepted, and its transcript line could not be stored with the receipt.
 ALTER TABLE intents ADD COLUMN mirror_due INTEGER NOT NULL DEFAULT 0;
--- What an operator has changed: whoever works the store takes it up, and tells it.
+-- Changes by operators: the process that owns the store takes them up and records them.
 CREATE TABLE nudges (
     n INTEGER PRIMARY KEY,
     intent_id TEXT NOT NULL,

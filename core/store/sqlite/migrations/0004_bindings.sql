@@ -1,4 +1,4 @@
--- Conversations that belong to a session (seed 002). `place`: the full reference, as its channel compares it. `body`:
+-- Conversations that belong to a session. `place`: the full reference, as its channel compares it. `body`:
 -- the record as JSON; status and last activity change more often and have columns of their own.
 CREATE TABLE bindings (
     n INTEGER PRIMARY KEY,
