@@ -42,7 +42,7 @@ def test_a_violation_is_explained_and_can_be_run_again(trunkline):
     assert trunkline(*command)[1] == out
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow(every=16)
 @pytest.mark.parametrize("bug", BUGS)
 def test_each_bug_switch_breaks_something_that_ships(trunkline, bug):
     code, out, _ = trunkline("run", "scenarios", "--bug", bug)

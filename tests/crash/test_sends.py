@@ -55,7 +55,7 @@ def everywhere(file: ScenarioFile) -> list[CrashAt]:
     return commits + [CrashAt(what="step", n=n) for n in range(1, sound.steps)]
 
 
-@pytest.mark.slow(every=2)
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("channel", TARGETS)
 def test_a_send_is_seen_once_wherever_the_gateway_dies(channel: str) -> None:
     file = script(channel)

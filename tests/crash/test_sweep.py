@@ -44,7 +44,7 @@ def causes(tried: list[CrashRun]) -> set[DifferenceCause | None]:
     return {difference.cause for one in tried for difference in one.differences}
 
 
-@pytest.mark.slow(every=6)
+@pytest.mark.slow(every=8)
 @pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
 def test_everything_holds_wherever_the_gateway_ends(path):
     explorer = Explorer(load_scenario(path))
