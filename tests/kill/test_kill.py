@@ -12,8 +12,8 @@ from tests.support.scale import scaled
 from trunkline import Idempotency
 
 #: kills of a gateway whose platform has keys; after each of the others there is more to wait for
-KILLS = scaled(220, 40)
-FEWER = scaled(60, 12)
+KILLS = scaled(220, 60)
+FEWER = scaled(60, 16)
 SEED = 4
 
 _WELL_BEHAVED = Manners(mute=0.0, cut=0.0, busy=0.0)
