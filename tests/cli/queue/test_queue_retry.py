@@ -94,7 +94,7 @@ def test_all_of_a_state_are_tried_again_but_for_those_that_cannot_be(trunkline, 
     assert "abandoned while a chunk was in doubt" in why["abandoned"]
     assert "cannot be read" in why["broken"]
     assert "the try that counts is send:k+2" in why["send:k"]
-    # Whoever names one that was abandoned is told what that may bring.
+    # An operator who names an abandoned one gets a warning.
     lines = queue_lines(trunkline, "retry", "abandoned", "--store", store)
     assert (
         lines[0]

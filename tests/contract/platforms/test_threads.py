@@ -118,7 +118,7 @@ def test_the_opening_of_a_thread_can_fail(platform: str, kind: str) -> None:
         assert len(stage.recorded(ThreadOpened)) == opened
         again = await adapter.open_child(room, "lamps", "m1.hand1")
         assert found in (None, again)
-        # Discord lists its threads; Telegram tells nobody of a topic that was opened unheard.
+        # Discord lists its threads; Telegram does not list topics.
         twice = kind == "lose-response" and platform == "telegram"
         assert len(stage.recorded(ThreadOpened)) == (3 if twice else 2)
         assert again == stage.thread(platform, "both/m1.hand1+2" if twice else "both/m1.hand1")

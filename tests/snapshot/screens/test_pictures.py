@@ -1,4 +1,4 @@
-"""Pictures of the screens at two sizes. `make snapshots` takes them anew; look at them before keeping them."""
+"""Pictures of the screens at two sizes. `make snapshots` takes them again; look at them before keeping them."""
 
 from __future__ import annotations
 

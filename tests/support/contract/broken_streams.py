@@ -46,7 +46,7 @@ class AcksAtOnce(_Stream):
 
 
 class NewIds(_Stream):
-    """Counts messages anew in each connection, and says that its ids are stable."""
+    """Counts messages from 1 in each connection, and says that its ids are stable."""
 
     _count = 0
 

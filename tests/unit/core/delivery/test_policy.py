@@ -115,7 +115,7 @@ PLACES = [
     (TOPIC, group("-1007", thread="11"), True),
     (group("-1007"), TOPIC, True),
     (group("-1007"), group("-1008"), True),
-    # Ids are compared as the platform tells them apart.
+    # Ids are compared as the platform distinguishes them.
     (room("C1", channel="slack"), room("c1", channel="slack"), False),
     (room("!Ab:x.org", channel="matrix"), room("!ab:x.org", channel="matrix"), True),
     # A direct conversation has several names: the user's, the channel's.

@@ -135,7 +135,7 @@ def dispatched(*, deadline: float | None, until: float, busy: bool = False, ende
         (10.0, 12.0, False, None, True),
         # No field in an old trace: nothing is guessed.
         (None, 5000.0, False, None, False),
-        # It has ended: whoever asked has a minute, and as long as it takes while busy.
+        # It has ended: callers have a minute, and as long as it takes while busy.
         (10.0, 30.0, False, 2.0, False),
         (10.0, 80.0, False, 2.0, True),
         (10.0, 80.0, True, 2.0, False),
