@@ -1,0 +1,28 @@
+"""Every reported defect stays mended: its scenario holds, or ends as the table here says."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import FIXTURES
+from trunkline.sim import BUGS, INVARIANTS, load_scenario, run_scenario
+
+FOLDER = FIXTURES / "reported"
+FILES = sorted(FOLDER.rglob("*.yaml"))
+#: file -> the invariants that it still violates, rightly, with the reason
+VIOLATED: dict[str, tuple[frozenset[str], str]] = {}
+#: file -> words of the error with which it is refused when it is read
+REFUSED: dict[str, str] = {}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(FOLDER).as_posix()
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if name_of(path) not in REFUSED], ids=name_of)
+def test_it_holds_or_is_violated_as_declared(path):
+    file = load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS)
+    result = run_scenario(file)
+    violated = {violation.invariant for violation in result.violations}
+    assert violated == VIOLATED.get(name_of(path), (frozenset(), ""))[0], [v.summary for v in result.violations]
+    assert result.unmet == ()
