@@ -5,6 +5,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ import pytest
 from tests.support.contract.store_files import numbers, refusal, set_migrations, tables
 from trunkline.core.errors import StoreError, StoreTooNew
 from trunkline.core.events import EventLog
+from trunkline.core.store.queries import ListOpenIntents, ListUnnotified, Read
 from trunkline.core.store.sqlite import SqliteStore, connect_file, newest
 from trunkline.core.store.sqlite.migrate import APPLICATION_ID, migrate, migrations
+from trunkline.core.store.sqlite.sql.intent_reads import list_open, list_unnotified
 
 TOO_NEW = 9999
 
@@ -242,3 +245,19 @@ async def test_a_commit_is_as_durable_as_was_asked(durability: str, level: int, 
 
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    ("handler", "query"),
+    [(list_open, ListOpenIntents(after=0, limit=1)), (list_unnotified, ListUnnotified(after=0, limit=1))],
+)
+def test_the_queries_of_due_intents_use_their_index(handler: Callable[..., object], query: Read[object]) -> None:
+    with memory() as raw:
+        migrate(raw)
+        asked: list[str] = []
+        raw.set_trace_callback(asked.append)
+        handler(raw, query)
+        raw.set_trace_callback(None)
+        assert len(asked) == 1
+        plan = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
+    assert plan == ["SEARCH intents USING INDEX intents_due (n>?)"]
