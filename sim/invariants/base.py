@@ -55,8 +55,21 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     actual: tuple[str, ...]
     #: seqs of the events that prove it, in order; D1 and D2 list every copy
     evidence: tuple[int, ...]
-    #: seq of the first event that went wrong, if known
+    #: seq of the first event that went wrong, if known; none if the promise was broken by an absence
     first_wrong: int | None = None
+    #: seq of the right event that nothing followed, although something should have; `expected` says what
+    missing_after: int | None = None
+
+    @property
+    def blamed(self) -> int | None:
+        """The event where it went wrong: the first wrong one, or the one that nothing followed."""
+        return self.missing_after if self.first_wrong is None else self.first_wrong
+
+    @property
+    def seqs(self) -> tuple[int, ...]:
+        """The events that it is about, in order: its evidence, where it went wrong, and where it was detected."""
+        blamed = self.blamed
+        return tuple(sorted({*self.evidence, self.at, *([] if blamed is None else [blamed])}))
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,8 +120,12 @@ class Checker(Projection):
         actual: Sequence[str],
         evidence: Sequence[int] = (),
         first_wrong: int | None = None,
+        missing_after: int | None = None,
     ) -> None:
-        """Report a violation. By default, the event that revealed it is the evidence and the first wrong one."""
+        """Report a violation. By default, the event that revealed it is the evidence and the first wrong one.
+
+        With `missing_after`, no event is wrong: something should have followed that one, and nothing did.
+        """
         self.violations.append(
             Violation(
                 invariant=self.id,
@@ -117,7 +134,8 @@ class Checker(Projection):
                 expected=tuple(expected),
                 actual=tuple(actual),
                 evidence=tuple(evidence) or (at,),
-                first_wrong=at if first_wrong is None else first_wrong,
+                first_wrong=at if first_wrong is None and missing_after is None else first_wrong,
+                missing_after=missing_after,
             )
         )
 

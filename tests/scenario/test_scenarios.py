@@ -6,10 +6,10 @@ import pytest
 
 from tests.support.paths import SCENARIO_FILES
 from tests.support.scale import scaled
-from trunkline.sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
+from tests.support.scenario.own_defects import FILES, OWN_BUGS, defect_run, sound_run, unchanged
+from trunkline.sim import BUGS, INVARIANTS, Status, run_scenario
 
-FILES = {path: load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS) for path in SCENARIO_FILES}
-OWN_BUGS = [(path, bug) for path, file in FILES.items() for bug in file.scenario.bugs]
+OWN_BUG_NAMES = [f"{path.stem}-{bug}" for path, bug in OWN_BUGS]
 #: the public reports that the first museum must retell
 REPORTS = {"B001", "B002", "B013", "B043", "B044", "B050", "B061", "B108"} | {
     # routing and sessions
@@ -48,23 +48,30 @@ def test_it_holds_in_plain_order_too(path):
     assert run_scenario(FILES[path], order="fifo").holds
 
 
-@pytest.mark.parametrize(("path", "bug"), OWN_BUGS, ids=[f"{path.stem}-{bug}" for path, bug in OWN_BUGS])
+@pytest.mark.parametrize(("path", "bug"), OWN_BUGS, ids=OWN_BUG_NAMES)
 def test_its_bug_is_caught_by_the_named_invariants(path, bug):
-    result = run_scenario(FILES[path], bugs=[bug])
-    caught = violated(result)
+    caught = violated(defect_run(path, bug))
     assert caught >= set(BUGS[bug].caught_by)
     assert caught >= set(FILES[path].scenario.breaks)
 
 
-@pytest.mark.parametrize(("path", "bug"), OWN_BUGS, ids=[f"{path.stem}-{bug}" for path, bug in OWN_BUGS])
+@pytest.mark.parametrize(("path", "bug"), OWN_BUGS, ids=OWN_BUG_NAMES)
 def test_each_violation_points_at_its_evidence(path, bug):
-    result = run_scenario(FILES[path], bugs=[bug])
+    result = defect_run(path, bug)
     seqs = range(1, len(result.trace.events) + 1)
     for violation in result.violations:
         assert violation.evidence
         assert all(seq in seqs for seq in (*violation.evidence, violation.at))
-        assert violation.first_wrong in seqs
+        assert violation.blamed in seqs
+        assert violation.first_wrong is None or violation.missing_after is None
         assert violation.expected and violation.actual
+
+
+@pytest.mark.parametrize(("path", "bug"), OWN_BUGS, ids=OWN_BUG_NAMES)
+def test_no_violation_blames_a_step_that_the_sound_run_has_too(path, bug):
+    defect = defect_run(path, bug)
+    innocent = unchanged(defect, sound_run(path))
+    assert [v for v in defect.violations if v.first_wrong in innocent] == []
 
 
 @pytest.mark.parametrize("invariant", INVARIANTS)

@@ -10,6 +10,7 @@ import msgspec
 
 from trunkline.app.view.explain.event_facts import facts_of
 from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.invariants.results import absence_fact
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.text.cells import clean, count, seconds
 from trunkline.app.view.text.fact import Fact, Tone, listed
@@ -25,6 +26,8 @@ _SILENT = frozenset(
         *("delegation.started", "attempt.started", "chunk.acked"),
     }
 )
+#: places where one invariant went wrong that are marked in the path of one event; a run that loops has thousands
+MOST_BLAMED = 4
 _IDS = ("inbound", "turn", "delegation", "intent", "binding")
 
 
@@ -54,7 +57,7 @@ def explain(view: RunView, seq: int) -> Explanation:
     lines += _verdicts(view, event)
     lines += facts_of(view, event)
     if not violations:
-        lines += (*_path(view, view.causes.path(seq), None), repro)
+        lines += (*_path(view, view.causes.path(seq), ()), repro)
     lines.append(_recorded(event))
     broken = " ".join(dict.fromkeys(violation.invariant for violation in violations))
     title = f"Why #{seq}  {event.kind}" + (f"  ✗ {broken}" if broken else "")
@@ -78,16 +81,17 @@ def _placed(crashes: Sequence[str]) -> str:
 
 
 def path_of(view: RunView, violation: Violation) -> Iterator[Fact]:
-    """The causal path of a violation, from its root cause to the last evidence, with the first wrong step marked."""
+    """The causal path of a violation, from its root cause to the last evidence, with where it went wrong marked."""
     last = violation.evidence[-1] if violation.evidence else violation.at
-    return _path(view, _wrong_path(view, last, violation.first_wrong, [violation]), violation.first_wrong)
+    return _path(view, _wrong_path(view, last, violation), [violation])
 
 
 def _judged(view: RunView, event: Event, violations: Sequence[Violation]) -> Iterator[Fact]:
     yield from _distinct("expected", [text for v in violations for text in v.expected], Tone.GOOD)
     yield from _distinct("actual", [text for v in violations for text in v.actual], Tone.BAD)
-    first_wrong = min((v.first_wrong for v in violations if v.first_wrong), default=None)
-    yield from _path(view, _wrong_path(view, event.seq, first_wrong, violations), first_wrong)
+    shown = _distinctly_blamed(violations)
+    steps = {seq for violation in shown for seq in _wrong_path(view, event.seq, violation)}
+    yield from _path(view, sorted(steps), shown)
     titles = {verdict.id: f" {verdict.title}" for verdict in view.verdicts}
     for index, violation in enumerate(violations):
         text = clean(f"{violation.invariant}{titles.get(violation.invariant, '')}: {violation.summary}")
@@ -101,31 +105,50 @@ def _distinct(label: str, texts: Sequence[str], tone: Tone) -> Iterator[Fact]:
     return listed(label, longest, tone=tone)
 
 
-def _wrong_path(view: RunView, seq: int, first_wrong: int | None, violations: Sequence[Violation]) -> list[int]:
-    """The path that contains the first wrong step: of this event, else of the latest evidence that has it."""
-    own = view.causes.path(seq)
-    if first_wrong is None or first_wrong in own:
+def _distinctly_blamed(violations: Sequence[Violation]) -> list[Violation]:
+    """The violations whose blame is shown: all, but of one invariant only the first few."""
+    kept: dict[str, dict[tuple[int | None, int | None], Violation]] = {}
+    for violation in violations:
+        own = kept.setdefault(violation.invariant, {})
+        if len(own) < MOST_BLAMED:
+            own.setdefault((violation.first_wrong, violation.missing_after), violation)
+    return [violation for own in kept.values() for violation in own.values()]
+
+
+def _wrong_path(view: RunView, seq: int, violation: Violation) -> list[int]:
+    """The path that contains what a violation blames: of this event, else of the latest evidence that has it."""
+    own, blamed = view.causes.path(seq), violation.blamed
+    if blamed is None or blamed in own or blamed > view.last:
         return own
-    others = [other for v in violations for other in (v.at, *reversed(v.evidence))]
+    others = (violation.at, *reversed(violation.evidence))
     paths = (view.causes.path(other) for other in others if 0 < other <= view.last)
-    return next((path for path in paths if first_wrong in path), sorted({*own, first_wrong}))
+    return next((path for path in paths if blamed in path), sorted({*own, blamed}))
 
 
-def _path(view: RunView, path: Sequence[int], first_wrong: int | None) -> Iterator[Fact]:
-    shown = [seq for seq in path if seq in (first_wrong, path[-1]) or view.event(seq).kind not in _SILENT]
+def _path(view: RunView, path: Sequence[int], violations: Sequence[Violation]) -> Iterator[Fact]:
+    """The steps of a path. Each violation marks its own first wrong step, or adds a line below the last right one."""
+    blamed = {violation.blamed for violation in violations if violation.blamed}
+    wrong = {violation.first_wrong for violation in violations if violation.first_wrong}
+    kept = {*blamed, *path[-1:]}
+    shown = [seq for seq in path if seq in kept or view.event(seq).kind not in _SILENT]
     for number, seq in enumerate(shown, 1):
         event = view.event(seq)
-        tone, mark = _step_mark(seq, first_wrong)
         text = f"{number} #{seq} {seconds(event.at)} {describe(view, event)}"
+        tone, mark = (Tone.PLAIN, "✓") if blamed and seq <= min(blamed) else (Tone.WARN if blamed else Tone.PLAIN, "")
+        if seq in wrong:
+            own = [violation for violation in violations if violation.first_wrong == seq]
+            tone, mark = Tone.BAD, f"✗ first wrong step{_of(own, violations)}"
         yield Fact(label="path" if number == 1 else "", text=text, tone=tone, mark=mark, seq=seq)
+        for violation in violations:
+            if violation.missing_after == seq:
+                yield absence_fact(violation, _of([violation], violations))
 
 
-def _step_mark(seq: int, first_wrong: int | None) -> tuple[Tone, str]:
-    if first_wrong is None:
-        return Tone.PLAIN, ""
-    if seq == first_wrong:
-        return Tone.BAD, "✗ first wrong step"
-    return (Tone.PLAIN, "✓") if seq < first_wrong else (Tone.WARN, "")
+def _of(own: Sequence[Violation], shown: Sequence[Violation]) -> str:
+    """The invariants that blame a step, where others that are shown blame another one."""
+    if len({(violation.first_wrong, violation.missing_after) for violation in shown}) < 2:
+        return ""
+    return f" of {' '.join(dict.fromkeys(violation.invariant for violation in own))}"
 
 
 _SIGNS = {

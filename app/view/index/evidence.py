@@ -61,8 +61,8 @@ class Evidence:
             at = bisect_left(self.stops, violation.at)
             if self.stops[at : at + 1] != [violation.at]:
                 self.stops.insert(at, violation.at)
-            self.touched += sorted({*violation.evidence, violation.at})
-            for seq in {*violation.evidence, violation.at}:
+            self.touched += violation.seqs
+            for seq in violation.seqs:
                 insort(self._by_evidence.setdefault(seq, []), violation, key=_order)
             before = self._broken_at.get(violation.invariant, violation.at)
             self._broken_at[violation.invariant] = min(before, violation.at)
@@ -75,7 +75,7 @@ class Evidence:
             self._number_copies()
 
     def of(self, seq: int) -> Sequence[Violation]:
-        """Violations that have this event as evidence."""
+        """Violations that this event is evidence of, that went wrong at it, or that were detected at it."""
         return self._by_evidence.get(seq, ())
 
     def twin(self, seq: int) -> int | None:

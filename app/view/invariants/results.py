@@ -204,10 +204,31 @@ def violation_facts(view: RunView, violation: Violation, label: str) -> Iterator
     yield Fact(label=label, text=f"#{at} {seconds(view.time(at))} {summary}", tone=Tone.BAD, seq=at)
     yield from listed("expected", violation.expected, at, Tone.GOOD)
     yield from listed("actual", violation.actual, at, Tone.BAD)
-    first = violation.first_wrong
-    shown = sorted({*violation.evidence} | ({first} if first else set[int]()))
+    shown = sorted({*violation.evidence} | ({violation.blamed} if violation.blamed else set[int]()))
     for index, seq in enumerate(seq for seq in shown if 0 < seq <= view.last):
-        yield evidence_fact(view, seq, "" if index else "evidence", first)
+        yield evidence_fact(view, seq, "" if index else "evidence", violation.first_wrong)
+        if seq == violation.missing_after:
+            yield absence_fact(violation)
+
+
+def blame_facts(view: RunView, violation: Violation, label: str) -> Iterator[Fact]:
+    """Where it went wrong: the first wrong step, or the step that nothing followed and what is missing."""
+    if violation.blamed and violation.blamed <= view.last:
+        yield evidence_fact(view, violation.blamed, label, violation.first_wrong)
+    if violation.missing_after is not None:
+        yield absence_fact(violation)
+
+
+def absence_fact(violation: Violation, of: str = "") -> Fact:
+    """What should have followed a step and did not, as a line of its own below the step."""
+    after = violation.missing_after or 0
+    return Fact(
+        label="",
+        text=clean(f"missing: {violation.expected[0] if violation.expected else violation.summary}"),
+        tone=Tone.BAD,
+        mark=f"✗ nothing followed #{after}{of}",
+        seq=after,
+    )
 
 
 def evidence_fact(view: RunView, seq: int, label: str, first_wrong: int | None) -> Fact:

@@ -14,7 +14,7 @@ from trunkline.app.view.index.bindings import BindingRow, Standing
 from trunkline.app.view.index.message import MessageHistory
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.invariants.results import NOT_JUDGED, SIGNS, FamilyRow, InvariantStatus, Verdicts, evidence_fact
+from trunkline.app.view.invariants.results import NOT_JUDGED, SIGNS, FamilyRow, InvariantStatus, Verdicts, blame_facts
 from trunkline.app.view.queue.balance import QueueBalance
 from trunkline.app.view.sessions.transcripts import SessionListRow
 from trunkline.app.view.text.cells import clean, quoted, seconds
@@ -133,8 +133,7 @@ def _violated(view: RunView, found: Sequence[Violation], *, brief: bool) -> Iter
             yield Fact(label="" if index else label, text=clean(one), tone=tone, seq=at)
     for other in others:
         yield Fact(label=f"✗ {other.invariant}", text=clean(other.summary), tone=Tone.BAD, seq=at)
-    if main.first_wrong:
-        yield evidence_fact(view, main.first_wrong, "step", main.first_wrong)
+    yield from blame_facts(view, main, "step")
 
 
 def _copies(view: RunView, violation: Violation, *, brief: bool) -> Iterator[Fact]:
