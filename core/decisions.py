@@ -33,7 +33,7 @@ BOUND_TIER = "binding.session"
 BOUND_SCOPE = "bound"
 
 
-class ReplyPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ReplyPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Where the answers to a message go; fixed at admission (invariant R3)."""
 
     address: Address
@@ -42,7 +42,7 @@ class ReplyPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     open_on: str | None = None
 
 
-class MirrorQuestion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class MirrorQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """An outbound message that a transcript should mirror."""
 
     kind: IntentKind
@@ -58,7 +58,7 @@ class MirrorQuestion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     bound: str | None = None
 
 
-class MirrorPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class MirrorPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The session whose transcript mirrors an outbound message; None for no session."""
 
     key: str | None

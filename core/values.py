@@ -73,7 +73,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
         return f"webhook {self.id} as {self.name}"
 
 
-class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One inbound message as an adapter delivers it, before any decision."""
 
     address: Address
@@ -240,7 +240,7 @@ class Style(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     length: int
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A prepared chunk: its text, and the other forms that its platform needs."""
 
     text: str
@@ -248,7 +248,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     styles: tuple[Style, ...] = ()
 
 
-class Poll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class Poll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A question with options to choose from."""
 
     question: str
@@ -260,7 +260,7 @@ class Poll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
 _USUAL = frozenset({Capability.TEXT, Capability.MEDIA, Capability.THREADS, Capability.MESSAGE_IDS})
 
 
-class Capabilities(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """What an adapter and its platform can do; decisions read this, never the adapter's name."""
 
     can: frozenset[Capability] = _USUAL
@@ -285,7 +285,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     identities: Idempotency | None = None
 
 
-class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One chunk to send to a platform. A resend carries the same bytes and the same key."""
 
     address: Address
@@ -311,14 +311,14 @@ class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     cause: int | None = None
 
 
-class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The platform's confirmation of an accepted chunk: the message id and the place of the message."""
 
     provider_id: str
     address: Address
 
 
-class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a session describes its conversation; the same whether an inbound or outbound message created the session.
 
     `sender` and `to` are From and To of an inbound message of the conversation; see `trunkline.core.channels`.
@@ -345,14 +345,14 @@ class HandOutcome(StrEnum):
     LOST = "lost"
 
 
-class HandResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class HandResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a hand."""
 
     outcome: HandOutcome
     text: str
 
 
-class TranscriptLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class TranscriptLine(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a session's transcript; `ref` is the id of its inbound message or intent."""
 
     role: str

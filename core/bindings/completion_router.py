@@ -34,7 +34,7 @@ TASK_COMPLETION = "task_completion"
 Records = Sequence[SessionBindingRecord]
 
 
-class RouterDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RouterDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The destination of a completion, and why every other bound conversation of the session lost."""
 
     #: the binding of the destination; None: no bound conversation qualifies
@@ -44,7 +44,7 @@ class RouterDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     candidates: tuple[RouterCandidate, ...] = ()
 
 
-class _Verdict(msgspec.Struct, frozen=True, gc=False):
+class _Verdict(msgspec.Struct, frozen=True):
     """The chosen binding, if any, and the reason."""
 
     reason: Reason

@@ -18,7 +18,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
 
 
-class Outgoing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
     """The message that a `message_sending` hook sees."""
 
     intent: IntentId
@@ -35,19 +35,19 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     session_key: str | None = None
 
 
-class Change(msgspec.Struct, frozen=True, gc=False):
+class Change(msgspec.Struct, frozen=True):
     """A hook's answer: replace the text. With an empty text nothing is sent."""
 
     text: str
 
 
-class Cancel(msgspec.Struct, frozen=True, gc=False):
+class Cancel(msgspec.Struct, frozen=True):
     """A hook's answer: do not send the message."""
 
     why: str = ""
 
 
-class Sent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Sent(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome that a `message_sent` hook sees. `text` is the final text; empty for a cancelled message."""
 
     intent: IntentId
@@ -100,7 +100,7 @@ class Hooks:
         return tuple(sorted(self.sending, key=lambda hook: -hook.priority))
 
 
-class HookFailure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class HookFailure(msgspec.Struct, frozen=True, kw_only=True):
     """A hook that failed."""
 
     hook: str
@@ -108,7 +108,7 @@ class HookFailure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     detail: str
 
 
-class HookResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class HookResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of the hooks for a message. `cancelled` is the reason why it is not sent; None: it is sent."""
 
     text: str

@@ -50,7 +50,7 @@ class NextStep(StrEnum):
     AS_BOT = "as-bot"
 
 
-class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of an attempt. Without a receipt it failed, and the other fields say how."""
 
     receipt: Receipt | None = None
@@ -69,7 +69,7 @@ class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     detail: str = ""
 
 
-class AttemptFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class AttemptFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The history of a chunk besides the outcome of its last attempt. Times are seconds on the gateway's clock."""
 
     #: number of attempts of this chunk, including the last one
@@ -86,7 +86,7 @@ class AttemptFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     bot_instead: bool = False
 
 
-class DeliveryDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class DeliveryDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The decision after an attempt. `at`: seconds on the gateway's clock, for ``retry`` and ``lookup``."""
 
     next: NextStep
@@ -115,7 +115,7 @@ class RecoveryAction(StrEnum):
     EXPIRE = "expire"
 
 
-class InterruptedIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class InterruptedIntent(msgspec.Struct, frozen=True, kw_only=True):
     """The stored facts of an intent that an earlier process left open. Times are seconds on the gateway's clock."""
 
     state: IntentState
@@ -132,7 +132,7 @@ class InterruptedIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     marked: bool = False
 
 
-class RecoveryDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RecoveryDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The decision on a recovered intent. `at`: not before. `counts`: count an attempt of the dead process."""
 
     action: RecoveryAction

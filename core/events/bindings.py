@@ -88,7 +88,7 @@ class BindingDegraded(Body, frozen=True, kw_only=True):
     fallbacks: int
 
 
-class RouterCandidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class RouterCandidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A binding that the router considered, and the first reason why it won or lost."""
 
     binding: str

@@ -121,6 +121,8 @@ class IntentPrepared(Body, frozen=True, kw_only=True):
     media: tuple[str, ...] = ()
     #: the identity that posts it; none for the bot
     identity: str | None = None
+    #: it has one attempt only
+    best_effort: bool = False
 
 
 class IntentReopened(Body, frozen=True, kw_only=True):

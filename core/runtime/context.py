@@ -170,6 +170,7 @@ class Context:
                 named_session=intent.named_session,
                 media=tuple([media_name(one) for one in intent.media]) if intent.media else (),
                 identity=None if intent.identity is None else str(intent.identity),
+                best_effort=intent.best_effort,
             )
         return self.events.record(body, cause, binding=intent.binding, **ids_of(intent))
 

@@ -32,7 +32,7 @@ from trunkline.core.values import (
 )
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What starts a turn, with everything that was decided at its admission (invariant R3)."""
 
     id: InboundId
@@ -59,7 +59,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
         return TurnId(f"t-{self.id}")
 
 
-class Participant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Participant(msgspec.Struct, frozen=True, kw_only=True):
     """A person who writes in a session that people may share."""
 
     #: the linked name, else the platform's id
@@ -68,7 +68,7 @@ class Participant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     today: Callable[[str], str]
 
 
-class NewSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session to be created when there is none for its key."""
 
     key: str
@@ -88,14 +88,14 @@ class NewSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     codec: str = "v1"
 
 
-class LeftSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class LeftSession(msgspec.Struct, frozen=True, kw_only=True):
     """The session that a place had before, and that did not move with it."""
 
     key: str
     id: str
 
 
-class SessionRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     """A stored session; `created`: by this command."""
 
     key: str
@@ -110,7 +110,7 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     people: int = 0
 
 
-class ResetResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ResetResult(msgspec.Struct, frozen=True, kw_only=True):
     """A reset session: the session that its key has now, and the id of the one before."""
 
     row: SessionRow
@@ -133,7 +133,7 @@ def send_key(intent: str) -> str | None:
     return _NUMBERED.sub("", intent.removeprefix("send:"))
 
 
-class SendRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class SendRow(msgspec.Struct, frozen=True, kw_only=True):
     """The latest try of a client's send."""
 
     key: str
@@ -143,7 +143,7 @@ class SendRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     channel: str
 
 
-class IntentFate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class IntentFate(msgspec.Struct, frozen=True, kw_only=True):
     """Where an intent stands, and what the platform gave for it."""
 
     state: IntentState
@@ -151,7 +151,7 @@ class IntentFate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     receipts: tuple[Receipt, ...]
 
 
-class SendAdmission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class SendAdmission(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a client's send. `new`: a try was stored, `intent`; else `fate` is that of the latest try."""
 
     new: bool
@@ -162,7 +162,7 @@ class SendAdmission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     session: SessionRow | None = None
 
 
-class Admission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Admission(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to an inbound. `first`: it repeats that one, and nothing was stored."""
 
     session: SessionRow | None
@@ -171,7 +171,7 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     touched: SessionBindingRecord | None = None
 
 
-class HandFinish(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class HandFinish(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a hand's result. `first`: it counts. `session`: that of the callback.
 
     `replaced`: nothing was stored, because the requester's session was reset or merged.
@@ -182,7 +182,7 @@ class HandFinish(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     session: SessionRow | None = None
 
 
-class BoundPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class BoundPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The fields of an intent that concern its session binding and its notice; stored together as JSON."""
 
     binding: str | None = None
@@ -190,7 +190,7 @@ class BoundPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
     notice_to: Address | None = None
 
 
-class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A message to send, as prepared: its chunks never change.
 
     A poll, or a payload that only the platform understands, has its text as its only chunk.
@@ -264,14 +264,14 @@ class OpenIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     address: Address
 
 
-class LoadedIntents(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class LoadedIntents(msgspec.Struct, frozen=True, kw_only=True):
     """Intents read from the store. `broken`: the rows that cannot be read, and why."""
 
     rows: tuple[IntentRow, ...]
     broken: dict[IntentId, str] = msgspec.field(default_factory=dict[IntentId, str])
 
 
-class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Settlement(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a write that settles a chunk or an intent: the session that mirrors the text, if any."""
 
     mirror: SessionRow | None
@@ -280,7 +280,7 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     touched: SessionBindingRecord | None = None
 
 
-class BindResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class BindResult(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to `Bind`. `new` false: the same request made `record` before."""
 
     new: bool
@@ -291,14 +291,14 @@ class BindResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     session: SessionRow | None = None
 
 
-class StoredBindings(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class StoredBindings(msgspec.Struct, frozen=True, kw_only=True):
     """Bindings read from the store. `broken`: by id the rows that cannot be read, and why."""
 
     rows: tuple[SessionBindingRecord, ...]
     broken: dict[str, str] = msgspec.field(default_factory=dict[str, str])
 
 
-class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A task given to a hand. `origin` is frozen at the tool call."""
 
     id: DelegationId
@@ -319,7 +319,7 @@ class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     accepted_at: float
 
 
-class BrokenRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class BrokenRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row that cannot be read, and why; `id` as far as it can be read."""
 
     n: int
@@ -327,7 +327,7 @@ class BrokenRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     problem: str
 
 
-class Unfinished(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
     """What an earlier process left open, each in order of creation."""
 
     #: with the session that each belongs to

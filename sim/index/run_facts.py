@@ -37,6 +37,7 @@ from trunkline.core.values import Address, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PlatformPushed, ThreadOpened, WorldAccount, WorldLimits, WorldPlace
 from trunkline.sim.index.binding_facts import RunBindings
+from trunkline.sim.index.process_facts import RunProcesses
 from trunkline.sim.index.projection import Handlers, Projection, on
 from trunkline.sim.invariants.routing.place_names import named
 
@@ -167,12 +168,13 @@ class RunFacts(Projection):
         self._original: dict[tuple[Lane, str], str] = {}
         #: inbound id -> the place of its session
         self._homes: dict[str, Address] = {}
-        #: session bindings
+        #: session bindings, and the gateway's processes
         self.bindings = RunBindings()
+        self.processes = RunProcesses()
 
     def handlers(self) -> Handlers:
-        """Its own handlers and those of the session bindings."""
-        return {**self.bindings.handlers(), **super().handlers()}
+        """Its own handlers, and those of the session bindings and processes."""
+        return {**self.bindings.handlers(), **self.processes.handlers(), **super().handlers()}
 
     # ------------------------------------------------------------ questions
 
@@ -231,6 +233,7 @@ class RunFacts(Projection):
         before = (self.dm_scope, self.group_scope, self.links)
         self.dm_scope, self.group_scope, self.links = body.dm_scope, body.group_scope, body.identity_links
         self.scopes_changed += before != (self.dm_scope, self.group_scope, self.links)
+        self.processes.started(event)
 
     @on(ConfigReloaded)
     def _reloaded(self, event: Event, body: ConfigReloaded) -> None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from math import inf
-
 from trunkline.core.events import Event
-from trunkline.core.events.delivery import AttemptEnded, AttemptStarted, IntentSettled, LaneWaiting, RecoveryDecided
+from trunkline.core.events.delivery import (
+    AttemptEnded,
+    AttemptStarted,
+    ChunkAcked,
+    IntentSettled,
+    LaneWaiting,
+    OperatorActed,
+    RecoveryDecided,
+)
 from trunkline.core.events.gateway import ProcessStarted
-from trunkline.core.events.leases import AdapterInstalled
+from trunkline.core.events.leases import AdapterInstalled, LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireRefused
-from trunkline.sim.events.world import PlatformConnected
+from trunkline.sim.events.world import PlatformConnected, WorldLimits
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import IntentFacts, RunFacts
+from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.delivery.unmade_attempts import UnmadeAttempts
 
 #: tolerance in seconds: times are rounded in events, and a write happens between the check and the send
 _SLACK = 1.0
@@ -38,19 +45,21 @@ class ReadyFirst(Checker):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: accounts that are not ready -> the event that recorded it
-        self._absent: dict[_Account, Event] = {}
+        #: account -> what waits for it: a conversation if it is not ready, None without an adapter -> the event
+        self._absent: dict[_Account, dict[Lane | None, Event]] = {}
         #: counted attempts without an attempt.started: of a process that died, and failed look-ups
         self._more: dict[str, int] = {}
-        #: intents that a platform refused; and the accounts that this process has connected
+        #: intents that a platform refused; and the accounts that the holder of the store has connected
         self._refused: set[str | None] = set()
         self._connected: set[_Account] = set()
         #: processes that died: each may have counted an attempt in its last write without recording the event
         self._deaths = 0
+        self._unmade = UnmadeAttempts(run)
 
-    @on(ProcessStarted)
-    def _process_started(self, _event: Event, _body: ProcessStarted) -> None:
-        self._connected.clear()
+    @on(ProcessStarted, LeaseTaken)
+    def _process_up(self, event: Event, _body: ProcessStarted | LeaseTaken) -> None:
+        if self.run.processes.holds(event.generation):
+            self._connected.clear()
 
     @on(PlatformConnected)
     def _platform_connected(self, event: Event, body: PlatformConnected) -> None:
@@ -65,37 +74,51 @@ class ReadyFirst(Checker):
         if body.reason not in _ABSENT:
             return
         self.exercised += 1
-        account = (body.address.channel, body.address.account)
-        before = self._absent.get(account)
-        # Each conversation records its wait once; the first to check again may find the account ready for all.
+        self._unmade.waits(event)
+        place = body.address
+        # Without an adapter no conversation can send. Whether one is ready, each conversation asks for itself.
+        lane = None if body.reason is Reason.NO_ADAPTER else place.lane
+        absent = self._absent.setdefault((place.channel, place.account), {})
+        before = absent.get(lane)
         if before is None or not isinstance(before.body, LaneWaiting) or before.body.until <= event.at:
-            self._absent[account] = event
+            absent[lane] = event
 
     @on(AdapterInstalled)
     def _installed(self, event: Event, body: AdapterInstalled) -> None:
         self._absent.pop((body.channel, body.account), None)
 
     @on(ProcessCrashed, ProcessStopped)
-    def _process_gone(self, _event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
-        self._absent.clear()
+    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
+        gone = event.generation
+        for account, absent in self._absent.items():
+            self._absent[account] = {lane: one for lane, one in absent.items() if one.generation != gone}
         self._deaths += 1
+        self._unmade.died(event)
 
     @on(RecoveryDecided)
-    def _recovered(self, event: Event, _body: RecoveryDecided) -> None:
+    def _recovered(self, event: Event, body: RecoveryDecided) -> None:
         self._one_more(event)
+        self._unmade.recovered(event, body)
 
     def _one_more(self, event: Event) -> None:
         self._more[event.intent or ""] = self._more.get(event.intent or "", 0) + 1
 
     @on(AttemptEnded)
     def _ended(self, event: Event, body: AttemptEnded) -> None:
+        self._unmade.ended(event, body)
         if body.reason is Reason.LOOKUP_FAILED:
             self._one_more(event)
+
+    @on(ChunkAcked, OperatorActed)
+    def _counts_anew(self, event: Event, _body: ChunkAcked | OperatorActed) -> None:
+        """The next chunk, or an operator's order, has attempts of its own."""
+        self._unmade.forget(event)
 
     @on(AttemptStarted)
     def _started(self, event: Event, body: AttemptStarted) -> None:
         facts = self.run.intents.get(event.intent or "")
-        if self._absent and body.chunk == 0:
+        self._unmade.started(event)
+        if self._absent:
             self._too_early(event, body)
         if facts is None:
             return
@@ -117,11 +140,13 @@ class ReadyFirst(Checker):
     def _too_early(self, event: Event, body: AttemptStarted) -> None:
         """An account that was not ready is tried again no earlier than the announced time."""
         account = (body.address.channel, body.address.account)
-        since = self._absent.get(account)
-        if since is None or not isinstance(since.body, LaneWaiting):
+        absent = self._absent.get(account, {})
+        since = absent.get(None) or absent.get(body.address.lane)
+        if since is None or not isinstance(since.body, LaneWaiting) or event.at + _SLACK >= since.body.until:
+            # It is ready: for all its conversations, whenever they look again.
+            self._absent.pop(account, None)
             return
-        if event.at + _SLACK >= since.body.until:
-            del self._absent[account]
+        if body.chunk:
             return
         self.violate(
             at=event.seq,
@@ -134,11 +159,33 @@ class ReadyFirst(Checker):
     @on(IntentSettled)
     def _settled(self, event: Event, body: IntentSettled) -> None:
         facts = self.run.intents.get(event.intent or "")
-        if facts is None or body.state not in _VERDICTS or facts.closed:
+        if facts is None or facts.closed:
             return
+        if self._unmade.gave_up(event, body):
+            self._used_up(event, body, facts)
+        elif body.state in _VERDICTS:
+            self._refused_for_good(event, body, facts)
+
+    def _used_up(self, event: Event, body: IntentSettled, facts: IntentFacts) -> None:
+        """All allowed attempts were used only if so many were made."""
+        self.exercised += 1
+        allowed = self._unmade.allowed(facts)
+        made = facts.tries + self._unmade.possible(event.intent or "")
+        if allowed is None or made >= allowed:
+            return
+        self.violate(
+            at=event.seq,
+            summary=f"{event.intent} was given up: {body.attempts} attempts are counted, {facts.tries} were made",
+            expected=[f"{allowed} attempts of chunk {facts.acked + 1} before it is given up"],
+            actual=[f"#{event.seq} {event.at:.3f}s {body.state.value} after {facts.tries} attempts"],
+            evidence=[facts.prepared.seq, event.seq],
+            first_wrong=self._unmade.miscounted(event, body),
+        )
+
+    def _refused_for_good(self, event: Event, body: IntentSettled, facts: IntentFacts) -> None:
         self.exercised += 1
         account = (facts.body.address.channel, facts.body.address.account)
-        asked = event.intent in self._refused or account in self._connected
+        asked = not self.run.witnessed or event.intent in self._refused or account in self._connected
         if body.reason is Reason.BROKEN_ROW or (facts.started is not None and asked and body.reason not in _ABSENT):
             return
         self.violate(
@@ -162,25 +209,41 @@ class BoundedAttempts(Checker):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: intent -> the attempt that the platform asked to delay, and until when
-        self._wait: dict[str, tuple[int, float, Event]] = {}
-        #: account -> first attempt of each recovered message that this process has sent
-        self._paced: dict[_Account, dict[str, Event]] = {}
-        #: process -> when it ended
-        self._died: dict[int | None, float] = {}
+        #: attempts that the platform asked to delay, until the gateway has heard so -> the refusal
+        self._asked: dict[tuple[str, int, int], Event] = {}
+        #: intent -> until when its platform asked to leave it alone, and the refusal
+        self._wait: dict[str, tuple[float, Event]] = {}
+        #: intent -> the limits by which its next attempt was planned: a reload changes what is planned after it
+        self._planned: dict[str, WorldLimits] = {}
+        #: process and account -> first attempt of each recovered message that it has sent
+        self._paced: dict[tuple[int, _Account], dict[str, Event]] = {}
 
     @on(ProcessCrashed, ProcessStopped)
     def _process_died(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
-        self._died[event.generation] = event.at
+        """What it had not heard, nobody knows."""
+        gone = event.generation
+        self._asked = {attempt: one for attempt, one in self._asked.items() if self._asks(attempt[0]) != gone}
 
-    @on(ProcessStarted)
-    def _process_started(self, _event: Event, _body: ProcessStarted) -> None:
-        self._paced.clear()
+    def _asks(self, intent: str) -> int | None:
+        """The process that made the last attempt on an intent."""
+        facts = self.run.intents.get(intent)
+        return None if facts is None or facts.started is None else facts.started.generation
 
     @on(WireRefused)
     def _refused(self, event: Event, body: WireRefused) -> None:
         if body.retry_after is not None:
-            self._wait[event.intent or ""] = (body.attempt, event.at + body.retry_after, event)
+            self._asked[event.intent or "", body.chunk, body.attempt] = event
+
+    @on(AttemptEnded)
+    def _ended(self, event: Event, body: AttemptEnded) -> None:
+        intent = event.intent or ""
+        if self.run.limits is not None and body.retry_at is not None:
+            self._planned[intent] = self.run.limits
+        refused = self._asked.pop((intent, body.chunk, body.attempt), None)
+        if refused is not None and isinstance(refused.body, WireRefused) and refused.body.retry_after is not None:
+            self._wait[intent] = (refused.at + refused.body.retry_after, refused)
+        elif self._wait:
+            self._wait.pop(intent, None)
 
     @on(AttemptStarted)
     def _started(self, event: Event, _body: AttemptStarted) -> None:
@@ -189,30 +252,36 @@ class BoundedAttempts(Checker):
             return
         self.exercised += 1
         if limits is not None:
-            begun = facts.prepared if facts.reopened is None else facts.reopened
-            if facts.tries > limits.max_attempts:
-                summary = f"{event.intent} was attempted {facts.tries} times"
-                self._beyond(event, summary, f"at most {limits.max_attempts} attempts", begun)
-            if event.at - begun.at > limits.max_age + _SLACK:
-                summary = f"{event.intent} was attempted {event.at - begun.at:.0f} s after it was prepared"
-                self._beyond(event, summary, f"nothing older than {limits.max_age:.0f} s is sent", begun)
+            self._within(event, facts, (limits, self._planned.get(event.intent or "", limits)))
             if limits.recovery_rate is not None:
                 self._at_rate(event, limits.recovery_rate)
         if facts.ended is not None:
             self._after(event, facts, facts.ended)
+
+    def _within(self, event: Event, facts: IntentFacts, either: tuple[WorldLimits, WorldLimits]) -> None:
+        """Compare an attempt with the limits of now, and with those by which it was planned."""
+        begun = facts.prepared if facts.reopened is None else facts.reopened
+        attempts, age = max(one.max_attempts for one in either), max(one.max_age for one in either)
+        if facts.tries > attempts:
+            summary = f"{event.intent} was attempted {facts.tries} times"
+            self._beyond(event, summary, f"at most {attempts} attempts", begun)
+        if event.at - begun.at > age + _SLACK:
+            summary = f"{event.intent} was attempted {event.at - begun.at:.0f} s after it was prepared"
+            self._beyond(event, summary, f"nothing older than {age:.0f} s is sent", begun)
 
     def _after(self, event: Event, facts: IntentFacts, before: Event) -> None:
         """Compare an attempt with the outcome of the one before it."""
         said = before.body
         assert isinstance(said, AttemptEnded)
         # The next process does not know what the dead one had no time to store.
-        known = facts.settled or before.at < self._died.get(before.generation, inf) - _SLACK
+        known = bool(facts.settled) or self.run.processes.awake(before.generation, before.at, event.at) > _SLACK
+        known |= event.generation == before.generation
         if said.decision == "fail" and known:
             self._beyond(
                 event, f"{event.intent} was tried again after a permanent refusal", "the refusal is final", before
             )
-        attempt, until, refused = self._wait.get(event.intent or "", (0, 0.0, before))
-        if attempt == said.attempt and event.at < until - _SLACK:
+        until, refused = self._wait.get(event.intent or "", (0.0, before))
+        if known and event.at < until - _SLACK:
             self._beyond(event, f"{event.intent} did not wait as requested", f"not before {until:.3f}s", refused)
         if event.generation != before.generation or said.retry_at is None or event.at >= said.retry_at - _SLACK:
             return
@@ -225,7 +294,7 @@ class BoundedAttempts(Checker):
         if recovered is None or recovered.generation != event.generation or not isinstance(body, AttemptStarted):
             return
         account = (body.address.channel, body.address.account)
-        paced = self._paced.setdefault(account, {})
+        paced = self._paced.setdefault((event.generation, account), {})
         if paced.setdefault(event.intent or "", event) is not event:
             return
         first, sent = next(iter(paced.values())), len(paced)

@@ -77,6 +77,10 @@ def _chunk(event: Event) -> int:
     return event.body.chunk if isinstance(event.body, WireAccepted) else -1
 
 
+#: what the agent asked for by its tool, and notices, which have no content
+_NO_RESULT = (IntentKind.TOOL, IntentKind.NOTICE)
+
+
 class OneAnnouncement(Checker):
     """D2: at most one intent delivers the result of a hand, over all places."""
 
@@ -92,7 +96,7 @@ class OneAnnouncement(Checker):
     @on(WireAccepted)
     def _accepted(self, event: Event, _body: WireAccepted) -> None:
         facts = self.run.intents.get(event.intent or "")
-        if facts is None or facts.prepared.delegation is None or facts.body.intent_kind is IntentKind.TOOL:
+        if facts is None or facts.prepared.delegation is None or facts.body.intent_kind in _NO_RESULT:
             return
         self.exercised += 1
         delivered = self._delivered.setdefault(facts.prepared.delegation, {})

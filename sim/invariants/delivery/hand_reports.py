@@ -174,8 +174,9 @@ class EveryRunReports(Checker):
 
     @on(ProcessStarted, LeaseTaken, ProcessThawed)
     def _process_up(self, event: Event, _body: ProcessStarted | LeaseTaken | ProcessThawed) -> None:
-        """Without a process nothing is reported; the next one repeats an interrupted turn."""
-        self._up = event.at
+        """Without a process nothing is reported; the next one repeats an interrupted turn. One may stand by."""
+        if self.run.processes.holds(event.generation):
+            self._up = event.at
 
     # ------------------------------------------------------------ the end
 

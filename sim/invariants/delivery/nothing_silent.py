@@ -42,14 +42,13 @@ class NothingSilent(Checker):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        self._pushed: dict[int, Event] = {}
+        #: pushes without an inbound.received -> the push, and the process that was connected
+        self._pushed: dict[int, tuple[Event, int | None]] = {}
         self._open: dict[str, Event] = {}
         self._silent: dict[str, Event] = {}
-        #: refused requests, until the gateway records the outcome
-        self._refused: dict[tuple[str, int, int], Event] = {}
+        #: refused requests, until the gateway records the outcome -> the refusal, and the process that asked
+        self._refused: dict[tuple[str, int, int], tuple[Event, int | None]] = {}
         self._store_failed = -1.0
-        #: seq of the last end of a process, which lost all that it had not stored
-        self._gone = 0
         #: intents that hooks have seen, and the outcomes that they were notified of
         self._hooked: dict[str, Event] = {}
         self._outcomes: dict[str, Event] = {}
@@ -60,7 +59,7 @@ class NothingSilent(Checker):
 
     @on(PlatformPushed)
     def _platform_pushed(self, event: Event, _body: PlatformPushed) -> None:
-        self._pushed[event.seq] = event
+        self._pushed[event.seq] = (event, self.run.processes.holder)
 
     @on(InboundReceived)
     def _received(self, event: Event, _body: InboundReceived) -> None:
@@ -73,7 +72,7 @@ class NothingSilent(Checker):
         """Find the push of an adapter that records no cause, by place and message id."""
         body = event.body
         assert isinstance(body, InboundReceived)
-        for seq, push in self._pushed.items():
+        for seq, (push, _) in self._pushed.items():
             pushed = push.body
             assert isinstance(pushed, PlatformPushed)
             if pushed.address == body.address and pushed.message_id == body.message_id:
@@ -109,19 +108,22 @@ class NothingSilent(Checker):
     @on(WireRefused)
     def _wire_refused(self, event: Event, body: WireRefused) -> None:
         self.exercised += 1
-        self._refused[event.intent or "", body.chunk, body.attempt] = event
+        facts = self.run.intents.get(event.intent or "")
+        started = None if facts is None else facts.started
+        asked_by = None if started is None else started.generation
+        self._refused[event.intent or "", body.chunk, body.attempt] = (event, asked_by)
 
     @on(PlaceReopened)
     def _reopened(self, event: Event, _body: PlaceReopened) -> None:
         """A bound thread was unarchived: a refused send is repeated within the same attempt."""
-        for refused in [key for key, one in self._refused.items() if key[0] == event.intent and _for_place(one)]:
+        for refused in [key for key, (one, _) in self._refused.items() if key[0] == event.intent and _for_place(one)]:
             del self._refused[refused]
 
     @on(AttemptEnded)
     def _attempt_ended(self, event: Event, body: AttemptEnded) -> None:
         if not self._refused:
             return
-        refused = self._refused.pop((event.intent or "", body.chunk, body.attempt), None)
+        refused, _ = self._refused.pop((event.intent or "", body.chunk, body.attempt), (None, None))
         if refused is None or body.decision not in _SETTLED:
             return
         why = getattr(refused.body, "reason", "")
@@ -184,30 +186,38 @@ class NothingSilent(Checker):
 
     @on(ProcessCrashed, ProcessStopped)
     def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
-        """Reset what a dead process held, which L1 judges; check the receipts that it owed."""
-        self._receipts_kept(event)
-        self._gone = event.seq
-        self._pushed.clear()
-        self._open.clear()
-        self._refused.clear()
+        """Forget what the process held, which L1 judges; check the receipts that it owed. Others owe theirs still."""
+        gone = event.generation
+        self._receipts_kept(event, gone)
+        self._pushed = {seq: one for seq, one in self._pushed.items() if one[1] not in (gone, None)}
+        self._refused = {key: one for key, one in self._refused.items() if one[1] not in (gone, None)}
+        self._open = {name: one for name, one in self._open.items() if one.generation != gone}
         # Hooks see again what the process had not stored.
-        run, hooked = self.run, self._hooked.items()
-        self._hooked = {name: event for name, event in hooked if name in run.intents or name in run.cancelled}
+        stored = (self.run.intents, self.run.cancelled)
+        self._hooked = {
+            name: one
+            for name, one in self._hooked.items()
+            if one.generation != gone or any(name in known for known in stored)
+        }
 
-    def _receipts_kept(self, event: Event) -> None:
-        """A known accept is stored, or the store's refusal is recorded."""
+    def _receipts_kept(self, event: Event, process: int | None = None) -> None:
+        """A known accept is stored, or the store's refusal is recorded: by this process, or by all that still run."""
+        processes = self.run.processes
         for intent, facts in self.run.intents.items():
             ended = facts.ended
-            if ended is None or ended.seq < self._gone or facts.over:
+            if ended is None or facts.over:
+                continue
+            if processes.gone(ended.generation) if process is None else ended.generation != process:
                 continue
             if not isinstance(ended.body, AttemptEnded) or ended.body.decision not in _SETTLED:
                 continue
-            if event.at - ended.at > _TO_STORE and self._store_failed < ended.at:
+            waited = processes.awake(ended.generation, ended.at, event.at)
+            if waited > _TO_STORE and self._store_failed < ended.at:
                 self.violate(
                     at=event.seq,
                     summary=f"the receipt of {intent} chunk {facts.acked + 1} was not stored, and no event explains it",
                     expected=["a chunk.acked, or a store.failed"],
-                    actual=[f"#{ended.seq} {ended.at:.3f}s accepted, and no receipt {event.at - ended.at:.0f}s later"],
+                    actual=[f"#{ended.seq} {ended.at:.3f}s accepted, and no receipt {waited:.0f}s later"],
                     evidence=[ended.seq, event.seq],
                     first_wrong=ended.seq,
                 )
@@ -217,7 +227,10 @@ class NothingSilent(Checker):
         self._receipts_kept(last)
         unnotified = [event for intent, event in self._hooked.items() if intent not in self._outcomes]
         lost = [
-            *((event, "was pushed to a live process, which records nothing of it") for event in self._pushed.values()),
+            *(
+                (event, "was pushed to a live process, which records nothing of it")
+                for event, _ in self._pushed.values()
+            ),
             *((event, "was received, but neither admitted nor dropped") for event in self._open.values()),
             *((event, "ended without an answer, and no event explains it") for event in self._silent.values()),
             *((event, "was seen by hooks, which were never notified of the outcome") for event in unnotified),

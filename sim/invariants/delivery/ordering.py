@@ -14,7 +14,7 @@ from trunkline.core.events.delivery import (
     OperatorActed,
     RecoveryDecided,
 )
-from trunkline.core.events.gateway import ProcessRecovered, ProcessStarted, StoreFailed
+from trunkline.core.events.gateway import InboundReceived, ProcessRecovered, ProcessStarted, StoreFailed
 from trunkline.core.events.leases import LeaseTaken
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped, ProcessThawed
 from trunkline.sim.events.script import RunPhase
@@ -57,7 +57,11 @@ class NoHeadOfLine(Checker):
 
     @on(ProcessStarted, LeaseTaken, ProcessThawed)
     def _process_up(self, event: Event, _body: ProcessStarted | LeaseTaken | ProcessThawed) -> None:
-        self._since = event.at
+        """A process that stands by attempts nothing, so its start is no excuse."""
+        if self.run.processes.holds(event.generation):
+            self._since = event.at
+        if isinstance(event.body, LeaseTaken):
+            self._begin_again(event)
 
     @on(ProcessRecovered)
     def _process_found(self, event: Event, body: ProcessRecovered) -> None:
@@ -65,6 +69,11 @@ class NoHeadOfLine(Checker):
 
     @on(ProcessCrashed, ProcessStopped)
     def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
+        if self.run.processes.holds(event.generation):
+            self._begin_again(event)
+
+    def _begin_again(self, event: Event) -> None:
+        """The next holder knows of no wait of the one before, and of no attempt."""
         self._found = 0
         for queue in self.run.lanes.values():
             queue.waiting = None
@@ -187,6 +196,11 @@ class NoHeadOfLine(Checker):
         if self._failed is None:
             return
         taken = {(channel, place, thread, m) for (channel, _, place, thread), m in self.run.messages.values()}
+        # What a proxy posts is another message of the platform, received by itself.
+        for received in self.run.received.values():
+            if isinstance(received.body, InboundReceived):
+                channel, _, conversation, thread = received.body.address.lane
+                taken.add((channel, conversation, thread, received.body.message_id))
         for event in self._said:
             body = event.body
             assert isinstance(body, PeerSaid)

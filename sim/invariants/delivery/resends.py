@@ -123,11 +123,24 @@ class NoBlindReplay(Checker):
     @on(AttemptEnded)
     def _ended(self, event: Event, body: AttemptEnded) -> None:
         intent = event.intent or ""
+        if self._lost:
+            self._lost.pop((intent, body.chunk, body.attempt), None)
         if body.reason in _IN_DOUBT:
             self.exercised += 1
             self._doubts.setdefault(intent, event)
         elif intent in self._doubts and (body.decision == "settle" or self._disproved(intent, body)):
             del self._doubts[intent]
+        if self._marked and body.reason not in _IN_DOUBT:
+            self._not_used_up(event, body)
+
+    def _not_used_up(self, event: Event, body: AttemptEnded) -> None:
+        """A marked resend that surely was not accepted leaves the one that policy allows."""
+        chunk = event.intent or "", body.chunk
+        facts, sent = self.run.intents.get(chunk[0]), self._marked.get(chunk)
+        if facts is None or sent is None or any(accept.seq > sent.seq for accept in facts.accepts):
+            return
+        if isinstance(sent.body, AttemptStarted) and sent.body.attempt == body.attempt:
+            del self._marked[chunk]
 
     def _disproved(self, intent: str, body: AttemptEnded) -> bool:
         """Whether a look-up proved that the platform does not have the chunk."""
@@ -136,17 +149,22 @@ class NoBlindReplay(Checker):
 
     @on(ProcessCrashed, ProcessStopped, LeaseTaken)
     def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | LeaseTaken) -> None:
-        """Everything on the wire when a process died may have been accepted."""
-        self._lost.clear()
+        """Everything that a process had on the wire when it died or was replaced may have been accepted."""
+        replaced = isinstance(event.body, LeaseTaken)
         for intent, facts in self.run.intents.items():
-            if facts.may_be_out:
-                self.exercised += 1
-                self._doubts.setdefault(intent, event)
+            started = facts.started
+            if started is None or not facts.may_be_out or (started.generation == event.generation) is replaced:
+                continue
+            self.exercised += 1
+            self._doubts.setdefault(intent, event)
+            if isinstance(started.body, AttemptStarted):
+                self._lost.pop((intent, started.body.chunk, started.body.attempt), None)
 
     @on(OperatorActed)
     def _operator_acted(self, event: Event, _body: OperatorActed) -> None:
-        """An operator has checked."""
+        """An operator has checked; a later doubt is a new one."""
         self._doubts.pop(event.intent or "", None)
+        self._marked = {chunk: sent for chunk, sent in self._marked.items() if chunk[0] != event.intent}
 
     @on(WireLookedUp)
     def _looked_up(self, event: Event, body: WireLookedUp) -> None:

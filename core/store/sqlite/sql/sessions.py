@@ -21,7 +21,7 @@ _LOOK = (
 )
 
 
-class SessionLookup(msgspec.Struct, frozen=True, gc=False):
+class SessionLookup(msgspec.Struct, frozen=True):
     """What the store knows about a session that a command asks for."""
 
     #: the session of the key

@@ -88,6 +88,7 @@ def test_what_was_never_attempted_is_not_given_up():
 @pytest.mark.parametrize(("connected", "wrong"), [(True, 0), (False, 1)])
 def test_a_refusal_comes_from_a_platform(connected, wrong):
     story = Story("L4")
+    story.world()
     story.prepared()
     if connected:
         story.tell(PlatformConnected(channel="telegram", account="default"), node="telegram")

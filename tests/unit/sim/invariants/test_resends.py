@@ -203,6 +203,7 @@ def test_what_a_process_that_is_gone_had_on_the_wire_is_in_doubt(how, at):
         story.tell(ProcessStopped(why="restart"))
     else:
         lease = LeaseTaken(owner="2", token=2, before="1", until=99.0, reason=Reason.LEASE_EXPIRED)
+        story.process = 2
         story.tell(lease)
     story.started(2)
     assert len(story.wrong) == 1
