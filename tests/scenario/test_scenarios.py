@@ -64,6 +64,8 @@ def test_each_violation_points_at_its_evidence(path, bug):
         assert all(seq in seqs for seq in (*violation.evidence, violation.at))
         assert violation.blamed in seqs
         assert violation.first_wrong is None or violation.missing_after is None
+        # What only the end shows is missing after an earlier event.
+        assert violation.first_wrong is None or result.trace.events[violation.first_wrong - 1].kind != "run.ended"
         assert violation.expected and violation.actual
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 from trunkline.core.config import DmScope
 from trunkline.core.events import Event
-from trunkline.core.events.delivery import IntentPrepared
+from trunkline.core.events.delivery import IntentPrepared, TargetResolved
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import Lane, RunFacts
+from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
-
-_ANSWERS = (WireAccepted, WireRefused)
 
 
 class AddressFidelity(Checker):
-    """R4: adapters get the platform's own ids, of an existing account."""
+    """R4: adapters get the platform's own ids, of an existing account.
+
+    An agent or a client may name a place that is none. Its platform says so, the intent ends as failed, and nobody
+    else is to blame.
+    """
 
     id = "R4"
     title = "Address fidelity"
@@ -29,6 +33,10 @@ class AddressFidelity(Checker):
         super().__init__(run)
         self._accounts: dict[str, set[str]] = {}
         self._places: set[Lane] = set()
+        #: channel -> the ids of its conversations
+        self._ids: dict[str, set[str]] = {}
+        #: seq -> a target that an agent or a client named
+        self._named: dict[int, TargetResolved] = {}
 
     @on(WorldAccount)
     def _account(self, event: Event, body: WorldAccount) -> None:
@@ -37,6 +45,11 @@ class AddressFidelity(Checker):
     @on(WorldPlace)
     def _place(self, event: Event, body: WorldPlace) -> None:
         self._places.add(body.address.lane)
+        self._ids.setdefault(body.address.channel, set()).add(body.address.conversation)
+
+    @on(TargetResolved)
+    def _resolved(self, event: Event, body: TargetResolved) -> None:
+        self._named[event.seq] = body
 
     @on(IntentPrepared)
     def _prepared(self, event: Event, body: IntentPrepared) -> None:
@@ -46,18 +59,39 @@ class AddressFidelity(Checker):
         self.exercised += 1
         if body.address.account not in there:
             known = ", ".join(sorted(there)) or "none"
-            self._wrong(event, body.address, f"{body.address.channel} has no such account; it has: {known}")
+            why = f"{body.address.channel} has no such account; it has: {known}"
+            self._wrong(event, body.address, why, [event.seq])
 
     @on(WireAccepted, WireRefused)
     def _asked(self, event: Event, body: WireAccepted | WireRefused) -> None:
         asked = body.requested if isinstance(body, WireAccepted) else body.address
         self.exercised += 1
-        if asked.lane not in self._places:
-            self._wrong(event, asked, f"{asked.channel} has issued no such id")
-
-    def _wrong(self, event: Event, asked: Address, why: str) -> None:
+        if asked.lane in self._places:
+            return
         facts = self.run.intents.get(event.intent or "")
-        evidence = [event.seq] if facts is None or facts.prepared is event else [facts.prepared.seq, event.seq]
+        if facts is None or facts.lane != asked.lane:
+            # The intent names another place: the id was changed on its way to the wire.
+            self._wrong(event, asked, f"{asked.channel} has issued no such id", [event.seq])
+        elif isinstance(body, WireAccepted) or not self._invented(facts, asked):
+            self._wrong(event, asked, f"{asked.channel} has issued no such id", [facts.prepared.seq, event.seq])
+
+    def _invented(self, facts: IntentFacts, asked: Address) -> bool:
+        """Whether the agent or the client that named the target made the refused id up."""
+        if not facts.body.targeted:
+            return False
+        target = self._named.get(facts.prepared.cause or 0)
+        if target is None:
+            return True
+        if asked.conversation not in self._ids.get(asked.channel, ()):
+            # Blame falls on what changed the spelling of an id that the platform did issue.
+            meant = (one for one in self._ids.get(asked.channel, ()) if _spelled(one, target.target))
+            return _spelled(asked.conversation, target.target) or not any(meant)
+        # The thread of the turn's own message is context that the gateway added, unless the target spells it.
+        home = self.run.home(facts.prepared.inbound)
+        added = asked.thread is not None and home is not None and home.thread == asked.thread
+        return not added or _spelled(asked.thread or "", target.target)
+
+    def _wrong(self, event: Event, asked: Address, why: str, evidence: list[int]) -> None:
         self.violate(
             at=event.seq,
             summary=f"{event.intent} was addressed to {asked}: {why}",
@@ -66,6 +100,11 @@ class AddressFidelity(Checker):
             evidence=evidence,
             first_wrong=evidence[0],
         )
+
+
+def _spelled(part: str, target: str) -> bool:
+    """Whether a target has an id in it, letter by letter and not as a part of a longer one."""
+    return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", target) is not None
 
 
 class AudienceConfinement(Checker):

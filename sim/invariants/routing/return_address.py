@@ -26,6 +26,9 @@ from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 from trunkline.sim.invariants.sessions.binding_freshness import IdentityFidelity
 
+#: how an intent ends that a platform put elsewhere
+_MISPLACED = "an end as misplaced, not as delivered"
+
 
 class ExactReturnAddress(Checker):
     """R1: an answer goes to the exact place of the message that caused it."""
@@ -83,7 +86,7 @@ class ExactReturnAddress(Checker):
             expected=[f"at {self.run.name(right)}, which is bound to its session by {bound.id}"],
             actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
             evidence=[bound.bound.seq, facts.prepared.seq, event.seq],
-            first_wrong=self._first_wrong(facts, {right.lane}, event),
+            first_wrong=self._leaving(facts, {right.lane}, event),
         )
 
     def _first_wrong(self, facts: IntentFacts, right: set[Lane], accepted: Event) -> int:
@@ -91,6 +94,10 @@ class ExactReturnAddress(Checker):
         route = self.run.routed.get(facts.prepared.inbound or "")
         if route is not None and isinstance(route.body, RouteDecided) and _astray(route.body.reply_to, right):
             return route.seq
+        return self._leaving(facts, right, accepted)
+
+    def _leaving(self, facts: IntentFacts, right: set[Lane], accepted: Event) -> int:
+        """The first of those events after the route, which says nothing of where bound work is announced."""
         plan, _ = self.run.planned.get(facts.prepared.delegation or "", (None, 0))
         steps = plan.body.steps if plan is not None and isinstance(plan.body, CompletionPlanned) else ()
         if plan is not None and any(_astray(step.address, right) for step in steps):
@@ -140,12 +147,12 @@ class NoHiddenRedirect(IdentityFidelity):
     def _settled(self, event: Event, body: IntentSettled) -> None:
         accepted = self._put_elsewhere.pop(event.intent or "", None)
         if accepted is not None and body.state is IntentState.DELIVERED:
-            self._redirected(accepted)
+            self._elsewhere(accepted, _MISPLACED, first_wrong=event.seq)
 
     def finish(self, last: Event) -> None:
         """Report misplaced deliveries that the gateway never recorded as such."""
         for accepted in self._put_elsewhere.values():
-            self._redirected(accepted)
+            self._elsewhere(accepted, _MISPLACED, missing_after=accepted.seq)
 
     @on(Fallback)
     def _fallback(self, event: Event, body: Fallback) -> None:
@@ -169,14 +176,22 @@ class NoHiddenRedirect(IdentityFidelity):
         self._redirected(event)
 
     def _redirected(self, event: Event) -> None:
+        right = self.run.intents[event.intent or ""].body.address
+        self._elsewhere(event, f"at {self.run.name(right)}, or a fallback event before it", first_wrong=event.seq)
+
+    def _elsewhere(
+        self, event: Event, expected: str, *, first_wrong: int | None = None, missing_after: int | None = None
+    ) -> None:
         body, facts = event.body, self.run.intents[event.intent or ""]
         assert isinstance(body, WireAccepted)
         self.violate(
             at=event.seq,
             summary=f"{event.intent} was meant for {self.run.name(facts.body.address)}, and arrived elsewhere",
-            expected=[f"at {self.run.name(facts.body.address)}, or a fallback event before it"],
+            expected=[expected],
             actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
             evidence=[facts.prepared.seq, event.seq],
+            first_wrong=first_wrong,
+            missing_after=missing_after,
         )
 
 
@@ -204,7 +219,7 @@ class MirrorOnce(Checker):
             facts = self.run.intents.get(intent)
             # An uncertain delivery need not be mirrored.
             if facts is not None and facts.accepts and not facts.mirrors and not _in_doubt(facts):
-                self._missing(facts, last)
+                self._missing(facts, last, self._due[intent].seq)
 
     @on(MirrorAppended)
     def _mirrored(self, event: Event, body: MirrorAppended) -> None:
@@ -213,7 +228,9 @@ class MirrorOnce(Checker):
             return
         mirrors = facts.mirrors
         if len(mirrors) > 1 and not _grows(mirrors[-2], body):
-            self._wrong(facts, event, f"{event.intent} is in transcripts {len(mirrors)} times", mirrors)
+            # The entry that nobody had accepted yet is the wrong one, else the later one.
+            early = next((one for one in mirrors if not any(seen.seq < one.seq for seen in facts.accepts)), event)
+            self._wrong(facts, event, f"{event.intent} is in transcripts {len(mirrors)} times", mirrors, early.seq)
         place = _seen_at(facts)
         if facts.body.named_session or self._at_home(facts, body.session_id, place):
             return
@@ -222,11 +239,16 @@ class MirrorOnce(Checker):
             return
         if bound is not None and bound.routes(facts.prepared.at):
             summary = f"{event.intent}, seen at {self.run.name(place)}, is not in the bound session"
-            self._wrong(facts, event, summary, (event,))
+            self._misfiled(facts, event, body, summary)
             return
         if not key_is_of(body.session_key, place, self.run):
             summary = f"{event.intent}, seen at {self.run.name(place)}, was mirrored into another session"
-            self._wrong(facts, event, summary, (event,))
+            self._misfiled(facts, event, body, summary)
+
+    def _misfiled(self, facts: IntentFacts, event: Event, body: MirrorAppended, summary: str) -> None:
+        """Mirrored into the wrong session: as it was prepared, unless people see it elsewhere than prepared."""
+        planned = facts.body.mirror_key == body.session_key and facts.lane == _seen_at(facts).lane
+        self._wrong(facts, event, summary, (event,), facts.prepared.seq if planned else event.seq)
 
     def _at_home(self, facts: IntentFacts, session: str, place: Address) -> bool:
         """Whether this is an answer at the place of its message, mirrored into the session of that message."""
@@ -245,13 +267,21 @@ class MirrorOnce(Checker):
         if body.reason is Reason.OPERATOR_SENT:
             self._due[event.intent or ""] = event
         if facts.accepts and not facts.mirrors and event.intent not in self._due:
-            self._missing(facts, event)
+            self._missing(facts, event, facts.accepts[-1].seq)
 
-    def _missing(self, facts: IntentFacts, event: Event) -> None:
+    def _missing(self, facts: IntentFacts, event: Event, after: int) -> None:
         summary = f"{facts.prepared.intent} was delivered to {self.run.name(_seen_at(facts))} and is in no transcript"
-        self._wrong(facts, event, summary, ())
+        self._wrong(facts, event, summary, (), None, after)
 
-    def _wrong(self, facts: IntentFacts, event: Event, summary: str, mirrors: tuple[Event, ...]) -> None:
+    def _wrong(
+        self,
+        facts: IntentFacts,
+        event: Event,
+        summary: str,
+        mirrors: tuple[Event, ...],
+        first_wrong: int | None,
+        missing_after: int | None = None,
+    ) -> None:
         place = _seen_at(facts)
         found = [f"#{e.seq} {e.at:.3f}s in session {getattr(e.body, 'session_key', '')}" for e in mirrors]
         self.violate(
@@ -260,7 +290,8 @@ class MirrorOnce(Checker):
             expected=[f"one entry, in the session of {self.run.name(place)}"],
             actual=found or ["no entry in any session"],
             evidence=[*(e.seq for e in facts.accepts), *(e.seq for e in mirrors)] or [event.seq],
-            first_wrong=facts.prepared.seq,
+            first_wrong=first_wrong,
+            missing_after=missing_after,
         )
 
 

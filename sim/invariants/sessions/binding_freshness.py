@@ -84,6 +84,7 @@ class FreshActivity(Checker):
             expected=[f"binding.touched of {bound.id} at {said.at:.3f}s"],
             actual=[f"#{said.seq} {said.at:.3f}s {said.kind}, and nothing for {_SLACK:g} s"],
             evidence=[bound.bound.seq, said.seq],
+            missing_after=said.seq,
         )
 
     @on(CredentialRotated)

@@ -147,7 +147,6 @@ class BindingLife(Checker):
                     expected=["no thread"],
                     actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (opened, event)],
                     evidence=[opened.seq, event.seq],
-                    first_wrong=opened.seq,
                 )
 
 

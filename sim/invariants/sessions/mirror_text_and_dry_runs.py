@@ -147,8 +147,14 @@ class DryRunHasNoEffect(Checker):
         """Report cancelled messages whose caller got no answer."""
         for intent, cancelled in self._cancelled.items():
             if intent in self.run.cancelled and intent not in self._outcomes:
-                self._wrong(
-                    last, cancelled, f"{intent} was cancelled, and the hooks were never notified of its outcome"
+                end = self.run.cancelled[intent]
+                self.violate(
+                    at=last.seq,
+                    summary=f"{intent} was cancelled, and the hooks were never notified of its outcome",
+                    expected=["hook.sent (cancelled)"],
+                    actual=[f"#{end.seq} {end.at:.3f}s {end.kind}, and nothing after it"],
+                    evidence=sorted({cancelled.seq, end.seq}),
+                    missing_after=end.seq,
                 )
 
     def _wrong(self, event: Event, since: Event, summary: str) -> None:

@@ -43,10 +43,10 @@ class OneKey(Checker):
         super().__init__(run)
         self._keys: dict[_Spot, tuple[str, Event]] = {}
         self._ids: dict[str, tuple[str, Event]] = {}
-        #: conversation -> its last session
-        self._last: dict[_Spot, tuple[str, Event]] = {}
+        #: conversation -> its last session, and its key
+        self._last: dict[_Spot, tuple[str, str, Event]] = {}
         #: conversation -> its session in the store before the first process started
-        self._stored: dict[Lane, tuple[str, Event]] = {}
+        self._stored: dict[Lane, tuple[str, str, Event]] = {}
         #: sessions that were reset, moved or left
         self._told: set[str] = set()
         self._asked: dict[int, str] = {}
@@ -66,7 +66,7 @@ class OneKey(Checker):
     def _world_session(self, event: Event, body: WorldSession) -> None:
         if body.address is not None:
             # An old key does not name the agent; the first agent that answers there must continue this session.
-            self._stored[body.address.lane] = (body.session_id, event)
+            self._stored[body.address.lane] = (body.session_id, body.session_key, event)
 
     @on(SendRequested)
     def _requested(self, event: Event, body: SendRequested) -> None:
@@ -107,7 +107,7 @@ class OneKey(Checker):
         if not self._known(agent, lane, key) and key_is_of(key, place, self.run):
             self._one_key(place, lane, key, event)
         self._one_id(key, body.session_id, event)
-        self._same_session((agent, lane), place, body.session_id, event)
+        self._same_session((agent, lane), place, body, event)
 
     def _is_bound(self, admitted: Event) -> bool:
         """Whether a binding chose the session. B1 judges that choice, and M1 the mirrors."""
@@ -123,15 +123,29 @@ class OneKey(Checker):
         known = self._keys.get((agent, lane))
         return known is not None and known[0] == key
 
-    def _same_session(self, spot: _Spot, place: Address, session: str, event: Event) -> None:
+    def _same_session(self, spot: _Spot, place: Address, body: InboundAdmitted, event: Event) -> None:
         """The conversation continues in its session, unless an event records a change."""
         before = self._last.get(spot)
         if self._stored:
             before = self._stored.pop(spot[1], before)
-        self._last[spot] = (session, event)
-        if before is not None and before[0] != session and before[0] not in self._told:
-            summary = f"{self.run.name(place)} lost its session, and no event explains it"
-            self._differ(summary, before[0], session, before[1], event)
+        self._last[spot] = (body.session_id, body.session_key, event)
+        if before is None or before[0] == body.session_id or before[0] in self._told:
+            return
+        session, key, since = before
+        summary = f"{self.run.name(place)} lost its session, and no event explains it"
+        routed = self.run.routed.get(event.inbound or "")
+        if routed is None or key == body.session_key:
+            self._differ(summary, session, body.session_id, since, event)
+            return
+        # Its key is another one: between the route and the admission, an event moves the session or leaves it.
+        self.violate(
+            at=event.seq,
+            summary=summary,
+            expected=[f"session.moved or session.left of #{since.seq} {session}"],
+            actual=[f"#{event.seq} {body.session_id}"],
+            evidence=[since.seq, event.seq],
+            missing_after=routed.seq,
+        )
 
     @on(IntentPrepared)
     def _prepared(self, event: Event, body: IntentPrepared) -> None:
@@ -178,20 +192,25 @@ class OneKey(Checker):
             return
         first, since = self._keys.setdefault((agent, lane), (key, event))
         if first != key:
-            self._differ(f"{self.run.name(place)} has two session keys", first, key, since, event)
+            foreign = key_is_of(key, place, self.run) and not key_is_of(first, place, self.run)
+            summary = f"{self.run.name(place)} has two session keys"
+            self._differ(summary, first, key, since, event, since if foreign else event)
 
     def _one_id(self, key: str, session: str, event: Event) -> None:
         first, since = self._ids.setdefault(key, (session, event))
         if first != session:
             self._differ(f"session key {key} has two sessions", first, session, since, event)
 
-    def _differ(self, summary: str, first: str, second: str, since: Event, event: Event) -> None:
+    def _differ(
+        self, summary: str, first: str, second: str, since: Event, event: Event, wrong: Event | None = None
+    ) -> None:
         self.violate(
             at=event.seq,
             summary=summary,
             expected=[f"#{since.seq} {first}"],
             actual=[f"#{event.seq} {second}"],
             evidence=[since.seq, event.seq],
+            first_wrong=(wrong or event).seq,
         )
 
 
@@ -338,4 +357,5 @@ class ScopesAndLinks(Checker):
                 expected=["a session.shared event before this turn"],
                 actual=[f"#{e.seq} a turn for {self.run.name(getattr(e.body, 'origin', None))}" for e in others],
                 evidence=[*(e.seq for e in others), event.seq],
+                missing_after=routed.seq,
             )

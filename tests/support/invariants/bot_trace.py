@@ -145,3 +145,10 @@ class Author(Story):
     def first_wrong(self) -> int | None:
         (violation,) = self.verdict.violations
         return violation.first_wrong
+
+    @property
+    def missing_after(self) -> int | None:
+        """The event that nothing followed; no event is wrong then."""
+        (violation,) = self.verdict.violations
+        assert violation.first_wrong is None
+        return violation.missing_after

@@ -1,5 +1,6 @@
 """Explanations: expected against actual, the first wrong step, and how to see it again."""
 
+import msgspec
 import pytest
 
 from tests.support.app.author import ANA, OPS, Author
@@ -71,6 +72,43 @@ def test_the_right_copy_shows_the_same_wrong_step():
     group = view.marks.groups[0]
     marks = [line.mark for line in explain(view, group[0]).lines]
     assert "✗ first wrong step" in marks
+
+
+def blamed(**of_r1: int | None) -> tuple[Run, Violation, Violation]:
+    """The run in which D2 and R1 are violated at one event, with another blame for R1."""
+    run = bound_completion()
+    d2, r1 = run.violations
+    r1 = msgspec.structs.replace(r1, **{"first_wrong": None, **of_r1})
+    return msgspec.structs.replace(run, verdicts=verdicts(d2, r1)), d2, r1
+
+
+def test_of_two_violations_each_shows_its_own_first_wrong_step():
+    second = bound_completion().violations[1].at
+    run, d2, _ = blamed(first_wrong=second)
+    _, why = at_violation(run)
+    marks = {line.seq: line.mark for line in why.lines if line.mark.startswith("✗")}
+    assert marks == {d2.first_wrong: "✗ first wrong step of D2", second: "✗ first wrong step of R1"}
+
+
+def test_an_absence_is_a_line_of_its_own_below_the_last_right_step():
+    run, d2, r1 = blamed(missing_after=bound_completion().violations[1].at)
+    _, why = at_violation(run)
+    path = [line for line in why.lines if line.mark or "#" in line.text]
+    (at,) = [index for index, line in enumerate(path) if "nothing followed" in line.mark]
+    assert (path[at].text, path[at].mark) == (f"missing: {r1.expected[0]}", f"✗ nothing followed #{r1.at} of R1")
+    assert (path[at - 1].seq, "✗" in path[at - 1].mark) == (r1.at, False)
+    assert "✗ first wrong step of D2" in [line.mark for line in why.lines if line.seq == d2.first_wrong]
+    (block,) = [block for block in blocks(run) if block.startswith("  ✗ R1")]
+    assert block.splitlines()[-1].endswith(f"missing: {r1.expected[0]}   ← nothing followed #{r1.at}")
+    assert "first wrong step" not in block
+
+
+def test_the_first_wrong_step_itself_shows_what_it_broke():
+    run = bound_completion()
+    view = RunView(run)
+    why = explain(view, seq_of(view, "completion.planned"))
+    assert why.title.endswith("✗ D2 R1")
+    assert [line.seq for line in why.lines if line.mark == "✗ first wrong step"] == [seq_of(view, "completion.planned")]
 
 
 def test_every_step_leads_to_its_event():

@@ -30,7 +30,7 @@ def test_a_binding_without_its_activity_expires_too_early():
     stored = story.stored(after=30)
     story.end()
     (violation,) = story.verdict.violations
-    assert (violation.first_wrong, violation.evidence) == (stored, (bound, stored))
+    assert (story.missing_after, violation.evidence) == (stored, (bound, stored))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_missing_touch_is_seen_at_the_next_thing_that_is_said():
     story.meant("i2")
     story.stored("i2", after=10)
     story.touched()
-    assert story.first_wrong == missed
+    assert story.missing_after == missed
 
 
 def test_one_touch_is_enough_for_what_is_said_at_once():

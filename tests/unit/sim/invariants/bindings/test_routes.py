@@ -170,10 +170,10 @@ def test_one_that_ends_where_it_was_bound_is_in_order(b1: Author) -> None:
 
 
 def test_a_refused_binding_leaves_no_thread(b1: Author) -> None:
-    opened = b1.opened()
-    b1.refused_binding()
+    b1.opened()
+    refused = b1.refused_binding()
     assert b1.wrong == ["a binding was refused, and discord/ops/m1.hand1 was left behind"]
-    assert b1.first_wrong == opened
+    assert b1.first_wrong == refused
 
 
 def test_one_that_was_refused_before_any_thread_leaves_none(b1: Author) -> None:
