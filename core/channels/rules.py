@@ -215,6 +215,12 @@ class ChannelRules:
             return msgspec.structs.replace(place, conversation=message_id, parent=place.conversation)
         return msgspec.structs.replace(place, thread=message_id)
 
+    def room_above(self, thread: Address) -> Address:
+        """The conversation that a thread belongs to: where the message of `thread_on` is."""
+        if not self.thread_is_conversation:
+            return msgspec.structs.replace(thread, thread=None)
+        return msgspec.structs.replace(thread, conversation=thread.parent or thread.conversation, parent=None)
+
     # ------------------------------------------------------------ targets
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:

@@ -47,7 +47,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: where an answer without a target goes; none: nowhere
     reply_to: Address | None = None
     reply_reason: Reason = Reason.REPLY_TO_ORIGIN
-    #: the answer's thread is opened on this message first
+    #: the thread of `home` is opened on this message before anything is said there
     open_on: str | None = None
     callback: CallbackFacts | None = None
     #: the binding that led it to its session, or that its answer goes to
@@ -57,6 +57,11 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def turn(self) -> TurnId:
         """Id of the turn it starts; the same when the turn runs again after a crash."""
         return TurnId(f"t-{self.id}")
+
+    @property
+    def home(self) -> Address | None:
+        """The place that its session belongs to. The answer of a callback may go elsewhere: to a bound conversation."""
+        return self.place if self.kind is WorkKind.CALLBACK else self.reply_to
 
 
 class Participant(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,6 +193,7 @@ class BoundPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     binding: str | None = None
     identity: Identity | None = None
     notice_to: Address | None = None
+    notice_open_on: str | None = None
 
 
 class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -240,6 +246,8 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     identity: Identity | None = None
     #: where a short notice goes when it cannot be delivered where it belongs; none: nowhere
     notice_to: Address | None = None
+    #: the notice's thread is opened on this message first
+    notice_open_on: str | None = None
     created_at: float
     #: time of the last write; set when the row is read
     updated_at: float = 0.0
@@ -249,7 +257,12 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Binding, identity and place of a notice; none when it has none of them."""
         if self.binding is None and self.identity is None and self.notice_to is None:
             return None
-        return BoundPart(binding=self.binding, identity=self.identity, notice_to=self.notice_to)
+        return BoundPart(
+            binding=self.binding,
+            identity=self.identity,
+            notice_to=self.notice_to,
+            notice_open_on=self.notice_open_on,
+        )
 
     def key(self, chunk: int) -> str:
         """Idempotency key of a chunk on the wire: stable over retries, restarts and processes."""
@@ -312,6 +325,8 @@ class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     turn: TurnId
     inbound: InboundId
     origin: Address | None
+    #: the thread `origin` is opened on this message before anything is said there
+    open_on: str | None = None
     outcome: HandOutcome | None = None
     result: str | None = None
     #: key of its own session, where it was given one that is bound to a conversation

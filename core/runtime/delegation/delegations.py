@@ -99,6 +99,7 @@ class DelegationRunner:
             turn=work.turn,
             inbound=work.id,
             origin=work.reply_to,
+            open_on=work.open_on if work.reply_to == work.home else None,
             accepted_at=ctx.env.now(),
         )
 
@@ -352,6 +353,7 @@ class DelegationRunner:
             message_id=f"callback:{row.id}",
             place=row.origin,
             reply_to=place,
+            open_on=row.open_on,
             reply_reason=Reason.CALLBACK_TURN if step.binding is None else Reason.BOUND_DESTINATION,
             binding=step.binding,
             callback=CallbackFacts(delegation=row.id, hand=row.hand, outcome=result.outcome),

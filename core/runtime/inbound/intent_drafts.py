@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.channels import rules_for
 from trunkline.core.decisions import MirrorQuestion
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.routing.outbound import OutboundRoute
@@ -34,14 +35,16 @@ class IntentDrafts:
         """The draft of a turn's message; its destination and mirror are final."""
         ctx = self._ctx
         # A callback belongs to the session that delegated, but its messages to a bound conversation to the bound one.
-        home = work.place if work.kind is WorkKind.CALLBACK else work.reply_to
-        bound = ctx.bindings.speaking(what.to, work.binding)
+        home = work.home
+        to, open_on = (what.to, None) if home is None else _opened(what.to, home, work.open_on)
+        instead = self._instead(work, to, open_on)
+        bound = ctx.bindings.speaking(to, work.binding)
         question = MirrorQuestion(
             kind=what.kind,
             agent=work.agent,
             running=work.session_key,
             origin=home,
-            target=what.to,
+            target=to,
             route=what.route,
             bound=None if bound is None else bound.target_session_key,
         )
@@ -49,7 +52,7 @@ class IntentDrafts:
         return IntentRow(
             id=what.id,
             kind=what.kind,
-            address=what.to,
+            address=to,
             chunks=(),
             agent=work.agent if named is None else named[1],
             mirror_key=mirror.key if named is None else named[0],
@@ -58,11 +61,12 @@ class IntentDrafts:
             turn=work.turn,
             inbound=work.id,
             delegation=None if work.callback is None else work.callback.delegation,
-            reply_to=self._reference(work, what.kind, what.to),
-            open_on=work.open_on if what.to == work.reply_to else None,
+            reply_to=self._reference(work, what.kind, to),
+            open_on=open_on,
             binding=None if bound is None else bound.binding_id,
             identity=identity_of(bound),
-            notice_to=self._instead(work, what.to),
+            notice_to=instead,
+            notice_open_on=work.open_on if instead is not None and instead == home else None,
             created_at=ctx.env.now(),
         )
 
@@ -72,30 +76,49 @@ class IntentDrafts:
         same_place = work.place is not None and work.place.lane == to.lane
         return work.message_id if quotes and same_place and work.kind is WorkKind.MESSAGE else None
 
-    def _instead(self, work: Work, to: Address) -> Address | None:
+    def _instead(self, work: Work, to: Address, open_on: str | None) -> Address | None:
         """The place for a notice, if the answer to a message goes elsewhere and cannot be delivered there."""
+        if open_on is not None:
+            return self._above(to)
         place = work.place
         if place is None or to != work.reply_to or place.lane == to.lane:
             return None
-        return place if self._ctx.config.channel(to.channel).thread_bindings.notice else None
+        return place if self._notices(to) else None
+
+    def _above(self, thread: Address) -> Address | None:
+        """The place for a notice if a thread cannot be opened: the conversation of its message."""
+        return rules_for(thread.channel).room_above(thread) if self._notices(thread) else None
+
+    def _notices(self, place: Address) -> bool:
+        return self._ctx.config.channel(place.channel).thread_bindings.notice
 
     def announcement(self, row: DelegationRow, to: Address, n: int, binding: str | None = None) -> IntentRow:
         """The draft of a hand's result, mirrored into the session of its destination."""
+        origin = row.origin
+        to, open_on = (to, None) if origin is None else _opened(to, origin, row.open_on)
         draft = self._draft(IntentKind.ANNOUNCE, f"{row.id}.post{n}", row.agent, to, binding, running=row.session_key)
-        notice = self._ctx.config.channel(to.channel).thread_bindings.notice
-        elsewhere = binding is not None and row.origin is not None and row.origin.lane != to.lane
+        elsewhere = binding is not None and origin is not None and origin.lane != to.lane
+        instead = origin if elsewhere and self._notices(to) else None
         return msgspec.structs.replace(
             draft,
             turn=row.turn,
             inbound=row.inbound,
             delegation=row.id,
-            notice_to=row.origin if elsewhere and notice else None,
+            open_on=open_on,
+            notice_to=instead if open_on is None else self._above(to),
+            notice_open_on=row.open_on if instead is not None and open_on is None else None,
         )
 
     def notice(self, like: IntentRow, to: Address) -> IntentRow:
         """The draft of a notice at another place, instead of an undeliverable intent."""
         draft = self._draft(IntentKind.NOTICE, f"{like.id}.notice", like.agent, to)
-        return msgspec.structs.replace(draft, turn=like.turn, inbound=like.inbound, delegation=like.delegation)
+        return msgspec.structs.replace(
+            draft,
+            turn=like.turn,
+            inbound=like.inbound,
+            delegation=like.delegation,
+            open_on=like.notice_open_on,
+        )
 
     def farewell(self, record: SessionBindingRecord) -> IntentRow:
         """The draft of the message for an expired binding."""
@@ -128,6 +151,14 @@ class IntentDrafts:
             identity=identity_of(bound),
             created_at=ctx.env.now(),
         )
+
+
+def _opened(to: Address, home: Address, open_on: str | None) -> tuple[Address, str | None]:
+    """A destination, and the message to open its thread on if it is the thread of `home`.
+
+    The caller may not know the parent of the thread, which opening it needs.
+    """
+    return (home, open_on) if open_on is not None and to.lane == home.lane else (to, None)
 
 
 def identity_of(record: SessionBindingRecord | None) -> Identity | None:

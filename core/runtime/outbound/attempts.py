@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import msgspec
+from cachetools import LRUCache
 
 from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.channels import ChannelAdapter
@@ -36,6 +37,9 @@ from trunkline.core.values import (
     Transport,
 )
 
+#: number of opened threads that are remembered
+_MOST_OPENED = 10_000
+
 
 class Attempts:
     """Makes attempts."""
@@ -43,6 +47,8 @@ class Attempts:
     def __init__(self, context: Context) -> None:
         self._ctx = context
         self._limits = Deadlines()
+        #: threads that this process has opened; each intent that may be the first in a thread names its message
+        self._opened: LRUCache[tuple[str, str, str, str], None] = LRUCache(_MOST_OPENED)
 
     async def mark(self, adapter: ChannelAdapter, row: IntentRow) -> IntentRow:
         """Count the attempt. If a crash could leave it ambiguous for good, store it first."""
@@ -63,13 +69,15 @@ class Attempts:
         request = _request(row, transport_of(row, adapter.capabilities), ctx.config.delivery.mark, seq)
         try:
             with self._limits.within(ctx.config.delivery.request_timeout):
-                if row.open_on is not None:
+                if row.open_on is not None and row.address.lane not in self._opened:
                     await self._open_thread(adapter, row, row.open_on)
                     await ctx.lease.assure()
                 receipt = await self._hand_over(adapter, row, request)
                 return _accepted(row, receipt, Reason.ACCEPTED, adapter.capabilities), seq
             return outcome_of(Ambiguous("no answer in time")), seq
         except Exception as error:  # noqa: BLE001 -- any error of an adapter is an outcome
+            # The thread may be gone: the next attempt asks for it.
+            self._opened.pop(row.address.lane, None)
             return outcome_of_error(error), seq
 
     async def _hand_over(self, adapter: ChannelAdapter, row: IntentRow, request: SendRequest) -> Receipt:
@@ -90,6 +98,7 @@ class Attempts:
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout / 2):
                 await adapter.open_thread(row.address, message, row.chunks[0])
+            self._opened[row.address.lane] = None
         except Exception as error:
             if isinstance(error, PlatformError) and not error.ambiguous:
                 raise

@@ -3,3 +3,6 @@
 DROP INDEX intents_open;
 DROP INDEX intents_untold;
 CREATE INDEX intents_due ON intents (n) WHERE state IN ('prepared', 'sending') OR untold = 1;
+
+-- The message on which the thread `origin` is opened before a result is posted there.
+ALTER TABLE delegations ADD COLUMN open_on TEXT;

@@ -235,4 +235,5 @@ def _intent_of(row: tuple[Any, ...]) -> IntentRow:
         binding=bound.binding,
         identity=bound.identity,
         notice_to=bound.notice_to,
+        notice_open_on=bound.notice_open_on,
     )

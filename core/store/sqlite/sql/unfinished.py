@@ -25,8 +25,8 @@ _WORKS = (
 _DELEGATIONS = (
     "SELECT n, CAST(id AS BLOB), state, CAST(hand AS BLOB), CAST(task AS BLOB), CAST(agent_id AS BLOB),"
     " CAST(session_key AS BLOB), CAST(turn_id AS BLOB), CAST(inbound_id AS BLOB), CAST(origin AS BLOB), accepted_at,"
-    " CAST(session_id AS BLOB), CAST(child_key AS BLOB) FROM delegations WHERE state IN ('accepted', 'running')"
-    " ORDER BY n"
+    " CAST(session_id AS BLOB), CAST(child_key AS BLOB), CAST(open_on AS BLOB) FROM delegations"
+    " WHERE state IN ('accepted', 'running') ORDER BY n"
 )
 
 
@@ -82,4 +82,5 @@ def _delegation_of(row: tuple[Any, ...]) -> DelegationRow:
         accepted_at=row[10],
         session=None if row[11] is None else SessionId(row[11].decode()),
         child_key=None if row[12] is None else row[12].decode(),
+        open_on=None if row[13] is None else row[13].decode(),
     )

@@ -72,7 +72,8 @@ def accept_delegation(c: sqlite3.Connection, command: AcceptDelegation) -> bool:
     row = command.row
     cursor = c.execute(
         "INSERT INTO delegations (id, state, hand, task, agent_id, session_key, session_id, turn_id, inbound_id,"
-        " origin, accepted_at, child_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        " origin, accepted_at, child_key, open_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (id) DO NOTHING",
         (
             row.id,
             row.state.value,
@@ -86,6 +87,7 @@ def accept_delegation(c: sqlite3.Connection, command: AcceptDelegation) -> bool:
             None if row.origin is None else _json(row.origin).decode(),
             row.accepted_at,
             row.child_key,
+            row.open_on,
         ),
     )
     return cursor.rowcount == 1
