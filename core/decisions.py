@@ -159,12 +159,29 @@ def identify(envelope: Envelope, can: Capabilities) -> str:
 
     It is the conversation and the platform's message id; if ids change on replay: sender, creation time and text.
     """
-    place = envelope.address
-    where = (place.channel, place.account, place.conversation, place.thread)
     if can.stable_ids or envelope.stands_for is not None:
         # A message that a proxy posts in place of another has the identity of that one.
-        return _digest(("id", *where, envelope.stands_for or envelope.message_id))
-    return _digest(("content", *where, envelope.peer.id, f"{envelope.sent_at:.6f}", envelope.text))
+        return _by_id(envelope, envelope.stands_for or envelope.message_id)
+    return _digest(("content", *_where(envelope), envelope.peer.id, f"{envelope.sent_at:.6f}", envelope.text))
+
+
+def also_known_as(envelope: Envelope, can: Capabilities) -> tuple[str, ...]:
+    """Further identities of an inbound message: by its own id, if `identify` does not use that.
+
+    A message that a proxy posts in its place names it by that id, whatever identifies it when it comes again.
+    """
+    if can.stable_ids and envelope.stands_for is None:
+        return ()
+    return (_by_id(envelope, envelope.message_id),)
+
+
+def _by_id(envelope: Envelope, message: str) -> str:
+    return _digest(("id", *_where(envelope), message))
+
+
+def _where(envelope: Envelope) -> tuple[str | None, ...]:
+    place = envelope.address
+    return place.channel, place.account, place.conversation, place.thread
 
 
 def _digest(parts: tuple[str | None, ...]) -> str:
@@ -183,6 +200,7 @@ class Decisions:
     resolve_destination: Callable[..., RouterDecision] = resolve_destination
     plan_reply: Callable[[Envelope, GatewayConfig], ReplyPlan] = plan_reply
     identify: Callable[[Envelope, Capabilities], str] = identify
+    also_known_as: Callable[[Envelope, Capabilities], tuple[str, ...]] = also_known_as
     plan_mirror: Callable[[MirrorQuestion, GatewayConfig], MirrorPlan] = plan_mirror
     plan_send: Callable[..., SendPlan] = plan_send
     plan_completion: Callable[[HandCompletion, HandsConfig], CompletionPlan] = plan_completion

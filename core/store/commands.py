@@ -45,10 +45,14 @@ class Write(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
 
 
 class Admit(Write[Admission], frozen=True, kw_only=True):
-    """Store an inbound once, with its session and its transcript line; a known `identity` stores nothing."""
+    """Store an inbound once, with its session and its transcript line.
+
+    If `identity` or one of `also` is known, only the others of them are stored, as identities of the known one.
+    """
 
     work: Work
     identity: str
+    also: tuple[str, ...] = ()
     session: NewSession
     now: float
 

@@ -36,6 +36,12 @@ def _identify_by_own_id(envelope: Envelope, can: Capabilities) -> str:
     return identify(msgspec.structs.replace(envelope, stands_for=None), can)
 
 
+@bug("proxied-unknown-by-id", deciding("also_known_as"), caught_by=("D7",))
+def _known_by_nothing_else(_envelope: Envelope, _can: Capabilities) -> tuple[str, ...]:
+    """Where ids change, a message is not known by its id, by which a proxy names the message that it posts again."""
+    return ()
+
+
 @bug("webhooks-dropped", gateway_part("bindings_type"), reports=("B136",), caught_by=("D8",))
 class _HearsNoWebhook(LiveBindings):
     """To keep its own echoes out, the gateway drops whatever comes by a webhook, of relays too."""

@@ -253,8 +253,10 @@ class RunFacts(Projection):
     def _received(self, event: Event, body: InboundReceived) -> None:
         inbound = event.inbound or ""
         lane, message = body.address.lane, body.message_id
-        again = self.bindings.proxied.get((lane[0], message), message)
-        message = self._original.get((lane, message), again)
+        # What a proxy posted may be repeated under a new id, and it may stand for a message that was repeated so.
+        message = self._original.get((lane, message), message)
+        message = self.bindings.proxied.get((lane[0], message), message)
+        message = self._original.get((lane, message), message)
         self.received[inbound] = event
         self.messages[inbound] = (lane, message)
 

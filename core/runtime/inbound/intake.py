@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import anyio
@@ -127,7 +127,8 @@ class Intake:
             return inbound, received
         ctx.activity.inbound(place.channel, place.account, ctx.env.now())
         work, routed = self._route(inbound, envelope, received)
-        identity = ctx.decisions.identify(envelope, adapter.capabilities)
+        can = adapter.capabilities
+        identities = (ctx.decisions.identify(envelope, can), *ctx.decisions.also_known_as(envelope, can))
         person = person_in_shared(work.agent, work.reply_to or place, envelope.peer, ctx.config)
         # A bound session does not belong to this place.
         tied = work.reply_to if work.binding is None else None
@@ -136,7 +137,7 @@ class Intake:
         # Work in progress from now on: if the binding ends meanwhile, it waits for the answer.
         ctx.bindings.hold(work.binding)
         try:
-            await self._store(work, identity, session, routed, repeated)
+            await self._store(work, identities, session, routed, repeated)
         finally:
             ctx.bindings.release(work.binding, received)
         return inbound, received
@@ -205,12 +206,15 @@ class Intake:
             text=text,
         )
         session = ctx.new_session(work.session_key, agent, None)
-        await self._store(work, f"wake/{inbound}", session, cause, Reason.DUPLICATE_MESSAGE)
+        await self._store(work, (f"wake/{inbound}",), session, cause, Reason.DUPLICATE_MESSAGE)
 
-    async def _store(self, work: Work, identity: str, session: NewSession, cause: int | None, repeated: Reason) -> None:
-        """Admit work and start its turn, unless its identity is known: then drop it for the reason `repeated`."""
+    async def _store(
+        self, work: Work, identities: Sequence[str], session: NewSession, cause: int | None, repeated: Reason
+    ) -> None:
+        """Admit work and start its turn, unless one of its identities is known: then drop it for `repeated`."""
+        identity, *also = identities
         await self._ctx.store.write(
-            Admit(work=work, identity=identity, session=session, now=self._ctx.env.now()),
+            Admit(work=work, identity=identity, also=tuple(also), session=session, now=self._ctx.env.now()),
             lambda admission: self._story(work, admission, cause, repeated),
             then=lambda admitted: self._start(work, admitted),
         )

@@ -4,6 +4,7 @@ from tests.contract.store_kit import batches as batches
 from tests.contract.store_kit import bindings as bindings
 from tests.contract.store_kit import client_sends as client_sends
 from tests.contract.store_kit import delegations as delegations
+from tests.contract.store_kit import identities as identities
 from tests.contract.store_kit import intents as intents
 from tests.contract.store_kit import lease as lease
 from tests.contract.store_kit import left_sessions as left_sessions

@@ -89,12 +89,13 @@ class Opened:
         """Role, text, reference and partial of each line of a transcript."""
         return [(line.role, line.text, line.ref, line.partial) for line in await transcript_of(self.store, key)]
 
-    async def admit(self, name: str, identity: str | None = None, key: str = KEY, **fields: Any) -> Admission:
+    async def admit(
+        self, name: str, identity: str | None = None, key: str = KEY, also: tuple[str, ...] = (), **fields: Any
+    ) -> Admission:
         """Admit a message called `name`."""
-        item = work(name, session_key=key, **fields)
-        return await self.store.write(
-            Admit(work=item, identity=identity or f"id-{name}", session=session(key, f"s-{name}"), now=2.0), same
-        )
+        item, asked = work(name, session_key=key, **fields), session(key, f"s-{name}")
+        admit = Admit(work=item, identity=identity or f"id-{name}", also=also, session=asked, now=2.0)
+        return await self.store.write(admit, same)
 
     async def enqueue(self, row: IntentRow) -> bool:
         return await self.store.write(Enqueue(intent=row, now=2.0), same)

@@ -6,3 +6,11 @@ CREATE INDEX intents_due ON intents (n) WHERE state IN ('prepared', 'sending') O
 
 -- The message on which the thread `origin` is opened before a result is posted there.
 ALTER TABLE delegations ADD COLUMN open_on TEXT;
+
+-- Further identities of inbound messages: a proxy names a message by its id, also where ids change when it comes again.
+CREATE TABLE inbox_aliases (
+    n INTEGER PRIMARY KEY,
+    identity TEXT NOT NULL UNIQUE,
+    inbound_id TEXT NOT NULL,
+    at REAL NOT NULL
+);

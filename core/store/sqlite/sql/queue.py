@@ -277,6 +277,11 @@ def prune(c: sqlite3.Connection, command: Prune) -> PruneCounts:
         " admitted_at >= ? ORDER BY n LIMIT 1), (SELECT max(n) + 1 FROM inbox)) AND state = 'done' ORDER BY n LIMIT ?)",
         (cutoff, BATCH),
     ).rowcount
+    c.execute(
+        "DELETE FROM inbox_aliases WHERE n IN (SELECT n FROM inbox_aliases WHERE n < coalesce((SELECT n FROM"
+        " inbox_aliases WHERE at >= ? ORDER BY n LIMIT 1), (SELECT max(n) + 1 FROM inbox_aliases)) ORDER BY n LIMIT ?)",
+        (cutoff, BATCH),
+    )
     bindings = c.execute(
         "DELETE FROM bindings WHERE n IN"
         " (SELECT n FROM bindings WHERE status = 'ended' AND last_activity_at < ? ORDER BY n LIMIT ?)",

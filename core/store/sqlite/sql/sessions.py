@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 import msgspec
 
@@ -18,6 +19,10 @@ _LOOK = (
     "SELECT (SELECT id FROM inbox WHERE identity = ?),"
     " (SELECT session_key FROM session_places WHERE agent_id = ? AND lane = ?), session_id, generation"
     " FROM (SELECT 1) LEFT JOIN session_map ON session_key = ?"
+)
+
+_KNOWN = (
+    "SELECT id FROM inbox WHERE identity = ? UNION ALL SELECT inbound_id FROM inbox_aliases WHERE identity = ? LIMIT 1"
 )
 
 
@@ -40,6 +45,15 @@ def look_up(c: sqlite3.Connection, new: NewSession, identity: str | None = None)
         return SessionLookup(None, tied, known)
     row = SessionRow(key=new.key, id=SessionId(session), generation=generation, created=False)
     return SessionLookup(row, tied, known)
+
+
+def known_as(c: sqlite3.Connection, identities: Sequence[str]) -> str | None:
+    """The inbound that has one of some identities."""
+    for identity in identities:
+        row = c.execute(_KNOWN, (identity, identity)).fetchone()
+        if row is not None:
+            return str(row[0])
+    return None
 
 
 def ensure_session(c: sqlite3.Connection, command: EnsureSession) -> SessionRow:

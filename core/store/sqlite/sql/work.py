@@ -20,7 +20,7 @@ from trunkline.core.store.records import Admission, HandFinish, SessionRow
 from trunkline.core.store.sqlite.sql.bindings import touch
 from trunkline.core.store.sqlite.sql.intents import insert_intent
 from trunkline.core.store.sqlite.sql.session_moves import tie_nowhere
-from trunkline.core.store.sqlite.sql.sessions import look_up, session_for
+from trunkline.core.store.sqlite.sql.sessions import known_as, look_up, session_for
 from trunkline.core.store.sqlite.sql.transcript import append
 from trunkline.core.values import DelegationId, HandOutcome, InboundId, IntentId, WorkKind
 
@@ -32,8 +32,12 @@ def admit(c: sqlite3.Connection, command: Admit, own: SessionRow | None = None) 
     """Handle `Admit`. `own`: the session that the work belongs to by its id."""
     work, now = command.work, command.now
     lookup = look_up(c, command.session, command.identity)
-    if lookup.known is not None:
-        return Admission(session=None, first=InboundId(lookup.known))
+    known = lookup.known
+    if command.also:
+        known = known or known_as(c, (command.identity, *command.also))
+        _note_aliases(c, command, known)
+    if known is not None:
+        return Admission(session=None, first=InboundId(known))
     row = own or session_for(c, command.session, now, lookup)
     if work.kind is WorkKind.WAKE:
         tie_nowhere(c, work.agent, row.key)
@@ -46,6 +50,16 @@ def admit(c: sqlite3.Connection, command: Admit, own: SessionRow | None = None) 
     by_peer = work.binding is not None and work.kind is WorkKind.MESSAGE
     touched = touch(c, work.binding, now) if by_peer and work.binding is not None else None
     return Admission(session=row, touched=touched)
+
+
+def _note_aliases(c: sqlite3.Connection, command: Admit, known: str | None) -> None:
+    """Note the identities that do not stand in `inbox` itself, under the message that they belong to."""
+    identities = command.also if known is None else (command.identity, *command.also)
+    c.executemany(
+        "INSERT INTO inbox_aliases (identity, inbound_id, at) SELECT ?, ?, ?"
+        " WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE identity = ?) ON CONFLICT DO NOTHING",
+        [(identity, known or command.work.id, command.now, identity) for identity in identities],
+    )
 
 
 def finish_turn(c: sqlite3.Connection, command: FinishTurn) -> tuple[IntentId, ...]:
