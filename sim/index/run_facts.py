@@ -51,8 +51,9 @@ class LaneFacts:
     lane: Lane
     #: open intents, in order of preparation
     open: dict[str, None]
-    #: when the first of them is due; none while it is being attempted
+    #: when the first of them is due, by which event; none while it is being attempted
     due: float | None = None
+    due_by: Event | None = None
     #: the event of a wait whose end only the gateway knows
     waiting: Event | None = None
     #: the newest accept: seq of the intent's preparation, chunk, and the event
@@ -99,6 +100,12 @@ class IntentFacts:
         if self.closed:
             return True
         return bool(self.settled) and (self.reopened is None or self.settled[-1].seq > self.reopened.seq)
+
+    @property
+    def last(self) -> Event:
+        """The last event that is known of it."""
+        known = (self.prepared, self.reopened, self.started, self.ended, *self.accepts[-1:], *self.settled[-1:])
+        return max((event for event in known if event is not None), key=lambda event: event.seq)
 
     @property
     def may_be_out(self) -> bool:

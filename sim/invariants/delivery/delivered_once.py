@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trunkline.core.events import Event
-from trunkline.core.events.gateway import InboundDropped, TurnStarted
+from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, TurnStarted
 from trunkline.core.values import IntentKind, WorkKind
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated
 from trunkline.sim.index.projection import on
@@ -134,6 +134,11 @@ class InboundOnce(Checker):
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         self._turns: dict[tuple[Lane, str], tuple[Event, ...]] = {}
+        self._admitted: dict[str, Event] = {}
+
+    @on(InboundAdmitted)
+    def _admission(self, event: Event, _body: InboundAdmitted) -> None:
+        self._admitted[event.inbound or ""] = event
 
     @on(InboundDropped)
     def _dropped(self, event: Event, body: InboundDropped) -> None:
@@ -175,7 +180,8 @@ class InboundOnce(Checker):
             expected=["one turn for one message; the replay is dropped with a reason"],
             actual=[f"#{e.seq} {e.at:.3f}s turn {e.turn}" for e in turns],
             evidence=[e.seq for e in turns],
-            first_wrong=self.run.received[event.inbound or ""].seq,
+            # To receive a replay is right, to admit it is not.
+            first_wrong=self._admitted.get(event.inbound or "", event).seq,
         )
 
     def _run_again(self, event: Event) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import ChunkAcked, Fallback, IntentPrepared, IntentSettled, OperatorActed
-from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, InboundReceived, TurnEnded
+from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, InboundReceived, TurnEnded, TurnStarted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentState
 from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
@@ -27,6 +27,9 @@ class EverythingEnds(Checker):
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         self._said: dict[_Message, Event] = {}
+        #: messages that are not accounted for -> their last push or receipt
+        self._heard: dict[_Message, Event] = {}
+        #: work whose turn has not ended -> its last event
         self._works: dict[str, Event] = {}
         self._intents: dict[str, Event] = {}
         #: ended by an operator, whose ending may be recorded once more
@@ -58,6 +61,26 @@ class EverythingEnds(Checker):
     @on(InboundDropped)
     def _dropped(self, event: Event, _body: InboundDropped) -> None:
         self._taken(event.inbound)
+
+    @on(PlatformPushed)
+    def _pushed(self, event: Event, body: PlatformPushed) -> None:
+        place = body.address
+        message = place.channel, place.conversation, place.thread or "", body.original_id
+        if message in self._said:
+            self._heard[message] = event
+
+    @on(InboundReceived)
+    def _received(self, event: Event, body: InboundReceived) -> None:
+        channel, _account, conversation, thread = body.address.lane
+        _, message_id = self.run.messages[event.inbound or ""]
+        for message in ((channel, conversation, thread, one) for one in (message_id, body.message_id)):
+            if message in self._said:
+                self._heard[message] = event
+
+    @on(TurnStarted)
+    def _turn_started(self, event: Event, _body: TurnStarted) -> None:
+        if event.inbound in self._works:
+            self._works[event.inbound] = event
 
     @on(TurnEnded)
     def _turn_ended(self, event: Event, _body: TurnEnded) -> None:
@@ -101,20 +124,25 @@ class EverythingEnds(Checker):
 
     def finish(self, last: Event) -> None:
         """Report everything that is still open."""
-        for what, left in (
-            ("message {0.inbound} was never accounted for", self._said),
-            ("{0.inbound} was admitted, and its turn never ended", self._works),
-            ("{0.intent} was prepared, and never ended", self._intents),
-        ):
-            for event in left.values():
-                self.violate(
-                    at=last.seq,
-                    summary=what.format(event),
-                    expected=["an ending: answered, dropped with a reason, delivered, failed, or parked"],
-                    actual=[f"#{event.seq} {event.at:.3f}s {event.kind}, and nothing after it"],
-                    evidence=[event.seq],
-                    first_wrong=event.seq,
-                )
+        for message, said in self._said.items():
+            self._open(last, said, self._heard.get(message, said), f"message {said.inbound} was never accounted for")
+        for begun in self._works.values():
+            self._open(last, begun, begun, f"{begun.inbound} was admitted, and its turn never ended")
+        for intent, prepared in self._intents.items():
+            facts = self.run.intents.get(intent)
+            known = prepared if facts is None else facts.last
+            self._open(last, prepared, known, f"{intent} was prepared, and never ended")
+
+    def _open(self, last: Event, begun: Event, known: Event, summary: str) -> None:
+        """Something has no end. `known` is the last event of it."""
+        self.violate(
+            at=last.seq,
+            summary=summary,
+            expected=["an ending: answered, dropped with a reason, delivered, failed, or parked"],
+            actual=[f"#{known.seq} {known.at:.3f}s {known.kind}, and nothing after it"],
+            evidence=sorted({begun.seq, known.seq}),
+            missing_after=known.seq,
+        )
 
 
 #: answers to clients that promise no delivery

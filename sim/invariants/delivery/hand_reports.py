@@ -198,5 +198,5 @@ class EveryRunReports(Checker):
             expected=["a callback turn of the requester, or a message or a notice at the origin"],
             actual=[f"#{event.seq} {event.at:.3f}s {event.kind}" for event in steps] + ["and nothing after it"],
             evidence=[event.seq for event in steps],
-            first_wrong=steps[-1].seq,
+            missing_after=steps[-1].seq,
         )

@@ -219,13 +219,14 @@ class NothingSilent(Checker):
                     expected=["a chunk.acked, or a store.failed"],
                     actual=[f"#{ended.seq} {ended.at:.3f}s accepted, and no receipt {waited:.0f}s later"],
                     evidence=[ended.seq, event.seq],
-                    first_wrong=ended.seq,
+                    missing_after=ended.seq,
                 )
 
     def finish(self, last: Event) -> None:
         """Report everything without an explanation."""
         self._receipts_kept(last)
-        unnotified = [event for intent, event in self._hooked.items() if intent not in self._outcomes]
+        hooked = self._hooked.items()
+        unnotified = [self._latest(intent, event) for intent, event in hooked if intent not in self._outcomes]
         lost = [
             *(
                 (event, "was pushed to a live process, which records nothing of it")
@@ -245,8 +246,13 @@ class NothingSilent(Checker):
                 expected=["an event with a reason code"],
                 actual=[f"#{event.seq} {event.at:.3f}s {event.kind}, and no event that explains the outcome"],
                 evidence=[event.seq],
-                first_wrong=event.seq,
+                missing_after=event.seq,
             )
+
+    def _latest(self, intent: str, seen: Event) -> Event:
+        """The last event of an intent that hooks saw."""
+        facts = self.run.intents.get(intent)
+        return self.run.cancelled.get(intent, seen) if facts is None else facts.last
 
     def _unmirrored(self) -> Iterator[Event]:
         """Delivered intents whose mirror was neither stored nor refused."""
@@ -263,7 +269,7 @@ class NothingSilent(Checker):
                 last[facts.lane] = max(last.get(facts.lane, 0), facts.prepared.seq)
         for facts in self.run.intents.values():
             if not facts.over and facts.prepared.seq < last.get(facts.lane, 0):
-                yield facts.prepared
+                yield facts.last
 
 
 def _for_place(event: Event) -> bool:

@@ -42,6 +42,7 @@ class NoHeadOfLine(Checker):
         super().__init__(run)
         #: no attempt was possible before: no process ran, or its store refused
         self._since = 0.0
+        self._up: Event | None = None
         self._healed = 0.0
         #: messages recovered at the last start, which are sent at a limited rate
         self._found = 0
@@ -59,7 +60,7 @@ class NoHeadOfLine(Checker):
     def _process_up(self, event: Event, _body: ProcessStarted | LeaseTaken | ProcessThawed) -> None:
         """A process that stands by attempts nothing, so its start is no excuse."""
         if self.run.processes.holds(event.generation):
-            self._since = event.at
+            self._since, self._up = event.at, event
         if isinstance(event.body, LeaseTaken):
             self._begin_again(event)
 
@@ -78,11 +79,11 @@ class NoHeadOfLine(Checker):
         for queue in self.run.lanes.values():
             queue.waiting = None
             if queue.open and queue.due is None:
-                queue.due = event.at
+                queue.due, queue.due_by = event.at, event
 
     @on(StoreFailed)
     def _store_failed(self, event: Event, _body: StoreFailed) -> None:
-        self._since = event.at
+        self._since, self._up = event.at, event
 
     # ------------------------------------------------------------ each conversation
 
@@ -93,7 +94,7 @@ class NoHeadOfLine(Checker):
     def _enqueue(self, event: Event) -> None:
         queue = self.run.intents[event.intent or ""].queue
         if not queue.open:
-            queue.due = event.at
+            queue.due, queue.due_by = event.at, event
         queue.open[event.intent or ""] = None
 
     @on(OperatorActed)
@@ -107,7 +108,7 @@ class NoHeadOfLine(Checker):
         facts = self.run.intents.get(event.intent or "")
         if facts is not None:
             facts.queue.open.pop(event.intent or "", None)
-            facts.queue.due = event.at
+            facts.queue.due, facts.queue.due_by = event.at, event
             facts.queue.waiting = None
 
     @on(RecoveryDecided)
@@ -115,13 +116,13 @@ class NoHeadOfLine(Checker):
         """A look-up is due when the request can no longer arrive; other decisions change no due time."""
         facts = self.run.intents.get(event.intent or "")
         if facts is not None and body.decision == "lookup" and body.at is not None:
-            facts.queue.due = body.at
+            facts.queue.due, facts.queue.due_by = body.at, event
 
     @on(LaneWaiting)
     def _waiting(self, event: Event, body: LaneWaiting) -> None:
         facts = self.run.intents.get(event.intent or "")
         if facts is not None:
-            facts.queue.due, facts.queue.waiting = body.until, event
+            facts.queue.due, facts.queue.due_by, facts.queue.waiting = body.until, event, event
 
     @on(AttemptStarted)
     def _started(self, event: Event, _body: AttemptStarted) -> None:
@@ -134,7 +135,7 @@ class NoHeadOfLine(Checker):
         if queue.waiting is not None:
             # No event records the end of the wait; this attempt shows that it ended.
             queue.waiting = None
-        elif due is not None and event.at - due > BOUND and event.at - self._since > BOUND:
+        elif queue.open and due is not None and event.at - due > BOUND and event.at - self._since > BOUND:
             self._late(event, queue, max(due, self._since), event)
 
     @on(AttemptEnded)
@@ -142,7 +143,7 @@ class NoHeadOfLine(Checker):
         facts = self.run.intents.get(event.intent or "")
         if facts is None:
             return
-        facts.queue.due = event.at if body.retry_at is None else body.retry_at
+        facts.queue.due, facts.queue.due_by = event.at if body.retry_at is None else body.retry_at, event
         if self._failed is None and body.decision != "settle":
             self._failed = event
 
@@ -152,13 +153,16 @@ class NoHeadOfLine(Checker):
             return
         head = next(iter(queue.open), event.intent or "")
         facts: IntentFacts = self.run.intents[head]
+        made_due = queue.due_by or facts.prepared
+        if self._up is not None and self._since >= due and self._up.seq > made_due.seq:
+            made_due = self._up
         self.violate(
             at=event.seq,
             summary=f"{head} was due at {due:.0f}s, and nothing was attempted in its conversation for a minute",
             expected=[f"an attempt at {self.run.name(facts.body.address)} by {due + BOUND:.0f}s"],
             actual=[f"#{evidence.seq} {evidence.at:.3f}s {evidence.kind}"],
             evidence=[facts.prepared.seq, evidence.seq],
-            first_wrong=facts.prepared.seq,
+            missing_after=made_due.seq,
         )
 
     # ------------------------------------------------------------ on the way in
@@ -189,7 +193,7 @@ class NoHeadOfLine(Checker):
                 expected=["messages come in, whatever happens to sends"],
                 actual=[f"#{failed.seq} {failed.at:.3f}s {failed.kind}", f"#{event.seq} {event.at:.3f}s {event.kind}"],
                 evidence=[failed.seq, event.seq],
-                first_wrong=failed.seq,
+                missing_after=event.seq,
             )
 
     def _not_received(self, last: Event) -> Iterator[Event]:

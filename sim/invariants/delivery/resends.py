@@ -290,5 +290,5 @@ class ResumeAtFirst(Checker):
                 expected=["the remaining chunks, or an ending that accounts for them"],
                 actual=[f"chunks {unsent} without a receipt, and no ending"],
                 evidence=sorted(seqs),
-                first_wrong=seqs[-1],
+                missing_after=facts.last.seq,
             )

@@ -81,9 +81,9 @@ class Author(Story):
         return self.tell(body, intent="i1", turn="t-m1", **HAND)
 
     @property
-    def first_wrong(self) -> int | None:
+    def blamed(self) -> int | None:
         (violation,) = self.verdict.violations
-        return violation.first_wrong
+        return violation.blamed
 
 
 def step(mode: str = "turn", address: Address | None = PLACE, reason: Reason = Reason.CALLBACK_TURN) -> CompletionStep:
@@ -115,7 +115,7 @@ def test_one_callback_for_one_run_however_it_ended(story: Author, outcome: HandO
 def test_a_run_that_never_ends_is_lost_where_it_was_asked_for(story: Author) -> None:
     accepted = story.asked()
     story.end()
-    assert story.first_wrong == accepted
+    assert story.blamed == accepted
     assert "began to work" in story.wrong[0]
 
 
@@ -123,7 +123,7 @@ def test_an_undelivered_result_is_lost_where_that_was_decided(story: Author) -> 
     story.asked()
     planned = story.finished()
     story.end()
-    assert story.first_wrong == planned
+    assert story.blamed == planned
 
 
 def test_a_callback_that_is_not_read_is_none(story: Author) -> None:
@@ -131,7 +131,7 @@ def test_a_callback_that_is_not_read_is_none(story: Author) -> None:
     story.finished(step())
     admitted = story.called_back()
     story.end()
-    assert story.first_wrong == admitted
+    assert story.blamed == admitted
 
 
 def test_a_callback_that_is_cut_off_must_be_read_again(story: Author) -> None:
@@ -141,7 +141,7 @@ def test_a_callback_that_is_cut_off_must_be_read_again(story: Author) -> None:
     begun = story.turn("d1.back", WorkKind.CALLBACK)
     story.crashed()
     story.end()
-    assert story.first_wrong == begun
+    assert story.blamed == begun
 
 
 def test_one_that_is_read_again_after_a_crash_is_one(story: Author) -> None:
@@ -161,7 +161,7 @@ def test_a_second_callback_is_one_too_many(story: Author) -> None:
     story.back()
     again = story.called_back("d1.again")
     assert story.end().wrong == ["the result of d1 was handed to its requester twice"]
-    assert story.first_wrong == again
+    assert story.blamed == again
 
 
 def test_one_callback_that_is_recorded_twice_is_one(story: Author) -> None:
@@ -180,7 +180,7 @@ def test_a_message_of_the_run_is_no_callback(story: Author) -> None:
     story.turn("m2")
     story.over("m2")
     story.end()
-    assert story.first_wrong == planned
+    assert story.blamed == planned
 
 
 def test_a_callback_that_was_read_is_not_read_again(story: Author) -> None:
@@ -188,7 +188,7 @@ def test_a_callback_that_was_read_is_not_read_again(story: Author) -> None:
     story.finished(step())
     story.back()
     again = story.turn("d1.back", WorkKind.CALLBACK, after=1)
-    assert story.first_wrong == again
+    assert story.blamed == again
 
 
 # ---------------------------------------------------------------- what is posted
@@ -207,7 +207,7 @@ def test_what_is_said_elsewhere_or_by_a_tool_is_no_report(story: Author, place: 
     planned = story.finished(step("direct"))
     story.posted(place, kind)
     story.end()
-    assert story.first_wrong == planned
+    assert story.blamed == planned
 
 
 @pytest.mark.parametrize("cancelled", [True, False])
@@ -223,7 +223,7 @@ def test_a_requester_that_is_gone_is_answered_where_it_asked(story: Author) -> N
     story.asked()
     planned = story.finished(GONE)
     story.end()
-    assert story.first_wrong == planned
+    assert story.blamed == planned
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_that_another_session_is_busy_is_no_excuse(story: Author) -> None:
     begun = story.turn("d1.back", WorkKind.CALLBACK)
     story.over("d1.back")
     story.end()
-    assert story.first_wrong == begun
+    assert story.blamed == begun
 
 
 @pytest.mark.parametrize(
