@@ -11,6 +11,7 @@ from trunkline.core.agent import Turn
 from trunkline.core.errors import HandError, UnknownName, UsageError
 from trunkline.core.hands import HandTask
 from trunkline.core.values import Address, WorkKind
+from trunkline.sim.events.script import SaidTwice
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.scenario import Action, AgentRule, HandRule, Match, SendAction
 from trunkline.sim.scenario.templates import fill, uses
@@ -34,12 +35,14 @@ class ScriptedAgent:
         session_key: Callable[[str, str], str],
         is_at: Callable[[str, Address], bool],
         number: Callable[[str, str], int],
+        record: Callable[..., object],
     ) -> None:
         self._rules = rules
         self._resolve = resolve
         self._session_key = session_key
         self._is_at = is_at
         self._number = number
+        self._record = record
 
     async def turn(self, turn: Turn) -> str | None:
         """Play the first rule that matches; without one, stay silent."""
@@ -47,25 +50,43 @@ class ScriptedAgent:
         if rule is None:
             return None
         slots = {**_slots(turn), "n": str(self._number(turn.session_key, turn.id))}
+        said: set[tuple[str, str]] = set()
         for action in rule.do:
             if action.reply is not None:
-                return await _filled(action.reply, turn, slots)
+                text = await _filled(action.reply, turn, slots)
+                self._note(said, turn, "", text)
+                return text
             if action.silent:
                 return None
-            await self._act(action, turn, slots)
+            await self._act(action, turn, slots, said)
         return None
 
-    async def _act(self, action: Action, turn: Turn, slots: Mapping[str, str]) -> None:
+    def _note(self, said: set[tuple[str, str]], turn: Turn, where: str, text: str) -> None:
+        """Record that the agent says a text again, in a place where it has said it in this turn."""
+        words = " ".join(text.split())
+        if (where, words) in said:
+            self._record(SaidTwice(by=f"agent {turn.agent}", text=text), turn=turn.id)
+        said.add((where, words))
+
+    async def _act(self, action: Action, turn: Turn, slots: Mapping[str, str], said: set[tuple[str, str]]) -> None:
         if action.think is not None:
             await anyio.sleep(action.think)
         elif action.send is not None:
-            await self._send(action.send, turn, await _filled(action.send.text, turn, slots))
+            text = await _filled(action.send.text, turn, slots)
+            self._note(said, turn, self._named(action.send, turn), text)
+            await self._send(action.send, turn, text)
         elif action.delegate is not None:
             task = await _filled(action.delegate.task, turn, slots)
             with suppress(UsageError):
                 await turn.delegate(action.delegate.hand, task, thread=action.delegate.thread)
         elif action.fail is not None:
             raise ScriptFailure(action.fail)
+
+    def _named(self, send: SendAction, turn: Turn) -> str:
+        """The place of a send, as the agent names it; empty for the place of the turn."""
+        if send.to is not None:
+            return "" if self._resolve(send.to) == turn.place else send.to
+        return "/".join(part for part in (send.channel, send.account, send.target, send.thread) if part)
 
     async def _send(self, send: SendAction, turn: Turn, text: str) -> None:
         # A place that is not open yet is an error in the scenario, so it is not suppressed.

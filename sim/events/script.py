@@ -38,6 +38,15 @@ class ScriptSkipped(SimBody, frozen=True, kw_only=True):
     why: str
 
 
+class SaidTwice(SimBody, frozen=True, kw_only=True):
+    """The cast says a text again in one turn: its agent does, or a hook makes two texts equal (invariant D3)."""
+
+    kind: ClassVar[str] = "cast.said_twice"
+    #: the agent or the hook, e.g. ``agent main``
+    by: str
+    text: str
+
+
 class ClientRequested(SimBody, frozen=True, kw_only=True):
     """A client asks the gateway for a send, or with `dry_run` for a preview of one."""
 

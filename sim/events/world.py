@@ -22,6 +22,8 @@ class WorldLimits(SimBody, frozen=True, kw_only=True):
     mark: str | None = None
     #: recovered messages per second and account; none: unlimited
     recovery_rate: float | None = None
+    #: conversations that are sent to at the same time; none: any number
+    lanes: int | None = None
 
 
 class WorldAccount(SimBody, frozen=True, kw_only=True):

@@ -115,6 +115,7 @@ class GatewayProcess:
                         session_key=self.session_key,
                         is_at=world.is_at,
                         number=world.number,
+                        record=world.events.record,
                     )
                 )
                 for agent in agents_of((scenario.gateway, *world.file.reloads))
@@ -123,7 +124,7 @@ class GatewayProcess:
             env=sim_env(world.now, world.ids, world.seed),
             events=events,
             decisions=wiring.decisions,
-            hooks=scripted_hooks(scenario.cast.hooks, world.is_at),
+            hooks=scripted_hooks(scenario.cast.hooks, world.is_at, world.events.record),
         )
 
     def _install(self, node: Node, adapter: ChannelAdapter) -> None:

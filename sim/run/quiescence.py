@@ -30,7 +30,8 @@ class Quiescence:
     """
 
     def __init__(self) -> None:
-        self._open: dict[tuple[str, str], None] = {}
+        #: open work -> the process that recorded it
+        self._open: dict[tuple[str, str], int] = {}
         #: called whenever the run may have come to rest
         self.on_look: Callable[[], None] | None = None
         #: intents whose hooks were notified; they are notified once
@@ -68,7 +69,7 @@ class Quiescence:
         kind = type(event.body)
         begun = self._begins.get(kind)
         if begun is not None:
-            self._open[begun, getattr(event, begun)] = None
+            self._open[begun, getattr(event, begun)] = event.generation
             return
         ended = self._ends.get(kind)
         if ended is not None:
@@ -79,23 +80,24 @@ class Quiescence:
 
     def _asked(self, event: Event) -> None:
         if event.intent not in self._notified:
-            self._open[_HOOKS, event.intent or ""] = None
+            self._open[_HOOKS, event.intent or ""] = event.generation
 
     def _answered(self, event: Event) -> None:
         self._notified.add(event.intent)
         self._close(_HOOKS, event.intent)
 
     def _mirror_refused(self, event: Event) -> None:
-        self._open[_MIRROR, event.intent or ""] = None
+        self._open[_MIRROR, event.intent or ""] = event.generation
 
     def _close(self, what: str, intent: str | None) -> None:
         if (what, intent or "") in self._open:
             del self._open[what, intent or ""]
             self.look()
 
-    def _process_gone(self, _event: Event) -> None:
-        """Close intents that only hooks have seen: nothing of them was stored, so no hook will be notified."""
-        for one in [one for one in self._open if one[0] == _HOOKS]:
+    def _process_gone(self, event: Event) -> None:
+        """Close intents that only the hooks of the process saw: nothing was stored, so no hook will be notified."""
+        gone = event.generation
+        for one in [one for one, process in self._open.items() if one[0] == _HOOKS and process == gone]:
             del self._open[one]
 
     def look(self) -> None:

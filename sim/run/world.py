@@ -243,6 +243,7 @@ class World:
             max_age=delivery.max_age,
             mark=delivery.mark if delivery.ambiguous == "resend-marked" else None,
             recovery_rate=delivery.recovery_rate,
+            lanes=delivery.lanes,
         )
         self.events.record(body)
 

@@ -6,11 +6,17 @@ import pytest
 
 from tests.support.paths import FIXTURES
 from trunkline.sim import BUGS, INVARIANTS, load_scenario, run_scenario
+from trunkline.sim.run.crash_at import CrashAt
 
 FOLDER = FIXTURES / "reported"
 FILES = sorted(FOLDER.rglob("*.yaml"))
 #: file -> the invariants that it still violates, rightly, with the reason
 VIOLATED: dict[str, tuple[frozenset[str], str]] = {}
+#: file -> the crash that showed the defect; the file must hold without it too
+CRASHES: dict[str, CrashAt] = {
+    "verdict/L5-refusal-of-a-dead-process.explore.yaml": CrashAt(what="step", n=120),
+    "verdict/V1-broken-row-hooks.explore.yaml": CrashAt(what="commit", n=9, kind="stop"),
+}
 #: file -> words of the error with which it is refused when it is read
 REFUSED: dict[str, str] = {}
 
@@ -26,3 +32,9 @@ def test_it_holds_or_is_violated_as_declared(path):
     violated = {violation.invariant for violation in result.violations}
     assert violated == VIOLATED.get(name_of(path), (frozenset(), ""))[0], [v.summary for v in result.violations]
     assert result.unmet == ()
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_it_holds_with_the_crash_that_showed_it(name):
+    file = load_scenario(FOLDER / name, known_bugs=BUGS, known_invariants=INVARIANTS)
+    assert run_scenario(file, crash=CRASHES[name]).violations == ()

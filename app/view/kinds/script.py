@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.registry import alarm, label, label_text, row, row_text
+from trunkline.app.view.kinds.registry import alarm, label, label_text, note, row, row_text
 from trunkline.app.view.text.cells import clean
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
-from trunkline.sim.events.script import BugEnabled, FaultFired, RunPhase, ScriptSkipped
+from trunkline.sim.events.script import BugEnabled, FaultFired, RunPhase, SaidTwice, ScriptSkipped
 
 label_text(RunPhase, "phase: {phase}")
 label_text(BugEnabled, "defect on: {bug}. {sentence}")
 row_text(BugEnabled, "defect on: {bug}", look=Look.ALARM)
 label_text(FaultFired, "fault: {fault}{detail: …}")
 row_text(FaultFired, "fault: {fault}{detail: …}", look=Look.ALARM)
+label_text(SaidTwice, "{by} says {text:quoted} again, by itself", row=note)
 label_text(ScriptSkipped, "step skipped: {step}: {why}", row=alarm)
 
 

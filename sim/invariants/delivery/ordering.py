@@ -23,6 +23,7 @@ from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, LaneFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.delivery.busy_time import BusyTime
 
 #: seconds within which a due message must be attempted
 BOUND = 60.0
@@ -48,6 +49,9 @@ class NoHeadOfLine(Checker):
         self._found = 0
         self._said: list[Event] = []
         self._failed: Event | None = None
+        self._busy = BusyTime()
+        #: conversations that the running process serves at once, as configured when it started
+        self._workers: int | None = None
 
     # ------------------------------------------------------------ what may hold everything up
 
@@ -61,6 +65,7 @@ class NoHeadOfLine(Checker):
         """A process that stands by attempts nothing, so its start is no excuse."""
         if self.run.processes.holds(event.generation):
             self._since, self._up = event.at, event
+            self._workers = None if self.run.limits is None else self.run.limits.lanes
         if isinstance(event.body, LeaseTaken):
             self._begin_again(event)
 
@@ -76,6 +81,7 @@ class NoHeadOfLine(Checker):
     def _begin_again(self, event: Event) -> None:
         """The next holder knows of no wait of the one before, and of no attempt."""
         self._found = 0
+        self._busy.clear(event.at)
         for queue in self.run.lanes.values():
             queue.waiting = None
             if queue.open and queue.due is None:
@@ -131,6 +137,7 @@ class NoHeadOfLine(Checker):
             return
         self.exercised += 1
         queue = facts.queue
+        self._busy.begins(queue.lane, event.at, self._workers)
         due, queue.due = queue.due, None
         if queue.waiting is not None:
             # No event records the end of the wait; this attempt shows that it ended.
@@ -143,6 +150,7 @@ class NoHeadOfLine(Checker):
         facts = self.run.intents.get(event.intent or "")
         if facts is None:
             return
+        self._busy.ends(facts.queue.lane, event.at)
         facts.queue.due, facts.queue.due_by = event.at if body.retry_at is None else body.retry_at, event
         if self._failed is None and body.decision != "settle":
             self._failed = event
@@ -151,6 +159,8 @@ class NoHeadOfLine(Checker):
         rate = None if self.run.limits is None else self.run.limits.recovery_rate
         if rate is not None and event.at - due <= BOUND + self._found / rate:
             return
+        if event.at - due - self._busy.between(due, event.at) <= BOUND:
+            return  # no worker was free: the operator allows no more at once
         head = next(iter(queue.open), event.intent or "")
         facts: IntentFacts = self.run.intents[head]
         made_due = queue.due_by or facts.prepared

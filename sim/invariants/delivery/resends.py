@@ -15,6 +15,7 @@ from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Idempotency, IntentKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.events.script import SaidTwice
 from trunkline.sim.events.wire import WireAccepted, WireLookedUp, WireRefused, WireResponseLost
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
@@ -39,6 +40,8 @@ class SentOnce(Checker):
         super().__init__(run)
         #: turn -> place and text -> the first intent that was accepted with them
         self._said: dict[str, dict[tuple[Lane, str], Event]] = {}
+        #: turn or intent -> how often its agent, or a hook, repeated a text: not the gateway's doing
+        self._repeated: dict[str, int] = {}
         self._suppressed_replies: list[tuple[Event, Lane, str]] = []
 
     @on(WireAccepted)
@@ -52,7 +55,7 @@ class SentOnce(Checker):
         self.exercised += 1
         said = self._said.setdefault(turn, {})
         first = said.setdefault((facts.lane, _words(facts.body.text)), event)
-        if first.intent == event.intent:
+        if first.intent == event.intent or self._by_the_cast(turn) or self._by_the_cast(event.intent):
             return
         self.violate(
             at=event.seq,
@@ -62,6 +65,18 @@ class SentOnce(Checker):
             evidence=[first.seq, event.seq],
             first_wrong=facts.prepared.seq,
         )
+
+    @on(SaidTwice)
+    def _said_twice(self, event: Event, _body: SaidTwice) -> None:
+        name = event.turn or event.intent or ""
+        self._repeated[name] = self._repeated.get(name, 0) + 1
+
+    def _by_the_cast(self, name: str | None) -> bool:
+        """Whether a repeat is not the gateway's: each one that the cast made explains one."""
+        left = self._repeated.get(name or "", 0)
+        if left:
+            self._repeated[name or ""] = left - 1
+        return left > 0
 
     @on(IntentSuppressed)
     def _suppressed(self, event: Event, body: IntentSuppressed) -> None:
