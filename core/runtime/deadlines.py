@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from types import TracebackType
+from typing import Any
 
 
 class Deadline:
     """A context manager that cancels its body at a time. It suppresses that cancellation and sets `expired`."""
 
-    __slots__ = ("_cancelling", "_limits", "_task", "at", "expired")
+    __slots__ = ("_cancelling", "_running", "_task", "at", "expired")
 
-    def __init__(self, limits: Deadlines, at: float) -> None:
-        self._limits = limits
-        task = asyncio.current_task()
-        assert task is not None
+    def __init__(self, running: dict[Deadline, None], task: asyncio.Task[Any], at: float) -> None:
+        self._running = running
         self._task = task
         self._cancelling = task.cancelling()
         #: time on the event loop's clock
@@ -27,13 +26,13 @@ class Deadline:
         self.expired = False
 
     def __enter__(self) -> Deadline:
-        self._limits.add(self)
+        self._running[self] = None
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
-        self._limits.remove(self)
+        self._running.pop(self, None)
         # Another cancellation of the task, by someone else, must propagate.
         return self.expired and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError
 
@@ -50,15 +49,14 @@ class Deadlines:
         self._timer: asyncio.TimerHandle | None = None
 
     def within(self, seconds: float) -> Deadline:
-        return Deadline(self, asyncio.get_running_loop().time() + seconds)
-
-    def add(self, limit: Deadline) -> None:
-        self._running[limit] = None
+        """A deadline of the current task, to be entered at once."""
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
+        assert task is not None
+        at = loop.time() + seconds
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_at(limit.at, self._look)
-
-    def remove(self, limit: Deadline) -> None:
-        self._running.pop(limit, None)
+            self._timer = loop.call_at(at, self._look)
+        return Deadline(self._running, task, at)
 
     def _look(self) -> None:
         """Fire the deadlines that have passed, and set the timer for the next one."""
