@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from trunkline.app.gc_policy import loading
+
 
 def main() -> int:
     """Entry point of ``trunkline``. Exit code: 0 holds, 1 violated, 2 wrong usage or file, 3 unexpected error."""
@@ -16,10 +18,7 @@ def main() -> int:
 
 def _run() -> int:
     """Run the command, and report any error in a sentence."""
-    from trunkline.app.gc_policy import loading
-
     with loading():
-        from trunkline.app.cli.commands import dispatch
         from trunkline.app.cli.io.output import (
             UNWRITABLE,
             discard_output,
@@ -31,7 +30,7 @@ def _run() -> int:
 
     try:
         set_encoding_fallback()
-        code = dispatch(sys.argv[1:])
+        code = _execute(sys.argv[1:])
         flush_output()
     except UsageError as error:
         print_error(f"trunkline: {error}")
@@ -50,6 +49,18 @@ def _run() -> int:
     except Exception as error:  # noqa: BLE001 -- any error gets a sentence for people, and a file with the traceback
         return _crashed(error)
     return code
+
+
+def _execute(arguments: list[str]) -> int:
+    """Run the command, or print the version, for which nothing else is loaded."""
+    if arguments == ["--version"]:
+        from trunkline.app.cli.io.version import installed_version
+
+        print(installed_version())
+        return 0
+    with loading():
+        from trunkline.app.cli.commands import dispatch
+    return dispatch(arguments)
 
 
 def _crashed(error: Exception) -> int:

@@ -7,50 +7,51 @@ from pathlib import Path
 
 from cyclopts import App, CycloptsError
 
+from trunkline.app.cli.io.version import installed_version
 from trunkline.app.cli.options import DEFAULT_LOOKS, LooksOptions
 from trunkline.core.errors import UsageError
 
-#: command -> where its function is, below `trunkline.app.cli`; help pages list them in this order
-_FUNCTIONS = {
-    "run": "run.run:run_scenarios",
-    "tour": "run.open_app:open_tour",
-    "replay": "run.open_app:replay_trace",
-    "watch": "run.watch:watch_trace",
-    "report": "run.report:print_report",
-    "diff": "run.diff:print_diff",
-    "web": "run.web:serve_app",
-    "explore": "run.explore:explore_scenarios",
-    "explain": "explain:app",
-    "bugs": "run.run:print_bugs",
-    "queue": "store.queue:app",
-    "bindings": "store.bindings:app",
-    "transcript": "store.transcript:print_transcript",
+#: command -> where its function is, below `trunkline.app.cli`, and its line in the overview
+_COMMANDS = {
+    "run": ("run.run:run_scenarios", "Run scenarios without the app."),
+    "tour": (
+        "run.open_app:open_tour",
+        "Show a public bug report happen, and why: in the app, or as a report where there is no terminal.",
+    ),
+    "replay": (
+        "run.open_app:replay_trace",
+        "Judge a recorded trace again and open it; without a terminal, print a report.",
+    ),
+    "watch": ("run.watch:watch_trace", "Follow the trace of a run that is still going on."),
+    "report": ("run.report:print_report", "Print a recorded run as text: everything that the app shows."),
+    "diff": (
+        "run.diff:print_diff",
+        "Compare two recorded runs: events that only one of them has, and differences in the others.",
+    ),
+    "web": ("run.web:serve_app", "Serve the app to a browser on this machine. Prints the address; Ctrl-C ends it."),
+    "explore": (
+        "run.explore:explore_scenarios",
+        "Run scenarios once per commit and once per step, and kill the gateway at that point.",
+    ),
+    "explain": ("explain:app", "Explain where a message would go, without running anything."),
+    "bugs": (
+        "run.run:print_bugs",
+        "List the bug switches: named defects that the simulated gateway can be given.",
+    ),
+    "queue": ("store.queue:app", "Inspect the outbound queue, and decide what the gateway cannot decide."),
+    "bindings": (
+        "store.bindings:app",
+        "List conversations that are bound to sessions, and unbind one while no gateway runs.",
+    ),
+    "transcript": (
+        "store.transcript:print_transcript",
+        "Print the transcript of a session as JSON lines; without a session, list the sessions of the store.",
+    ),
 }
 #: every command, as error messages list them
-COMMANDS = (*_FUNCTIONS, "schema")
+COMMANDS = (*_COMMANDS, "schema")
 
 
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("trunkline")
-    except PackageNotFoundError:
-        return "unknown (not installed)"
-
-
-app = App(
-    name="trunkline",
-    help="Show why a chat-agent gateway sent a message where it did, and whether it sent it exactly once.",
-    version=_version,
-    help_flags=["--help", "-h"],
-    version_flags=["--version"],
-)
-for _name, _function in _FUNCTIONS.items():
-    app.command(f"trunkline.app.cli.{_function}", name=_name)
-
-
-@app.default
 def browse(*paths: Path, looks: LooksOptions = DEFAULT_LOOKS) -> int:
     """Open the app: choose a scenario, run it, step through it.
 
@@ -64,7 +65,6 @@ def browse(*paths: Path, looks: LooksOptions = DEFAULT_LOOKS) -> int:
     return open_app(paths, looks)
 
 
-@app.command
 def schema() -> int:
     """Print the JSON Schema of scenario files, for editors."""
     from trunkline.sim.scenario import schema_text
@@ -73,14 +73,36 @@ def schema() -> int:
     return 0
 
 
+def _new_app(*, overview: bool = False) -> App:
+    """The command line. For the overview the commands have their summaries, so that none of them is imported."""
+    made = App(
+        name="trunkline",
+        help="Show why a chat-agent gateway sent a message where it did, and whether it sent it exactly once.",
+        version=installed_version,
+        help_flags=["--help", "-h"],
+        version_flags=["--version"],
+        # The overview has no markup, and what reads Markdown takes long to import.
+        help_format="plaintext" if overview else None,
+    )
+    for name, (function, summary) in _COMMANDS.items():
+        path = f"trunkline.app.cli.{function}"
+        if overview:
+            made.command(path, name=name, help=summary)
+        else:
+            made.command(path, name=name)
+    made.default(browse)
+    made.command(schema)
+    return made
+
+
+app = _new_app()
+
+
 def dispatch(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name. Raises `UsageError`, also for what cyclopts rejects."""
-    if arguments[:1] in (["--help"], ["-h"]):
-        # The overview quotes the docstring of every command.
-        for name in COMMANDS:
-            app[name]
+    called = _new_app(overview=True) if arguments[:1] in (["--help"], ["-h"]) else app
     try:
-        code = app(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
+        code = called(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         command = " ".join(["trunkline", *(error.command_chain or ())])
         raise UsageError(f"{' '.join(str(error).split())}\nTry: {command} --help") from error
