@@ -234,7 +234,8 @@ def test_the_commands_that_are_named_are_those_that_there_are():
 )
 def test_the_overview_and_the_version_load_neither_gateway_nor_simulator(arguments, unused):
     code = (
-        f"import sys\nfrom trunkline.app.cli import main\nsys.argv = ['trunkline', *{arguments!r}]\nassert main() == 0\n"
+        f"import sys\nfrom trunkline.app.cli import main\nsys.argv = ['trunkline', *{arguments!r}]\n"
+        "assert main() == 0\n"
         f"print([name for name in {unused!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
