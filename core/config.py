@@ -198,6 +198,9 @@ class ThreadBindingsConfig(Model):
     """What happens to a message whose webhook is gone: the bot visibly posts it in the same thread, or it fails."""
     degraded_after: int = Field(default=3, gt=0)
     """After this many such messages in a row the bot posts in the thread until it is bound again."""
+    owner: Literal["channel", "account"] = "channel"
+    """Which accounts answer in a bound group or thread. `channel`: only the account that it was bound through; the
+    gateway's other accounts on this platform are silent there. `account`: each follows its own bindings and rules."""
     unarchive: bool = True
     """Unarchive an archived thread, where allowed, before posting in it."""
     fallback: Literal["none", "requester"] = "none"

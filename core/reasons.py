@@ -49,6 +49,7 @@ class Reason(StrEnum):
     # messages of bots and of the gateway itself
     OWN_ECHO = "own-echo"
     BOT_IGNORED = "bot-ignored"
+    BOUND_TO_OTHER_ACCOUNT = "bound-to-other-account"
     DUPLICATE_PROXY = "duplicate-proxy"
     # session bindings: why one won, lost, ended, or could not be made
     BOUND_SESSION = "bound-session"
@@ -74,6 +75,7 @@ class Reason(StrEnum):
     BINDING_CAPABILITY_UNSUPPORTED = "binding-capability-unsupported"
     BINDING_CREATE_FAILED = "binding-create-failed"
     BOUND_BY_ANOTHER = "bound-by-another"
+    BAD_END_REASON = "bad-end-reason"
     BINDING_SELECTOR_MISSING = "binding-selector-missing"
     UNKNOWN_SESSION = "unknown-session"
     BAD_TTL = "bad-ttl"
@@ -185,6 +187,7 @@ _SENTENCES: dict[Reason, str] = {
     Reason.IDEMPOTENT_REPEAT: "An earlier send had the same idempotency key; this one returns its result.",
     Reason.OWN_ECHO: "The platform delivered a message that the gateway itself had posted through its webhook.",
     Reason.BOT_IGNORED: "A bot or webhook wrote it, and the channel is configured to ignore those.",
+    Reason.BOUND_TO_OTHER_ACCOUNT: "The conversation is bound through another account of the gateway, which answers.",
     Reason.DUPLICATE_PROXY: "A proxy posted it in place of a message that was already received.",
     Reason.BOUND_SESSION: "The conversation is bound to a session, which receives its messages.",
     Reason.BOUND_DESTINATION: "The session has a bound conversation, and its completion goes there and nowhere else.",
@@ -208,6 +211,7 @@ _SENTENCES: dict[Reason, str] = {
     Reason.BINDING_ADAPTER_UNAVAILABLE: "No adapter for that channel and account can bind conversations.",
     Reason.BINDING_CAPABILITY_UNSUPPORTED: "The adapter cannot bind a conversation in this way.",
     Reason.BINDING_CREATE_FAILED: "The platform could not create a conversation to bind.",
+    Reason.BAD_END_REASON: "The reason that was given for an end is no text.",
     Reason.BOUND_BY_ANOTHER: "Another user bound the conversation.",
     Reason.BINDING_SELECTOR_MISSING: "Neither a binding nor a session was named.",
     Reason.UNKNOWN_SESSION: "There is no such session.",

@@ -23,6 +23,8 @@ E = TypeVar("E", bound=StrEnum)
 OPERATOR = "operator"
 #: requester of a binding for delegated work
 SPAWN = "spawn"
+#: maximum length of a note about an end
+_NOTE = 500
 NO_SESSION = "no session is named: give the key of the session that receives the messages"
 
 
@@ -209,6 +211,28 @@ def check_replace(asked: BindRequest, had: SessionBindingRecord) -> None:
     raise BindingError(facts, Reason.BOUND_BY_ANOTHER)
 
 
+def check_owner(place: Address, owner: SessionBindingRecord | None) -> None:
+    """Raise `BindingError` if the conversation belongs to another account of the gateway."""
+    if owner is not None:
+        facts = (
+            f"{place} is bound through account {owner.conversation.account}, which alone answers there: unbind it"
+            " first, or set thread_bindings.owner to account"
+        )
+        raise BindingError(facts, Reason.BOUND_TO_OTHER_ACCOUNT)
+
+
+def end_reason(reason: Reason | str, note: str) -> tuple[Reason, str]:
+    """The code to store for the end of a binding, and the note beside it. Raises `BindingError` for what is no text."""
+    if not isinstance(reason, str) or not isinstance(note, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers need not be typed
+        facts = f"the reason and the note of an end are texts, not {type(reason).__name__} and {type(note).__name__}"
+        raise BindingError(facts, Reason.BAD_END_REASON)
+    try:
+        code = Reason(reason)
+    except ValueError:
+        code, note = Reason.UNBOUND, f"{reason}: {note}" if note else reason
+    return code, note if len(note) <= _NOTE else f"{note[: _NOTE - 1]}…"
+
+
 def is_same(asked: BindRequest, place: Address, had: SessionBindingRecord) -> bool:
     """Whether the existing binding already fulfils a request. Binding again restores a lost identity."""
     if had.degraded is not None and may_replace(asked, had):
@@ -238,6 +262,7 @@ def record_of(
         bound_by=asked.by,
         label=asked.label,
         delegation=asked.delegation,
+        owner=settings.owner,
         request=asked.request,
         metadata=asked.metadata,
     )

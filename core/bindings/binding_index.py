@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from trunkline.core.bindings.conversation_match import PlaceId, place_id
+from trunkline.core.bindings.conversation_match import PlaceId, place_id, shared_id
 from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
-from trunkline.core.values import Address
+from trunkline.core.values import Address, ChatKind
 
 
 class BindingIndex:
@@ -22,6 +22,8 @@ class BindingIndex:
     def __init__(self) -> None:
         self._by_id: dict[str, SessionBindingRecord] = {}
         self._by_place: dict[PlaceId, SessionBindingRecord] = {}
+        #: the same bindings as `_by_place`, by the conversation that accounts share
+        self._by_shared: dict[tuple[str, str, str], dict[str, SessionBindingRecord]] = {}
         self._by_session: dict[str, dict[str, None]] = {}
         #: heap with one entry per binding with a deadline: deadline when pushed, serial number, id
         self._due: list[tuple[float, int, str]] = []
@@ -47,7 +49,7 @@ class BindingIndex:
             self._by_session.setdefault(record.target_session_key, {})[record.binding_id] = None
         self._by_id[record.binding_id] = record
         if record.status is BindingStatus.ACTIVE:
-            self._by_place[place_id(record.conversation)] = record
+            self._enter(record)
         else:
             self._leave(record)
         self._queue(record)
@@ -58,7 +60,7 @@ class BindingIndex:
             record = msgspec.structs.replace(self._by_id[binding], target_session_key=after)
             self._by_id[binding] = record
             if record.status is BindingStatus.ACTIVE:
-                self._by_place[place_id(record.conversation)] = record
+                self._enter(record)
             self._by_session.setdefault(after, {})[binding] = None
 
     def remove(self, binding: str) -> None:
@@ -71,16 +73,33 @@ class BindingIndex:
         if not others:
             del self._by_session[record.target_session_key]
 
+    def _enter(self, record: SessionBindingRecord) -> None:
+        place = record.conversation
+        self._by_place[place_id(place)] = record
+        self._by_shared.setdefault(shared_id(place), {})[place.account.lower()] = record
+
     def _leave(self, record: SessionBindingRecord) -> None:
         """Free the conversation of a binding, unless another binding has it already."""
         place = place_id(record.conversation)
         here = self._by_place.get(place)
         if here is not None and here.binding_id == record.binding_id:
             del self._by_place[place]
+            shared = shared_id(record.conversation)
+            accounts = self._by_shared[shared]
+            del accounts[record.conversation.account.lower()]
+            if not accounts:
+                del self._by_shared[shared]
 
     def at(self, address: Address) -> SessionBindingRecord | None:
         """The active binding of a conversation; its deadlines may have passed."""
         return self._by_place.get(place_id(address)) if self._by_place else None
+
+    def of_other_accounts(self, address: Address) -> tuple[SessionBindingRecord, ...]:
+        """The active bindings of a group or channel through other accounts; their deadlines may have passed."""
+        if not self._by_shared or address.kind is ChatKind.DIRECT:
+            return ()
+        accounts = self._by_shared.get(shared_id(address), {})
+        return tuple(record for account, record in accounts.items() if account != address.account.lower())
 
     def of_session(self, session_key: str) -> tuple[SessionBindingRecord, ...]:
         """The bindings of a session, in the order of creation."""

@@ -26,6 +26,12 @@ def place_id(place: Address) -> PlaceId:
     return place.channel, place.account.lower(), fold(kind, place.conversation), thread
 
 
+def shared_id(place: Address) -> tuple[str, str, str]:
+    """The identity of a conversation for all accounts that take part in it. Only for groups and channels."""
+    channel, _, conversation, thread = place_id(place)
+    return channel, conversation, thread
+
+
 def same_place(one: Address, other: Address) -> bool:
     """Whether two addresses are one conversation, both with the kind of the first: the other's may be a guess."""
     return place_id(one) == place_id(_as(one, other))

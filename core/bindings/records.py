@@ -83,6 +83,8 @@ class SessionBindingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defau
     degraded: Reason | None = None
     #: the delegation that it was created for
     delegation: DelegationId | None = None
+    #: ``channel``: no other account of the gateway answers there; ``account``: the others follow their own rules
+    owner: str = "channel"
     #: id of the request that created it, by which a repeated request finds it
     request: str | None = None
     metadata: dict[str, str] = msgspec.field(default_factory=dict[str, str])

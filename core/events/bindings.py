@@ -29,6 +29,8 @@ class BindingBound(Body, frozen=True, kw_only=True):
     identity: str | None = None
     #: the conversation's previous binding
     instead_of: str | None = None
+    #: ``channel``: other accounts of the gateway are silent there; in traces of earlier versions they were not
+    owner: str = "account"
 
 
 class BindingTouched(Body, frozen=True, kw_only=True):

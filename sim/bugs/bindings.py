@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import msgspec
 
 from trunkline.core.bindings.binding_index import BindingIndex
@@ -79,6 +81,15 @@ class _BoundByThread(LiveBindings):
 
     def __init__(self, store: Store, env: Env, events: EventSink) -> None:
         super().__init__(store, env, events, _IndexByThread())
+
+
+@bug("other-account-answers", gateway_part("bindings_type"), caught_by=("B1",))
+class _EachAccountForItself(LiveBindings):
+    """In a bound conversation each account of the gateway answers, since a binding counts for its own account only."""
+
+    def owner_of(self, place: Address, accounts: Container[tuple[str, str]]) -> None:
+        """None: the conversation belongs to no other account."""
+        return
 
 
 @bug("first-output-to-requester", reports=("B137",), caught_by=("R1",))

@@ -14,7 +14,7 @@ from trunkline.core.events.bindings import (
     IdentityFallback,
 )
 from trunkline.core.events.delivery import Fallback
-from trunkline.core.values import Address
+from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.projection import Projection, on
 
@@ -50,6 +50,8 @@ class RunBindings(Projection):
         self.at: dict[Lane, BindingFacts] = {}
         #: all bindings of each place, in order
         self.had: dict[Lane, list[BindingFacts]] = {}
+        #: the last binding of each conversation, by the accounts that it was bound through
+        self.shared: dict[tuple[str, str, str], dict[str, BindingFacts]] = {}
         self.of_delegation: dict[str, BindingFacts] = {}
         #: delegations and intents with a recorded fallback
         self.fell_back: set[str] = set()
@@ -62,6 +64,16 @@ class RunBindings(Projection):
         """The binding by which a place belongs to a session at a time."""
         facts = self.at.get(place.lane)
         return facts if facts is not None and facts.routes(at) else None
+
+    def owner_of(self, place: Address, at: float) -> BindingFacts | None:
+        """The binding by which a group or channel belongs to another account of the gateway, and not to its own."""
+        if place.kind is ChatKind.DIRECT or self.routing(place, at) is not None:
+            return None
+        found = self.shared.get(_shared(place), {})
+        owners = (
+            facts for account, facts in found.items() if account != place.account and facts.body.owner == "channel"
+        )
+        return next((facts for facts in owners if facts.routes(at)), None)
 
     def holds(self, place: Address, session_key: str) -> bool:
         """Whether a place belongs, or has belonged, to a session."""
@@ -83,6 +95,7 @@ class RunBindings(Projection):
         facts = BindingFacts(event.binding or "", body, event, body.expires_at, event.at)
         self.by_id[facts.id] = self.at[body.conversation.lane] = facts
         self.had.setdefault(body.conversation.lane, []).append(facts)
+        self.shared.setdefault(_shared(body.conversation), {})[body.conversation.account] = facts
         if event.delegation is not None:
             self.of_delegation[event.delegation] = facts
 
@@ -124,3 +137,8 @@ class RunBindings(Projection):
     @on(IdentityFallback)
     def _identity(self, event: Event, body: IdentityFallback) -> None:
         self.by_bot.setdefault(event.intent or "", body.chunk)
+
+
+def _shared(place: Address) -> tuple[str, str, str]:
+    """A conversation, whichever account sees it."""
+    return place.channel, place.conversation, place.thread or ""

@@ -7,7 +7,7 @@ that the trace shows at that moment (invariant B1).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import msgspec
@@ -26,6 +26,8 @@ from trunkline.core.values import Address, Envelope
 
 #: metadata entry of a record: the request that ended it
 ENDED_BY = "ended_by"
+#: metadata entry of a record: what was said about its end
+END_NOTE = "end_note"
 
 
 class LiveBindings:
@@ -74,6 +76,15 @@ class LiveBindings:
         record = self.index.at(place)
         return record if record is not None and record.routes(self._env.now()) else None
 
+    def owner_of(self, place: Address, accounts: Container[tuple[str, str]]) -> SessionBindingRecord | None:
+        """The binding by which a conversation belongs to another of the gateway's accounts, and not to its own (B1)."""
+        found = self.index.of_other_accounts(place)
+        if not found or self.at(place) is not None:
+            return None
+        now = self._env.now()
+        owners = (one for one in found if one.owner == "channel" and one.routes(now))
+        return next((one for one in owners if (place.channel, one.conversation.account) in accounts), None)
+
     def speaking(self, place: Address, binding: str | None) -> SessionBindingRecord | None:
         """The binding for a message to a place: the given one if it is of that place, else the active one."""
         promised = None if binding is None else self.index.get(binding)
@@ -121,7 +132,14 @@ class LiveBindings:
         if record is None or record.status is not BindingStatus.ENDING or binding in self._under_way:
             return
         changes = {"ended_at": self._env.now()}
-        self._note(binding, BindingEvent.DRAINED, changes, lambda after: self.record_end(after, None, "", cause))
+        self._note(binding, BindingEvent.DRAINED, changes, self._drained_story(cause))
+
+    def _drained_story(self, cause: int | None) -> Callable[[SessionBindingRecord | None], SessionBindingRecord | None]:
+        def story(after: SessionBindingRecord | None) -> SessionBindingRecord | None:
+            note = "" if after is None else after.metadata.get(END_NOTE, "")
+            return self.record_end(after, None, note, cause)
+
+        return story
 
     # ------------------------------------------------------------ changes
 
@@ -160,11 +178,15 @@ class LiveBindings:
         by: str | None,
         cause: int | None,
         request: str | None = None,
+        note: str = "",
     ) -> SessionBindingRecord | None:
         """End a binding, or let it end after its work in progress; None if it had already ended."""
-        event, changes, story = self._ending(record, reason, by, cause, "")
-        if request is not None:
-            changes["metadata"] = {**record.metadata, ENDED_BY: request}
+        event, changes, story = self._ending(record, reason, by, cause, note)
+        notes = {} if request is None else {ENDED_BY: request}
+        if note:
+            notes[END_NOTE] = note
+        if notes:
+            changes["metadata"] = {**record.metadata, **notes}
         return await self._store.write(
             ChangeBinding(binding=record.binding_id, event=event, changes=changes), story, then=self.apply
         )

@@ -7,19 +7,20 @@ platform before anything is stored, so a failed binding leaves nothing in the st
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import TypeVar, Unpack
 
 import anyio
-import msgspec
 
 from trunkline.core.bindings.bind_request import (
     OPERATOR,
     BindFields,
     BindRequest,
+    check_owner,
     check_replace,
     check_request,
     choose_placement,
+    end_reason,
     is_same,
     normal,
     read_target,
@@ -27,16 +28,16 @@ from trunkline.core.bindings.bind_request import (
     request_of,
     shown,
 )
-from trunkline.core.bindings.conversation_match import PlaceId, place_id, place_of
+from trunkline.core.bindings.conversation_match import place_id, place_of, shared_id
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.bindings.records import BindingStatus, ConversationRef, Placement, PlaceState, SessionBindingRecord
+from trunkline.core.bindings.records import BindingStatus, ConversationRef, Placement, SessionBindingRecord
 from trunkline.core.channels import ChannelAdapter
-from trunkline.core.config import ThreadBindingsConfig
-from trunkline.core.errors import Ambiguous, BindingError, KeyFormatError, PlatformError, TargetError
-from trunkline.core.events.bindings import BindingBound, BindingDegraded, BindingRefused, PlaceReopened
+from trunkline.core.errors import BindingError, KeyFormatError, TargetError
+from trunkline.core.events.bindings import BindingBound, BindingDegraded, BindingRefused
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.expiry import BindingExpiry
+from trunkline.core.runtime.bindings.platform_requests import PlatformRequests, check_child
 from trunkline.core.runtime.context import Context
 from trunkline.core.store.commands import Bind
 from trunkline.core.store.queries import (
@@ -59,8 +60,9 @@ class SessionBindingService:
     def __init__(self, context: Context) -> None:
         self._ctx = context
         self._bound = context.bindings
+        self._platforms = PlatformRequests(context)
         #: locks of the conversations that are being bound
-        self._busy: dict[PlaceId, anyio.Lock] = {}
+        self._busy: dict[tuple[str, str, str], anyio.Lock] = {}
         self._expiry = BindingExpiry(context)
         #: called with each expired binding and the seq of its end
         self._expired: Callable[[SessionBindingRecord, Reason, int | None], None] = _nobody
@@ -163,15 +165,16 @@ class SessionBindingService:
         binding_id: str | None = None,
         target_session_key: str | None = None,
         conversation: Address | ConversationRef | None = None,
-        reason: Reason = Reason.UNBOUND,
+        reason: Reason | str = Reason.UNBOUND,
+        note: str = "",
         by: str = OPERATOR,
         request: str | None = None,
         cause: int | None = None,
     ) -> tuple[SessionBindingRecord, ...]:
         """End the bindings that match all given selectors; those with work in progress end after it.
 
-        `request` identifies the request and is stored with the record. Returns the changed bindings. Raises
-        `BindingError` without any selector.
+        A `reason` that is no reason code is kept as the `note`, beside the code ``unbound``. `request` identifies the
+        request and is stored with the record. Returns the changed bindings. Raises `BindingError` without any selector.
         """
         await self.up.wait()
         binding_id, target_session_key = (binding_id or "").strip(), (target_session_key or "").strip()
@@ -187,9 +190,12 @@ class SessionBindingService:
             and (not target_session_key or record.target_session_key == target_session_key)
             and (conversation is None or _is_at(record, conversation))
         ]
+        code, note = end_reason(reason, note)
         ended: list[SessionBindingRecord] = []
         for record in found:
-            after = await self._bound.end(record, reason, by=by, cause=cause, request=request)
+            after = await self._bound.end(
+                record, code, by=well_formed(by), cause=cause, request=request, note=well_formed(note)
+            )
             if after is not None:
                 ended.append(after)
         return tuple(ended)
@@ -198,7 +204,7 @@ class SessionBindingService:
 
     async def _in_turn(self, asked: BindRequest, place: Address, cause: int | None) -> SessionBindingRecord:
         """Serialise requests that bind the same conversation."""
-        what = place_id(place)
+        what = shared_id(place)
         lock = self._busy.setdefault(what, anyio.Lock())
         try:
             async with lock:
@@ -216,20 +222,22 @@ class SessionBindingService:
             return had
         if had is not None:
             check_replace(asked, had)
+        elif placement is Placement.CURRENT:
+            check_owner(place, self._bound.owner_of(place, ctx.adapters))
         await self._check_session(asked)
         if placement is Placement.CHILD:
             key = asked.delegation or asked.request or ctx.env.ids.new("thread", *place.lane)
             title = asked.title or asked.label or asked.target_session_key
-            where = await self._opened(adapter, place, title, key)
-            _check_child(where, place)
+            where = await self._platforms.open_child(adapter, place, title, key)
+            check_child(where, place)
         else:
             where = place
-            await self._check_place(adapter, place, cause)
+            await self._platforms.check_place(adapter, place, cause)
         settings = ctx.config.channel(place.channel).thread_bindings
         binding = ctx.env.ids.new("binding", *where.lane)
         record = record_of(asked, where, binding, ctx.env.now(), settings)
         if settings.identity == "webhook" and where.kind is not ChatKind.DIRECT:
-            record = await self._with_identity(adapter, record, settings)
+            record = await self._platforms.with_identity(adapter, record, settings)
         return await self._store(asked, record, placement, cause)
 
     def _adapter(self, place: Address) -> BindsConversations:
@@ -245,59 +253,6 @@ class SessionBindingService:
             return
         facts = f"there is no session {key!r}: name an existing one, or create it with `new_session`"
         raise BindingError(facts, Reason.UNKNOWN_SESSION)
-
-    async def _check_place(self, adapter: BindsConversations, place: Address, cause: int | None) -> None:
-        """Raise `BindingError` unless the conversation accepts messages; unarchive it if allowed."""
-        current = Placement.CURRENT
-        if place.kind is ChatKind.DIRECT:
-            return
-        state = await self._asked(adapter.inspect(place), place, current)
-        if state is PlaceState.GONE:
-            raise BindingError(f"{place} does not exist: name another", Reason.BINDING_CREATE_FAILED, current.value)
-        if state is PlaceState.OPEN:
-            return
-        if not self._ctx.config.channel(place.channel).thread_bindings.unarchive:
-            facts = f"{place} is archived: unarchive it, or allow it with thread_bindings.unarchive"
-            raise BindingError(facts, Reason.THREAD_ARCHIVED, current.value)
-        await self._asked(adapter.reopen(place), place, current)
-        self._ctx.events.record(PlaceReopened(address=place), cause)
-
-    async def _opened(self, adapter: BindsConversations, place: Address, title: str, key: str) -> Address:
-        """A thread under a conversation. After a lost response the request is repeated once: it is idempotent."""
-        try:
-            with anyio.fail_after(self._ctx.config.delivery.request_timeout):
-                return await adapter.open_child(place, title, key)
-        except Exception as error:
-            if not isinstance(error, TimeoutError | Ambiguous):
-                facts = f"{place}: {_failure(error, self._ctx.config.delivery.request_timeout)}"
-                raise BindingError(facts, Reason.BINDING_CREATE_FAILED, Placement.CHILD.value) from error
-        return await self._asked(adapter.open_child(place, title, key), place, Placement.CHILD)
-
-    async def _asked(self, call: Awaitable[T], place: Address, placement: Placement) -> T:
-        """Await an adapter's answer with a timeout. Raises `BindingError`."""
-        limit = self._ctx.config.delivery.request_timeout
-        try:
-            with anyio.fail_after(limit):
-                return await call
-        except Exception as error:
-            raise BindingError(
-                f"{place}: {_failure(error, limit)}", Reason.BINDING_CREATE_FAILED, placement.value
-            ) from error
-
-    async def _with_identity(
-        self, adapter: BindsConversations, record: SessionBindingRecord, settings: ThreadBindingsConfig
-    ) -> SessionBindingRecord:
-        """Add the webhook identity. Without a webhook, use the bot if the configuration allows, else raise."""
-        limit = self._ctx.config.delivery.request_timeout
-        try:
-            with anyio.fail_after(limit):
-                identity = await adapter.identity(record.conversation, record.label)
-        except Exception as error:
-            if settings.identity_fallback == "none":
-                facts = f"{record.conversation}: there is no webhook to post there: {_failure(error, limit)}"
-                raise BindingError(facts, Reason.IDENTITY_GONE) from error
-            return msgspec.structs.replace(record, degraded=Reason.IDENTITY_GONE)
-        return msgspec.structs.replace(record, identity=identity)
 
     async def _store(
         self, asked: BindRequest, record: SessionBindingRecord, placement: Placement, cause: int | None
@@ -360,20 +315,6 @@ class SessionBindingService:
 def _nobody(_record: SessionBindingRecord, _reason: Reason, _cause: int | None) -> None: ...
 
 
-def _check_child(child: Address, parent: Address) -> None:
-    """Raise `BindingError` if an adapter returned something else than a new thread."""
-    elsewhere = (child.channel, child.account) != (parent.channel, parent.account)
-    if elsewhere or place_id(child) == place_id(parent):
-        facts = f"{parent}: its adapter returned {child}, which is not a thread under it"
-        raise BindingError(facts, Reason.BINDING_CREATE_FAILED, Placement.CHILD.value)
-
-
-def _failure(error: Exception, limit: float) -> str:
-    if isinstance(error, TimeoutError):
-        return f"no answer within {limit:g} s: try again"
-    return well_formed(error.facts if isinstance(error, PlatformError) else f"{type(error).__name__}: {error}")
-
-
 def _is_at(record: SessionBindingRecord, conversation: Address | ConversationRef) -> bool:
     try:
         place = conversation if isinstance(conversation, Address) else place_of(conversation)
@@ -395,4 +336,5 @@ def _bound_event(record: SessionBindingRecord, placement: Placement, instead_of:
         expires_at=record.expires_at,
         identity=None if record.identity is None else str(record.identity),
         instead_of=instead_of,
+        owner=record.owner,
     )

@@ -60,7 +60,9 @@ class CommandRunner:
             done = await self._done_by(work)
             return decide.unfocused(() if done is None else (done,))
         decide.may_unfocus(who, here, config)
-        ended = await self._bindings.unbind(binding_id=here.binding_id, by=who, request=work.id, cause=cause)
+        ended = await self._bindings.unbind(
+            binding_id=here.binding_id, note=command.argument, by=who, request=work.id, cause=cause
+        )
         return decide.unfocused(ended)
 
     async def _focus(self, command: Command, work: Work, who: str, cause: int) -> SessionBindingRecord:

@@ -148,6 +148,8 @@ class Intake:
             return Reason.EMPTY_MESSAGE
         if self._ctx.bindings.is_echo(envelope):
             return Reason.OWN_ECHO
+        if self._ctx.bindings.owner_of(envelope.address, self._ctx.adapters) is not None:
+            return Reason.BOUND_TO_OTHER_ACCOUNT
         # A message that a proxy posts for a person counts as the person's.
         bot = envelope.bot and envelope.stands_for is None
         allowed = self._ctx.config.channel(envelope.address.channel).bots == "allow"

@@ -16,6 +16,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.world import PeerSaid, ThreadOpened
+from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
@@ -36,8 +37,8 @@ class BindingLife(Checker):
     title = "Binding lifecycle and ownership"
     sentence = (
         "Messages of a bound conversation go to the bound session while the binding is active and unexpired, and to no "
-        "bound session otherwise; a conversation has one binding; the router chooses active ones; a refused binding "
-        "leaves no thread."
+        "bound session otherwise; a conversation has one binding, and one account of the gateway answers in it; the "
+        "router chooses active ones; a refused binding leaves no thread."
     )
 
     def __init__(self, run: RunFacts) -> None:
@@ -46,6 +47,45 @@ class BindingLife(Checker):
         self._opened: dict[Lane, Event] = {}
         #: the response to the next opening is lost, so the gateway cannot know that thread
         self._lost = False
+        #: messages by their place on the platform: the accounts that received them, and turns of other accounts
+        self._heard: dict[_Message, set[str]] = {}
+        self._foreign: dict[_Message, tuple[Event, BindingFacts]] = {}
+
+    @on(InboundReceived)
+    def _received(self, event: Event, body: InboundReceived) -> None:
+        message = _message(body)
+        self._heard.setdefault(message, set()).add(body.address.account)
+        if message in self._foreign:
+            self._two_owners(message)
+
+    @on(InboundAdmitted)
+    def _admitted(self, event: Event, _body: InboundAdmitted) -> None:
+        received = self.run.received.get(event.inbound or "")
+        if received is None or not isinstance(received.body, InboundReceived):
+            return
+        # The binding may have been made since the message was routed.
+        routed = self.run.routed.get(event.inbound or "", event)
+        owner = self.run.bindings.owner_of(received.body.address, event.at)
+        if owner is not None and owner.bound.seq < routed.seq:
+            message = _message(received.body)
+            self._foreign[message] = (event, owner)
+            self._two_owners(message)
+
+    def _two_owners(self, message: _Message) -> None:
+        """Another account of the gateway works on a message that the owner of the conversation has received too."""
+        admitted, owner = self._foreign[message]
+        account = owner.body.conversation.account
+        if account not in self._heard[message]:
+            return
+        del self._foreign[message]
+        place = self.run.name(owner.body.conversation)
+        self.violate(
+            at=admitted.seq,
+            summary=f"{admitted.inbound} was taken by another account than {account}, which {place} is bound through",
+            expected=[f"inbound.dropped (bound-to-other-account): {owner.id} belongs to {account}"],
+            actual=[f"#{admitted.seq} {admitted.at:.3f}s {admitted.kind}"],
+            evidence=[owner.bound.seq, admitted.seq],
+        )
 
     @on(RouteDecided)
     def _routed(self, event: Event, body: RouteDecided) -> None:

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tests.support.factories import room
+from tests.support.factories import direct, room
 from trunkline.core.bindings import binding_index as module
 from trunkline.core.bindings.binding_index import BindingIndex
 from trunkline.core.bindings.conversation_match import place_id
@@ -45,6 +45,27 @@ def test_a_binding_is_found_by_its_conversation_and_by_its_session() -> None:
     assert names(book.of_session("main:main")) == ["b1", "b2"]
     assert names(book.of_session("nobody:main")) == []
     assert (len(book), names(tuple(book))) == (3, ["b1", "b2", "b3"])
+
+
+def test_a_conversation_that_accounts_share_is_found_by_each_of_the_others() -> None:
+    book = BindingIndex()
+    one = made("b1")
+    other = replace(made("b2"), conversation=room("500", account="work"))
+    book.add(one)
+    book.add(replace(made("b3"), conversation=direct("600")))
+    assert book.of_other_accounts(room("500", account="work")) == (one,)
+    assert book.of_other_accounts(room("500")) == ()
+    assert book.of_other_accounts(room("501", account="work")) == ()
+    assert book.of_other_accounts(direct("600", account="work")) == ()
+    book.add(other)
+    assert book.of_other_accounts(room("500", account="third")) == (one, other)
+    book.add(replace(one, status=S.ENDING))
+    assert book.of_other_accounts(room("500", account="third")) == (other,)
+    book.move("main:main", "ops:main")
+    [moved] = book.of_other_accounts(room("500"))
+    assert moved.target_session_key == "ops:main"
+    book.remove("b2")
+    assert book.of_other_accounts(room("500")) == ()
 
 
 def test_a_binding_that_is_ending_leaves_its_conversation_and_stays_in_its_session() -> None:

@@ -166,6 +166,22 @@ async def test_a_bad_request_changes_nothing(path: Path, platform: Binder, field
     assert [what for what, _, _ in platform.asked if what != "inspect"] == []
 
 
+@pytest.mark.parametrize("owner", ["channel", "account"])
+async def test_a_conversation_has_one_owner_among_the_accounts(path: Path, platform: Binder, owner: str) -> None:
+    other = Binder()
+    other.account = "work"  # pyright: ignore[reportIncompatibleVariableOverride]
+    async with serving(path, platform, other, bind={"owner": owner}) as running:
+        await bind(running)
+        if owner == "account":
+            assert (await bind(running, room("500", account="work"))).conversation.account == "work"
+        else:
+            error, _ = await refused(running, path, place=room("500", account="work"))
+            assert error.reason is Reason.BOUND_TO_OTHER_ACCOUNT
+            await running.gateway.bindings.unbind(conversation=HALL)
+            assert (await bind(running, room("500", account="work"))).conversation.account == "work"
+    other.close()
+
+
 async def test_a_conversation_of_somebody_else_stays_theirs(path: Path, platform: Binder) -> None:
     async with serving(path, platform) as running:
         record = await bind(running, by="discord:7")

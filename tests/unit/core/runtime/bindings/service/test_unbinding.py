@@ -14,7 +14,7 @@ from tests.support.sending import texts
 from tests.support.small_gateway import Echo
 from trunkline import Turn
 from trunkline.core.bindings.records import BindingStatus, ConversationRef, Placement
-from trunkline.core.errors import Refused
+from trunkline.core.errors import BindingError, Refused
 from trunkline.core.events.bindings import (
     BindingEnded,
     BindingEnding,
@@ -25,6 +25,7 @@ from trunkline.core.events.gateway import (
 )
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.live_bindings import LiveBindings
+from trunkline.core.store.queries import ListBindings
 from trunkline.core.values import Identity, IntentKind
 
 pytestmark = pytest.mark.anyio
@@ -43,6 +44,47 @@ async def test_after_the_end_the_conversation_goes_its_default_route(path: Path,
         await say(running, platform, "m1")
         assert running.recorded(RouteDecided)[0].session_key == OWN_KEY
         assert await running.gateway.bindings.unbind(binding_id=record.binding_id) == ()
+
+
+@pytest.mark.parametrize(
+    ("reason", "note", "kept"),
+    [
+        ("moved to the new desk", "", "moved to the new desk"),
+        ("moved", "see ticket 7", "moved: see ticket 7"),
+        ("unbound", "see ticket 7", "see ticket 7"),
+        ("half a pair \ud83d", "", "half a pair ?"),
+        ("x" * 5000, "", "x" * 499 + "…"),
+    ],
+)
+@pytest.mark.parametrize("under_way", [False, True])
+async def test_a_free_text_is_kept_beside_the_reason(
+    path: Path, platform: Binder, reason: str, note: str, kept: str, under_way: bool
+) -> None:
+    async with serving(path, platform) as running:
+        record = await bind(running)
+        bound = running.gateway._ctx.bindings
+        if under_way:
+            bound.hold(record.binding_id)
+        await running.gateway.bindings.unbind(conversation=HALL, reason=reason, note=note)
+        if under_way:
+            bound.release(record.binding_id)
+        await anyio.wait_all_tasks_blocked()
+    async with serving(path, platform) as again:
+        await again.gateway.bindings.up.wait()
+        [stored] = (await again.gateway._ctx.store.read(ListBindings(ended=True))).rows
+        assert (stored.status, stored.reason) == (BindingStatus.ENDED, Reason.UNBOUND)
+        assert stored.metadata["end_note"] == kept
+    [body] = running.recorded(BindingEnded)
+    assert (body.reason, body.detail) == (Reason.UNBOUND, kept)
+
+
+async def test_a_reason_that_is_no_text_is_refused(path: Path, platform: Binder) -> None:
+    async with serving(path, platform) as running:
+        record = await bind(running)
+        with pytest.raises(BindingError) as caught:
+            await running.gateway.bindings.unbind(conversation=HALL, reason=7)  # pyright: ignore[reportArgumentType]
+        assert caught.value.reason is Reason.BAD_END_REASON
+        assert running.gateway.bindings.all() == (record,)
 
 
 async def test_every_selector_counts(path: Path, platform: Binder) -> None:
