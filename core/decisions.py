@@ -15,7 +15,8 @@ from trunkline.core.bindings.completion_router import RouterDecision, resolve_de
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig, HandsConfig
-from trunkline.core.delivery.policy import DeliveryDecision, RecoveryDecision, after_attempt, recover
+from trunkline.core.delivery.policy import DeliveryDecision, after_attempt, before_attempt
+from trunkline.core.delivery.recovery import RecoveryDecision, recover
 from trunkline.core.errors import UnknownName
 from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion, plan_completion
@@ -204,5 +205,6 @@ class Decisions:
     plan_mirror: Callable[[MirrorQuestion, GatewayConfig], MirrorPlan] = plan_mirror
     plan_send: Callable[..., SendPlan] = plan_send
     plan_completion: Callable[[HandCompletion, HandsConfig], CompletionPlan] = plan_completion
+    before_attempt: Callable[..., DeliveryDecision | None] = before_attempt
     after_attempt: Callable[..., DeliveryDecision] = after_attempt
     recover: Callable[..., RecoveryDecision] = recover

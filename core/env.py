@@ -21,13 +21,30 @@ class Ids(Protocol):
 
 
 class Env:
-    """The clock, id source and random number source of a gateway."""
+    """The clocks, id source and random number source of a gateway.
 
-    def __init__(self, *, now: Callable[[], float], ids: Ids, seed: str) -> None:
-        #: seconds since the epoch, or virtual seconds
+    What is stored for another process has the time of the wall clock, `now`. What a process waits for, and how old
+    something is for it, goes by the steady clock, which nobody sets: otherwise a clock that is set back by an hour
+    would hold every retry for an hour.
+    """
+
+    def __init__(
+        self, *, now: Callable[[], float], ids: Ids, seed: str, steady: Callable[[], float] | None = None
+    ) -> None:
+        #: the wall clock: seconds since the epoch, or virtual seconds
         self.now = now
+        #: the steady clock: begins as the wall clock, and is never set; by default the system's
+        self.steady = _steady_from(now()) if steady is None else steady
         self.ids = ids
         self._seed = seed
+
+    def steady_of(self, wall: float) -> float:
+        """A stored time on the steady clock."""
+        return wall + (self.steady() - self.now())
+
+    def wall_of(self, steady: float) -> float:
+        """A time of the steady clock in the form that is stored."""
+        return steady + (self.now() - self.steady())
 
     def random(self, label: str) -> random.Random:
         """A generator keyed by its purpose. Purposes share no stream, so that one does not disturb another."""
@@ -37,6 +54,18 @@ class Env:
 class _SystemIds:
     def new(self, kind: str, *parts: str) -> str:
         return f"{kind}-{uuid.uuid4().hex}"
+
+
+def _elapsed() -> float:
+    """Seconds since some moment. Where the system offers it, also those for which the machine slept."""
+    boot_time = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boot_time is None else time.clock_gettime(boot_time)
+
+
+def _steady_from(start: float) -> Callable[[], float]:
+    """A clock that begins at a time."""
+    offset = start - _elapsed()
+    return lambda: offset + _elapsed()
 
 
 def system_env() -> Env:

@@ -143,6 +143,7 @@ class Reason(StrEnum):
     OPERATOR_RETRY = "operator-retry"
     OPERATOR_SENT = "operator-sent"
     OPERATOR_UNSENT = "operator-unsent"
+    ABANDONED = "abandoned"
     LEASE_FREE = "lease-free"
     LEASE_EXPIRED = "lease-expired"
     HOLDER_DEAD = "holder-dead"
@@ -273,6 +274,7 @@ _SENTENCES: dict[Reason, str] = {
     Reason.OPERATOR_RETRY: "An operator retried it.",
     Reason.OPERATOR_SENT: "An operator confirmed that the platform has it.",
     Reason.OPERATOR_UNSENT: "An operator confirmed that the platform does not have it.",
+    Reason.ABANDONED: "An operator gave it up while a chunk was in doubt: whether that was accepted stays unknown.",
     Reason.LEASE_FREE: "No process holds the store.",
     Reason.LEASE_EXPIRED: "The process that holds the store has not renewed its lease in time.",
     Reason.HOLDER_DEAD: "The process that held the store is provably dead.",

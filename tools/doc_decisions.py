@@ -12,12 +12,11 @@ from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.policy import (
     AttemptFacts,
     AttemptOutcome,
-    InterruptedIntent,
     NextStep,
     after_attempt,
     outcome_of,
-    recover,
 )
+from trunkline.core.delivery.recovery import InterruptedIntent, recover
 from trunkline.core.delivery.states import TRANSITIONS, is_final, next_state
 from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.hands.states import DELEGATION_TRANSITIONS
@@ -77,7 +76,7 @@ def recovery_table() -> str:
     def cell(idempotency: Idempotency, state: IntentState, head: bool) -> str:
         can = Capabilities(idempotency=idempotency)
         decision = recover(
-            InterruptedIntent(state=state, head=head, attempts=0, created_at=0.0),
+            InterruptedIntent(state=state, head=head, attempts=int(state is IntentState.SENDING), created_at=0.0),
             now=1.0,
             can=can,
             config=DeliveryConfig(),
@@ -88,8 +87,7 @@ def recovery_table() -> str:
         (
             f"`{kind.value}`",
             cell(kind, IntentState.PREPARED, head=True),
-            # Only an adapter with neither is marked before an attempt.
-            cell(kind, IntentState.SENDING, head=True) if kind is Idempotency.NONE else "never in this state",
+            cell(kind, IntentState.SENDING, head=True),
             cell(kind, IntentState.PREPARED, head=False),
         )
         for kind in Idempotency
@@ -113,7 +111,7 @@ def failures_table() -> str:
     config = DeliveryConfig()
 
     def step(outcome: AttemptOutcome, idempotency: Idempotency) -> str:
-        can, tried = Capabilities(idempotency=idempotency), AttemptFacts(attempts=1, created_at=0.0)
+        can, tried = Capabilities(idempotency=idempotency), AttemptFacts(attempts=1, created_at=0.0, left_at=0.0)
         decision = after_attempt(outcome, tried=tried, now=0.0, can=can, config=config)
         same_key = decision.next is NextStep.RETRY and outcome.ambiguous
         return f"`{decision.next.value}`" + (", same key" if same_key else "")

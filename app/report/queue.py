@@ -309,6 +309,8 @@ def changed_text(done: QueueChanges) -> Iterator[str]:
 
 
 def _rest(change: QueueChange) -> str:
+    if change.after is IntentState.UNKNOWN:
+        return ", and given up"
     if change.after is not IntentState.PREPARED:
         return ""
     doubt = "; that chunk was in doubt, and may be seen twice" if change.was_in_doubt else ""

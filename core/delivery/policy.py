@@ -1,8 +1,9 @@
-"""Decides what to do after an attempt, and with intents that an earlier process left open. Pure.
+"""Decides what to do before and after an attempt. Pure. `recovery` decides on what an earlier process left open.
 
-An ambiguous send is never replayed blindly (invariant D4): with idempotency keys it is resent under the same key, with
-look-up the platform is asked after the request's lifetime, otherwise it is parked for an operator. A failure that
-provably never reached the platform is retried. `trunkline.core.errors.PlatformError` classifies wire failures.
+An ambiguous send is never replayed blindly (invariant D4): with idempotency keys it is resent under the same key for as
+long as the platform surely knows the key, with look-up the platform is asked after the request's lifetime, otherwise it
+is parked for an operator. A failure that provably never reached the platform is retried.
+`trunkline.core.errors.PlatformError` classifies wire failures.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from trunkline.core.values import (
     ChatKind,
     DeliveryMode,
     Idempotency,
-    IntentState,
     Receipt,
     Transport,
 )
@@ -75,8 +75,12 @@ class AttemptFacts(msgspec.Struct, frozen=True, kw_only=True):
     #: number of attempts of this chunk, including the last one
     attempts: int
     created_at: float
-    #: since then an attempt may have been accepted unnoticed
+    #: when the last attempt left
+    left_at: float
+    #: when the first attempt left that may have been accepted unnoticed
     doubt_at: float | None = None
+    #: an earlier chunk of the same message was accepted
+    begun: bool = False
     transport: Transport = Transport.DIRECT
     #: it has already been resent with a mark
     marked: bool = False
@@ -96,51 +100,8 @@ class DeliveryDecision(msgspec.Struct, frozen=True, kw_only=True):
     at: float | None = None
     #: the next attempt is visibly marked as a possible repeat
     mark: bool = False
-    #: time of the first attempt that may have been accepted unnoticed; None: the fate of all is known
+    #: when the first attempt left that may have been accepted unnoticed; None: the fate of all is known
     doubt_at: float | None = None
-
-
-class RecoveryAction(StrEnum):
-    """The first step for an intent that an earlier process left open."""
-
-    #: surely not sent: make an ordinary attempt
-    SEND = "send"
-    #: perhaps sent: send it again under the same key
-    RESEND = "resend"
-    #: perhaps sent: look it up once the request can no longer arrive
-    LOOKUP = "lookup"
-    #: perhaps sent, and the platform cannot be asked
-    PARK = "park"
-    #: surely not sent, and now too old
-    EXPIRE = "expire"
-
-
-class InterruptedIntent(msgspec.Struct, frozen=True, kw_only=True):
-    """The stored facts of an intent that an earlier process left open. Times are seconds on the gateway's clock."""
-
-    state: IntentState
-    #: it is the first open intent of its conversation; only that one can have been on the wire
-    head: bool
-    attempts: int
-    created_at: float
-    #: when it was to be retried, because of `reason`; None: it was not deferred
-    next_at: float | None = None
-    reason: Reason | None = None
-    #: time of the last write; any attempt of the dead process came later
-    updated_at: float = 0.0
-    doubt_at: float | None = None
-    marked: bool = False
-
-
-class RecoveryDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """The decision on a recovered intent. `at`: not before. `counts`: count an attempt of the dead process."""
-
-    action: RecoveryAction
-    reason: Reason
-    at: float | None = None
-    counts: bool = False
-    #: the attempt is visibly marked as a possible repeat
-    mark: bool = False
 
 
 def outcome_of(error: PlatformError) -> AttemptOutcome:
@@ -194,6 +155,42 @@ def is_misplaced(asked: Address, receipt: Receipt) -> bool:
     return rules.fold(asked.kind, found.conversation) != rules.fold(asked.kind, asked.conversation)
 
 
+def key_is_lost(doubt_at: float, at: float, can: Capabilities, config: DeliveryConfig) -> bool:
+    """Whether a chunk that is resent at a time may arrive after the platform has forgotten its key.
+
+    The key counts from the moment when the first attempt in doubt left, since the platform may have accepted it at
+    once. A resend may take until its time-out, and then for as long as a request may still arrive.
+    """
+    if can.idempotency is not Idempotency.KEY or can.key_seconds is None:
+        return False
+    return at + config.request_timeout + can.in_flight_seconds - doubt_at > can.key_seconds
+
+
+def is_too_old(created_at: float, at: float, config: DeliveryConfig, *, begun: bool = False) -> bool:
+    """Whether a message is too old to be sent. One that people have begun to read is finished."""
+    return not begun and at - created_at > config.max_age
+
+
+def before_attempt(
+    *,
+    created_at: float,
+    doubt_at: float | None,
+    begun: bool,
+    now: float,
+    can: Capabilities,
+    config: DeliveryConfig,
+) -> DeliveryDecision | None:
+    """Judge a chunk again right before it is sent: the end of its intent, or None if it may be sent.
+
+    A process that stood still, or a lane that comes late, sends later than planned. The fields: see `AttemptFacts`.
+    """
+    if doubt_at is not None and key_is_lost(doubt_at, now, can, config):
+        return _park(Reason.KEY_EXPIRED)
+    if is_too_old(created_at, now, config, begun=begun):
+        return _give_up(DeliveryEvent.EXPIRE, Reason.TOO_OLD, doubt_at)
+    return None
+
+
 def after_attempt(
     outcome: AttemptOutcome, *, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
 ) -> DeliveryDecision:
@@ -215,7 +212,7 @@ def _in_doubt(
     outcome: AttemptOutcome, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
 ) -> DeliveryDecision:
     """Decide after an ambiguous attempt, by what the platform offers."""
-    since = now if tried.doubt_at is None else tried.doubt_at
+    since = tried.left_at if tried.doubt_at is None else tried.doubt_at
     last = tried.best_effort or tried.attempts >= config.max_attempts
     if can.idempotency is Idempotency.NONE:
         if config.ambiguous == "park" or tried.marked or last:
@@ -231,7 +228,7 @@ def _in_doubt(
     if last:
         return _park(Reason.PARKED)
     at = now + max(wait_after(tried.attempts, config.backoff), outcome.retry_after or 0.0)
-    if can.key_seconds is not None and at - since > can.key_seconds:
+    if key_is_lost(since, at, can, config):
         return _park(Reason.KEY_EXPIRED)
     return _again(Reason.SAME_KEY_RESEND, at, tried, since, config)
 
@@ -252,7 +249,7 @@ def _not_taken(
     if tried.best_effort or tried.attempts >= config.max_attempts:
         return _give_up(DeliveryEvent.EXHAUST, Reason.ATTEMPTS_EXHAUSTED, doubt)
     at = now + max(wait_after(tried.attempts, config.backoff), outcome.retry_after or 0.0)
-    if doubt is not None and can.key_seconds is not None and at - doubt > can.key_seconds:
+    if doubt is not None and key_is_lost(doubt, at, can, config):
         return _park(Reason.KEY_EXPIRED)
     return _again(outcome.reason, at, tried, doubt, config)
 
@@ -261,7 +258,7 @@ def _again(
     reason: Reason, at: float, tried: AttemptFacts, doubt: float | None, config: DeliveryConfig, *, mark: bool = False
 ) -> DeliveryDecision:
     """Retry at a time, unless the intent would be too old then."""
-    if at - tried.created_at > config.max_age:
+    if is_too_old(tried.created_at, at, config, begun=tried.begun):
         return _give_up(DeliveryEvent.EXPIRE, Reason.TOO_OLD, doubt)
     return DeliveryDecision(
         next=NextStep.RETRY, event=DeliveryEvent.DEFER, reason=reason, at=at, mark=mark, doubt_at=doubt
@@ -269,65 +266,11 @@ def _again(
 
 
 def _give_up(event: DeliveryEvent, reason: Reason, doubt: float | None) -> DeliveryDecision:
+    """End without a receipt. With an attempt in doubt the intent is parked: nothing that ends it clears the doubt."""
     if doubt is not None:
-        return _park(Reason.PARKED)
+        return _park(Reason.PARKED if event is DeliveryEvent.REFUSE else reason)
     return DeliveryDecision(next=NextStep.FAIL, event=event, reason=reason)
 
 
 def _park(reason: Reason) -> DeliveryDecision:
     return DeliveryDecision(next=NextStep.PARK, event=DeliveryEvent.PARK, reason=reason)
-
-
-#: reasons to defer an intent that may have been accepted
-_IN_DOUBT = frozenset({Reason.RESPONSE_LOST, Reason.SAME_KEY_RESEND, Reason.CRASH_AMBIGUOUS, Reason.LOOKUP_FAILED})
-
-
-def recover(intent: InterruptedIntent, *, now: float, can: Capabilities, config: DeliveryConfig) -> RecoveryDecision:
-    """Decide on an intent found open at start.
-
-    Delivery is strictly FIFO, so only the head of a conversation can have been on the wire, and not while it was
-    deferred. For platforms without idempotency keys and look-up, the row is marked ``sending`` before each attempt. An
-    attempt that the dead process may have made counts, so that a message that kills its sender does not loop.
-    """
-    deferred = intent.next_at is not None and now < intent.next_at
-    if _surely_unsent(intent, deferred=deferred, can=can):
-        if intent.attempts and now - intent.created_at > config.max_age:
-            return RecoveryDecision(action=RecoveryAction.EXPIRE, reason=Reason.TOO_OLD)
-        at = intent.next_at if deferred else None
-        return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED, at=at)
-    if can.idempotency is Idempotency.NONE:
-        return _recover_marked(intent, deferred=deferred, config=config)
-    if now - intent.created_at > config.max_age:
-        return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.TOO_OLD)
-    if can.idempotency is Idempotency.LOOKUP:
-        at = intent.next_at if deferred else now + can.in_flight_seconds
-        action, reason = RecoveryAction.LOOKUP, Reason.CRASH_AMBIGUOUS
-        return RecoveryDecision(action=action, reason=reason, at=at, counts=not deferred)
-    if intent.attempts + (not deferred) >= config.max_attempts:
-        return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.ATTEMPTS_EXHAUSTED)
-    at = intent.next_at if deferred else None
-    since = intent.updated_at if intent.doubt_at is None else intent.doubt_at
-    if can.key_seconds is not None and (at or now) - since > can.key_seconds:
-        return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.KEY_EXPIRED)
-    action, reason = RecoveryAction.RESEND, Reason.SAME_KEY_RESEND
-    return RecoveryDecision(action=action, reason=reason, at=at, counts=not deferred)
-
-
-def _recover_marked(intent: InterruptedIntent, *, deferred: bool, config: DeliveryConfig) -> RecoveryDecision:
-    """Decide on an intent that was perhaps sent to a platform that cannot be asked: park it, or resend it marked."""
-    if deferred and intent.marked:
-        # The marked attempt has not been made yet.
-        return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.MARKED_RESEND, at=intent.next_at, mark=True)
-    if deferred or config.ambiguous == "park" or intent.marked or intent.attempts + 1 >= config.max_attempts:
-        return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.CRASH_AMBIGUOUS)
-    action, reason = RecoveryAction.RESEND, Reason.MARKED_RESEND
-    return RecoveryDecision(action=action, reason=reason, counts=True, mark=True)
-
-
-def _surely_unsent(intent: InterruptedIntent, *, deferred: bool, can: Capabilities) -> bool:
-    """Whether the next chunk cannot have reached the platform."""
-    if not intent.head:
-        return True
-    if deferred:
-        return intent.doubt_at is None and intent.reason not in _IN_DOUBT
-    return can.idempotency is Idempotency.NONE and intent.state is not IntentState.SENDING

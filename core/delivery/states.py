@@ -43,7 +43,7 @@ class DeliveryEvent(StrEnum):
     RESOLVE_LAST = "resolve-last"
     #: an operator confirms that the platform does not have the chunk in doubt, so it is sent
     RESOLVE_UNSENT = "resolve-unsent"
-    #: an operator gives up the chunk in doubt and the unsent ones after it
+    #: an operator gives up the chunk in doubt and the unsent ones after it; what became of it stays unknown
     ABANDON = "abandon"
 
 
@@ -82,7 +82,7 @@ TRANSITIONS: dict[IntentState, dict[DeliveryEvent, IntentState]] = {
         _E.RESOLVE_CHUNK: _S.PREPARED,
         _E.RESOLVE_LAST: _S.DELIVERED,
         _E.RESOLVE_UNSENT: _S.PREPARED,
-        _E.ABANDON: _S.DEAD,
+        _E.ABANDON: _S.UNKNOWN,
     },
     _S.MISPLACED: {},
 }
@@ -90,30 +90,37 @@ TRANSITIONS: dict[IntentState, dict[DeliveryEvent, IntentState]] = {
 #: states in which the delivery loop has work to do
 OPEN = frozenset({_S.PREPARED, _S.SENDING})
 
-#: events that end an intent as partial if some chunks were accepted
-_AFTER_ACCEPTS = frozenset({_E.REFUSE, _E.EXHAUST, _E.EXPIRE, _E.CANCEL, _E.ABANDON})
+#: events that end an intent and prove nothing of the attempts before: where one is in doubt it ends as unknown, and
+#: where some chunks were accepted as partial
+_GIVES_UP = frozenset({_E.REFUSE, _E.EXHAUST, _E.EXPIRE, _E.CANCEL})
 
 
-def next_state(state: IntentState, event: DeliveryEvent, *, accepted_chunks: int = 0) -> IntentState:
+def next_state(
+    state: IntentState, event: DeliveryEvent, *, accepted_chunks: int = 0, in_doubt: bool = False
+) -> IntentState:
     """The state after an event. Raises `IllegalTransition` for an event that the table does not allow.
 
-    An intent that ends with some chunks accepted and the others surely not is partial, whatever ended it; a parked one
-    stays unknown because of its chunk in doubt.
+    `in_doubt`: an attempt may have been accepted unnoticed. Such an intent ends as unknown, whatever ends it, until a
+    receipt, a look-up or an operator clears the doubt. Otherwise an intent that ends with some chunks accepted is
+    partial.
     """
     after = TRANSITIONS[state].get(event)
     if after is None:
         allowed = ", ".join(TRANSITIONS[state]) or "nothing: it is final"
         raise IllegalTransition(f"{event.value!r} on an intent that is {state.value!r} (allowed: {allowed})")
-    return IntentState.PARTIAL if accepted_chunks and event in _AFTER_ACCEPTS else after
+    if in_doubt and event in _GIVES_UP:
+        return IntentState.UNKNOWN
+    return IntentState.PARTIAL if accepted_chunks and event in _GIVES_UP else after
 
 
-def may_end(state: IntentState, end: IntentState, *, accepted_chunks: int = 0) -> bool:
+def may_end(state: IntentState, end: IntentState, *, accepted_chunks: int = 0, in_doubt: bool = False) -> bool:
     """Whether an event of the delivery loop, other than a receipt, can end an intent in state `end`."""
     if is_final(state):
         return False
     by_receipt = (DeliveryEvent.ACK_LAST, DeliveryEvent.MISPLACE)
     events = (event for event in TRANSITIONS[state] if event not in by_receipt)
-    return is_final(end) and end in {next_state(state, event, accepted_chunks=accepted_chunks) for event in events}
+    ends = {next_state(state, event, accepted_chunks=accepted_chunks, in_doubt=in_doubt) for event in events}
+    return is_final(end) and end in ends
 
 
 def is_final(state: IntentState) -> bool:

@@ -12,8 +12,8 @@ from trunkline.core.channels import ChannelAdapter
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.delivery.mirror_text import media_name
-from trunkline.core.delivery.policy import RecoveryAction
 from trunkline.core.delivery.prepare import Recipe, pieces, recipe_for
+from trunkline.core.delivery.recovery import RecoveryAction
 from trunkline.core.env import Env
 from trunkline.core.errors import UnknownName
 from trunkline.core.events import Body, EventSink
@@ -196,8 +196,14 @@ class QueuedIntent(msgspec.Struct, frozen=True, kw_only=True):
     head: bool = False
     #: the first step at the head of the lane
     action: RecoveryAction = RecoveryAction.SEND
-    #: seconds on the gateway's clock
+    #: why it ends, if recovery ends it
+    ending: Reason | None = None
+    #: the times below are on the steady clock; the row has those of the wall clock
     not_before: float | None = None
+    #: when the intent was created; None: it is set when the row is loaded
+    born: float | None = None
+    #: when the first attempt left that may have been accepted unnoticed
+    doubt: float | None = None
     #: it counts as an intent that is held in memory with its texts
     held: bool = False
     #: receipt, reason and event of the last chunk, which the platform accepted; the store refused it with `error`

@@ -34,17 +34,23 @@ class LeaseKeeper:
         self._look = min(_LOOK, self._lasts / 4)
         # A send that starts before `until` has ended when another process may take over.
         self._margin = delivery.request_timeout
-        #: nothing is sent from then on unless the lease is renewed
-        self.until = float("-inf")
+        #: nothing is sent from then on unless the lease is renewed: on the steady clock, and on the wall clock by which
+        #: other processes judge the lease
+        self._until = self._wall_until = float("-inf")
+
+    @property
+    def expired(self) -> bool:
+        """Whether another process may have taken over, or could before a send that begins now has ended."""
+        return self._env.steady() >= self._until or self._env.now() >= self._wall_until
 
     async def claim(self, started: int) -> None:
         """Claim the lease, waiting for as long as another process holds it."""
         recorded = False
         while True:
-            now = self._env.now()
+            now, steady = self._env.now(), self._env.steady()
             claim = await self._store.claim(now, self._lasts)
             if claim.taken:
-                self._extend(now)
+                self._extend(now, steady)
                 lease, until = claim.lease, round(claim.lease.until, 6)
                 taken = LeaseTaken(
                     owner=lease.owner, token=lease.token, before=claim.before, until=until, reason=claim.reason
@@ -67,12 +73,12 @@ class LeaseKeeper:
 
     async def assure(self) -> None:
         """Return once the lease is valid for the duration of a send."""
-        while self._env.now() >= self.until:
+        while self.expired:
             if not await self._renew():
                 await anyio.sleep(self._look)
 
     async def _renew(self) -> bool:
-        now = self._env.now()
+        now, steady = self._env.now(), self._env.steady()
         try:
             await self._store.renew(now, self._lasts)
         except LeaseLost:
@@ -80,11 +86,12 @@ class LeaseKeeper:
         except StoreError as error:
             self._events.record(StoreFailed(reason=Reason.STORE_ERROR, error=error.facts, retry_in=self._look))
             return False
-        self._extend(now)
+        self._extend(now, steady)
         return True
 
-    def _extend(self, now: float) -> None:
-        self.until = now + self._lasts - self._margin
+    def _extend(self, now: float, steady: float) -> None:
+        self._until = steady + self._lasts - self._margin
+        self._wall_until = now + self._lasts - self._margin
 
 
 def lost_lease(group: ExceptionGroup[Exception]) -> LeaseLost | None:

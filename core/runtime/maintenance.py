@@ -48,7 +48,7 @@ class Maintenance:
         self._delivery = delivery
         self._mirrors = delivery.settler
         self._acted = anyio.Event()
-        self._prune_at = context.env.now() + _PRUNE_FIRST
+        self._prune_at = context.env.steady() + _PRUNE_FIRST
         self._mirror_at = 0.0
         self._mirror_wait = _MIRROR_FIRST
 
@@ -58,11 +58,11 @@ class Maintenance:
             acted, self._acted = self._acted, anyio.Event()
             if acted.is_set() or await self._ctx.store.read(HasNudges()):
                 await self.take_up()
-            if self._mirrors.mirrors_due and self._ctx.env.now() >= self._mirror_at:
+            if self._mirrors.mirrors_due and self._ctx.env.steady() >= self._mirror_at:
                 await self._mirror_again()
-            if self._ctx.env.now() >= self._prune_at:
+            if self._ctx.env.steady() >= self._prune_at:
                 await self.prune()
-                self._prune_at = self._ctx.env.now() + _PRUNE_EVERY
+                self._prune_at = self._ctx.env.steady() + _PRUNE_EVERY
             with anyio.move_on_after(max(self._ctx.config.delivery.watch, _LEAST)):
                 await self._acted.wait()
 
@@ -70,7 +70,7 @@ class Maintenance:
         await self._mirrors.store_due()
         refused = self._mirrors.mirrors_due
         self._mirror_wait = min(self._mirror_wait * 2, _MIRROR_LAST) if refused else _MIRROR_FIRST
-        self._mirror_at = self._ctx.env.now() + self._mirror_wait if refused else 0.0
+        self._mirror_at = self._ctx.env.steady() + self._mirror_wait if refused else 0.0
 
     async def begin(self) -> None:
         """Record the changes that operators made while no process ran. Recovery finds the reopened intents itself."""

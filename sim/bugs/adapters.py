@@ -8,7 +8,7 @@ import anyio
 import msgspec
 
 from trunkline.core.channels import ChannelAdapter
-from trunkline.core.delivery.policy import RecoveryAction, RecoveryDecision
+from trunkline.core.delivery.recovery import RecoveryAction, RecoveryDecision
 from trunkline.core.errors import Ambiguous, PlatformError, Refused
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Capability, IntentId, Receipt, SendRequest

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from trunkline.core.channels import InboundStream
-from trunkline.core.delivery.policy import RecoveryAction, RecoveryDecision
+from trunkline.core.delivery.recovery import RecoveryAction, RecoveryDecision
 from trunkline.core.errors import Refused
 from trunkline.core.events import Body
 from trunkline.core.events.gateway import InboundDropped

@@ -10,10 +10,9 @@ from trunkline.core.delivery.policy import (
     AttemptOutcome,
     DeliveryDecision,
     NextStep,
-    RecoveryAction,
-    RecoveryDecision,
     after_attempt,
 )
+from trunkline.core.delivery.recovery import RecoveryAction, RecoveryDecision
 from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.events import Body
 from trunkline.core.events.delivery import IntentSettled

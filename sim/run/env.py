@@ -42,4 +42,4 @@ class SimIds:
 
 def sim_env(now: Callable[[], float], ids: SimIds, seed: int) -> Env:
     """An environment on virtual time."""
-    return Env(now=now, ids=ids, seed=str(seed))
+    return Env(now=now, ids=ids, seed=str(seed), steady=now)

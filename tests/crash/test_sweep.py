@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.paths import SCENARIO_FILES
 from tests.support.scale import scaled
-from trunkline.core.delivery.policy import RecoveryDecision
+from trunkline.core.delivery.recovery import RecoveryDecision
 from trunkline.core.events import encode_trace
 from trunkline.core.events.delivery import RecoveryDecided
 from trunkline.core.events.gateway import ProcessStarted

@@ -50,7 +50,7 @@ def test_the_waits_go_up_and_the_last_one_repeats(steps: tuple[int, ...], count:
 @given(waits, st.integers(1, 20))
 def test_the_live_gateway_waits_as_the_table_says(steps: tuple[int, ...], attempts: int) -> None:
     config = DeliveryConfig(backoff=steps, max_attempts=21, max_age=10**7)
-    tried = AttemptFacts(attempts=attempts, created_at=0.0)
+    tried = AttemptFacts(attempts=attempts, created_at=0.0, left_at=0.0)
     decided = after_attempt(outcome_of(NotSent()), tried=tried, now=0.0, can=Capabilities(), config=config)
     assert decided.at == wait_after(attempts, steps)
 

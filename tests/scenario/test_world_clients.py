@@ -125,7 +125,7 @@ def test_a_broadcast_can_be_a_dry_run() -> None:
     ("verdict", "states", "accepted", "lines"),
     [
         ("sent", [IntentState.UNKNOWN, IntentState.DELIVERED], 1, ["assistant: the lift works"]),
-        ("abandon", [IntentState.UNKNOWN, IntentState.DEAD], 0, []),
+        ("abandon", [IntentState.UNKNOWN, IntentState.UNKNOWN], 0, []),
         ("unsent", [IntentState.UNKNOWN, IntentState.DELIVERED], 1, ["assistant: the lift works"]),
     ],
 )

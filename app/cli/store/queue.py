@@ -121,8 +121,8 @@ def retry(*intents: str, store: StoreFile, state: States = (), channel: Channel 
     intents:
         Their ids.
     state:
-        Instead of ids: all in this state, e.g. `dead`, except those that cannot be retried and those that were
-        abandoned in doubt. May be given several times.
+        Instead of ids: all in this state, e.g. `dead`, except those that cannot be retried. May be given several
+        times.
     channel:
         With a state: only those to this platform.
     """
@@ -166,7 +166,7 @@ def resolve(
     unsent:
         The platform does not have it: send it, and the chunks after it.
     abandon:
-        Send neither it nor the chunks after it.
+        Send neither it nor the chunks after it. It stays `unknown`, and is removed like what has ended.
     message_id:
         With `--sent`: the platform's id of the message.
     """

@@ -34,7 +34,7 @@ class ExpiryNotice:
         self._deliver = deliver
         self._drafts = IntentDrafts(context)
         self.lanes: Lanes[_Lane, tuple[SessionBindingRecord, Reason, int | None]] = Lanes(
-            "farewells", self._handle, workers=_WORKERS, now=context.env.now
+            "farewells", self._handle, workers=_WORKERS, now=context.env.steady
         )
 
     def post(self, record: SessionBindingRecord, reason: Reason, cause: int | None) -> None:

@@ -68,7 +68,7 @@ class Intake:
         self._ctx = context
         self._start_turn = start_turn
         self._broken = broken
-        self.lanes: Lanes[_Lane, _Taken] = Lanes("intake", self._handle, workers=_WORKERS, now=context.env.now)
+        self.lanes: Lanes[_Lane, _Taken] = Lanes("intake", self._handle, workers=_WORKERS, now=context.env.steady)
 
     async def listen(self, adapter: ChannelAdapter) -> None:
         """Receive from an adapter, reconnecting after failures, until its stream ends."""

@@ -103,7 +103,7 @@ class Turns:
         self._deliver = deliver
         self._delegate = delegate
         self.lanes: Lanes[str, tuple[Work, SessionId, int]] = Lanes(
-            "turns", self._handle, workers=_WORKERS, now=context.env.now
+            "turns", self._handle, workers=_WORKERS, now=context.env.steady
         )
 
     def start(self, work: Work, session: SessionId, cause: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import anyio
 import msgspec
 from cachetools import LRUCache
@@ -16,6 +18,7 @@ from trunkline.core.delivery.policy import (
     outcome_of,
     outcome_of_error,
 )
+from trunkline.core.delivery.recovery import needs_mark
 from trunkline.core.errors import Ambiguous, NotSent, PlaceArchived, PlatformError
 from trunkline.core.events import Body
 from trunkline.core.events.bindings import IdentityFallback, PlaceReopened
@@ -41,6 +44,23 @@ from trunkline.core.values import (
 _MOST_OPENED = 10_000
 
 
+class AttemptMade(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of an attempt."""
+
+    #: the intent with this attempt counted
+    row: IntentRow
+    #: or the decision that forbade it
+    outcome: AttemptOutcome | DeliveryDecision
+    #: the event of the attempt, or what caused it if it was not made
+    seq: int | None
+    #: when it left, on the steady clock
+    left_at: float
+
+
+#: judges whether a chunk may be sent now; a decision ends its intent
+Judge = Callable[[], DeliveryDecision | None]
+
+
 class Attempts:
     """Makes attempts."""
 
@@ -50,37 +70,57 @@ class Attempts:
         #: threads that this process has opened; each intent that may be the first in a thread names its message
         self._opened: LRUCache[tuple[str, str, str, str], None] = LRUCache(_MOST_OPENED)
 
-    async def mark(self, adapter: ChannelAdapter, row: IntentRow) -> IntentRow:
-        """Count the attempt. If a crash could leave it ambiguous for good, store it first."""
+    async def _mark(self, adapter: ChannelAdapter, row: IntentRow) -> IntentRow:
+        """Count the attempt, and store that it is about to be made where recovery has to know (`needs_mark`)."""
+        marked = needs_mark(can_of(adapter, row), row.attempts) and row.state is IntentState.PREPARED
         row = msgspec.structs.replace(row, attempts=row.attempts + 1)
-        if can_of(adapter, row).idempotency is Idempotency.NONE and row.state is IntentState.PREPARED:
+        if marked:
             mark = MarkSending(intent=row, now=self._ctx.env.now())
             await self._ctx.store.write(mark, answer)
             row = mark.after
         return row
 
-    async def send(self, adapter: ChannelAdapter, row: IntentRow, cause: int | None) -> tuple[AttemptOutcome, int]:
-        """Send the next chunk; returns the outcome and the seq of the attempt."""
-        ctx = self._ctx
-        if ctx.env.now() >= ctx.lease.until:
-            await ctx.lease.assure()
+    async def send(self, adapter: ChannelAdapter, row: IntentRow, cause: int | None, judge: Judge) -> AttemptMade:
+        """Send the next chunk, unless `judge` forbids it."""
+        ctx, unmarked = self._ctx, row
+        forbidden = judge()
+        if forbidden is None:
+            row = await self._mark(adapter, row)
+            stale = row.state is not unmarked.state
+            if ctx.lease.expired:
+                stale = True
+                await ctx.lease.assure()
+            # To store the mark and to renew the lease may take long.
+            forbidden = judge() if stale else None
+        left_at = ctx.env.steady()
+        if forbidden is not None:
+            row = msgspec.structs.replace(row, attempts=unmarked.attempts)
+            return AttemptMade(row=row, outcome=forbidden, seq=cause, left_at=left_at)
         body = AttemptStarted(chunk=row.acked, attempt=row.attempts, address=row.address)
         seq = ctx.events.record(body, cause, **ids_of(row))
         request = _request(row, transport_of(row, adapter.capabilities), ctx.config.delivery.mark, seq)
+        outcome = await self._outcome(adapter, row, request, judge)
+        return AttemptMade(row=row, outcome=outcome, seq=seq, left_at=left_at)
+
+    async def _outcome(
+        self, adapter: ChannelAdapter, row: IntentRow, request: SendRequest, judge: Judge
+    ) -> AttemptOutcome:
+        ctx = self._ctx
         try:
             with self._limits.within(ctx.config.delivery.request_timeout):
                 if row.open_on is not None and row.address.lane not in self._opened:
                     await self._open_thread(adapter, row, row.open_on)
                     await ctx.lease.assure()
-                receipt = await self._hand_over(adapter, row, request)
-                return _accepted(row, receipt, Reason.ACCEPTED, adapter.capabilities), seq
-            return outcome_of(Ambiguous("no answer in time")), seq
+                    _raise_if_late(judge)
+                receipt = await self._hand_over(adapter, row, request, judge)
+                return _accepted(row, receipt, Reason.ACCEPTED, adapter.capabilities)
+            return outcome_of(Ambiguous("no answer in time"))
         except Exception as error:  # noqa: BLE001 -- any error of an adapter is an outcome
             # The thread may be gone: the next attempt asks for it.
             self._opened.pop(row.address.lane, None)
-            return outcome_of_error(error), seq
+            return outcome_of_error(error)
 
-    async def _hand_over(self, adapter: ChannelAdapter, row: IntentRow, request: SendRequest) -> Receipt:
+    async def _hand_over(self, adapter: ChannelAdapter, row: IntentRow, request: SendRequest, judge: Judge) -> Receipt:
         """Send; an archived bound thread is unarchived first if allowed."""
         try:
             return await adapter.send(request)
@@ -91,6 +131,7 @@ class Attempts:
             await adapter.reopen(row.address)
         body = PlaceReopened(address=row.address)
         self._ctx.events.record(body, request.cause, intent=row.id, binding=row.binding)
+        _raise_if_late(judge)
         return await adapter.send(request)
 
     async def _open_thread(self, adapter: ChannelAdapter, row: IntentRow, message: str) -> None:
@@ -104,16 +145,26 @@ class Attempts:
                 raise
             raise NotSent(f"the thread could not be opened ({type(error).__name__}: {error})") from error
 
-    async def look_up(self, adapter: ChannelAdapter, row: IntentRow) -> AttemptOutcome:
-        """Look up an ambiguous chunk. A failed look-up proves nothing."""
+    async def look_up(self, adapter: ChannelAdapter, row: IntentRow, cause: int | None) -> AttemptMade:
+        """Look up an ambiguous chunk. A failed look-up proves nothing; it counts, so that look-ups end too."""
+        left_at = self._ctx.env.steady()
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout):
                 receipt = await adapter.find(row.address, row.key(row.acked))
         except Exception as error:  # noqa: BLE001 -- any error of an adapter leaves the chunk in doubt
-            return AttemptOutcome(reason=Reason.LOOKUP_FAILED, ambiguous=True, detail=str(error))
-        if receipt is not None:
-            return _accepted(row, receipt, Reason.FOUND_BY_LOOKUP, adapter.capabilities)
-        return AttemptOutcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True)
+            outcome = AttemptOutcome(reason=Reason.LOOKUP_FAILED, ambiguous=True, detail=str(error))
+        else:
+            outcome = AttemptOutcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True)
+            if receipt is not None:
+                outcome = _accepted(row, receipt, Reason.FOUND_BY_LOOKUP, adapter.capabilities)
+        row = msgspec.structs.replace(row, attempts=row.attempts + outcome.ambiguous)
+        return AttemptMade(row=row, outcome=outcome, seq=cause, left_at=left_at)
+
+
+def _raise_if_late(judge: Judge) -> None:
+    """Raise `NotSent` if the chunk may not be sent any more; what is decided after it ends the intent."""
+    if judge() is not None:
+        raise NotSent("it was not sent: preparing the place took too long")
 
 
 def can_of(adapter: ChannelAdapter, row: IntentRow) -> Capabilities:

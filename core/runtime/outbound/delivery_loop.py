@@ -14,20 +14,20 @@ from trunkline.core.delivery.policy import (
     AttemptFacts,
     AttemptOutcome,
     DeliveryDecision,
-    InterruptedIntent,
     NextStep,
-    RecoveryAction,
+    is_too_old,
 )
+from trunkline.core.delivery.recovery import RecoveryAction
 from trunkline.core.delivery.states import DeliveryEvent, is_final
 from trunkline.core.errors import IllegalTransition
-from trunkline.core.events.delivery import AttemptEnded, IntentSettled, LaneWaiting, RecoveryDecided
+from trunkline.core.events.delivery import AttemptEnded, IntentSettled, LaneWaiting
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context, QueuedIntent, ids_of
 from trunkline.core.runtime.lanes import HELD, Lanes
-from trunkline.core.runtime.outbound.attempts import Attempts, can_of, other_way, transport_of
+from trunkline.core.runtime.outbound.attempts import Attempts, Judge, can_of, other_way, transport_of
 from trunkline.core.runtime.outbound.backlog import Backlog
+from trunkline.core.runtime.outbound.interrupted import Interrupted, born_at, doubt_at
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.runtime.outbound.recovery_rate import RecoveryRate
 from trunkline.core.runtime.outbound.settle import Settler
 from trunkline.core.store.commands import Defer, EndUnreadableIntent
 from trunkline.core.store.port import answer
@@ -51,9 +51,9 @@ class Delivery:
         self.backlog = Backlog(context)
         #: accounts whose adapter last reported that it is ready
         self._ready: set[tuple[str, str]] = set()
-        self._recovery_rate = RecoveryRate(context)
+        self._interrupted = Interrupted(context)
         self.lanes: Lanes[_Lane, QueuedIntent] = Lanes(
-            "delivery", self._handle, workers=context.config.delivery.lanes, now=context.env.now
+            "delivery", self._handle, workers=context.config.delivery.lanes, now=context.env.steady
         )
 
     def queue(self, row: IntentRow, cause: int | None) -> None:
@@ -63,7 +63,9 @@ class Delivery:
             return
         self._ctx.bindings.hold(row.binding)
         held = self.backlog.holds
-        self._put(row.address.lane, QueuedIntent(id=row.id, row=row if held else None, cause=cause, held=held))
+        born = born_at(self._ctx.env, row)
+        item = QueuedIntent(id=row.id, row=row if held else None, cause=cause, held=held, born=born)
+        self._put(row.address.lane, item)
 
     def _put(self, lane: _Lane, item: QueuedIntent) -> None:
         self.backlog.add(lane, held=item.held)
@@ -123,29 +125,29 @@ class Delivery:
         row = item.row
         if item.accepted is not None:
             return await self._settle_refused(lane, item, row)
-        if item.not_before is not None and self._ctx.env.now() < item.not_before:
+        if item.not_before is not None and self._ctx.env.steady() < item.not_before:
             return item.not_before
         adapter = self._ctx.adapters.get((row.address.channel, row.address.account))
         if adapter is None:
-            return await self._without_adapter(lane, item, row)
+            # Installing the adapter wakes the lane.
+            until = _born(item) + self._ctx.config.delivery.max_age + 1.0
+            return await self._absent(lane, item, row, Reason.NO_ADAPTER, until, "install an adapter for it")
         if item.left:
-            item = await self._recall(adapter, item, row)
+            item = await self._interrupted.recall(adapter, item, row)
             assert item.row is not None
             row = item.row
             if item.action in _ENDINGS:
-                event, reason = _ENDINGS[item.action]
-                await self.settler.end(row, event, reason, item.cause)
+                await self.settler.end(row, _ENDINGS[item.action], _end_reason(item), item.cause)
                 return None
-            if item.not_before is not None and self._ctx.env.now() < item.not_before:
+            if item.not_before is not None and self._ctx.env.steady() < item.not_before:
                 self.lanes.replace_head(lane, item)
                 return item.not_before
-        if (row.attempts == 0 or item.waiting is not None) and self._too_old(row):
-            await self._outlived(row, item.cause)
-            return None
         if (row.address.channel, row.address.account) not in self._ready:
-            until = await self._until_ready(adapter, lane, item, row)
-            if until is not None:
-                return until
+            detail = await self._not_ready(adapter)
+            if detail is not None:
+                until = self._ctx.env.steady() + self._ctx.config.delivery.not_ready_wait
+                return await self._absent(lane, item, row, Reason.NOT_READY, until, detail)
+            self._ready.add((row.address.channel, row.address.account))
         return await self._bring_forward(adapter, lane, item, row)
 
     async def _bring_forward(
@@ -154,15 +156,14 @@ class Delivery:
         """Make attempts until the intent is over or must wait."""
         while True:
             if item.action is RecoveryAction.LOOKUP:
-                outcome, seq = await self._attempts.look_up(adapter, row), item.cause
-                if outcome.ambiguous:
-                    # A failed look-up counts as an attempt, so that look-ups end too.
-                    row = msgspec.structs.replace(row, attempts=row.attempts + 1)
+                made = await self._attempts.look_up(adapter, row, item.cause)
             else:
-                row = await self._attempts.mark(adapter, row)
-                outcome, seq = await self._attempts.send(adapter, row, item.cause)
-            decided = self._decide(adapter, row, outcome)
-            ended = self._record_attempt(row, outcome, decided, seq)
+                made = await self._attempts.send(adapter, row, item.cause, self._judge(adapter, item, row))
+            row, outcome = made.row, made.outcome
+            if isinstance(outcome, DeliveryDecision):
+                return await self._not_settled(lane, item, row, outcome, item.cause, archived=False)
+            decided = self._decide(adapter, item, row, outcome, made.left_at)
+            ended = self._record_attempt(row, outcome, decided, made.seq)
             if outcome.unsent:
                 self._ready.discard((row.address.channel, row.address.account))
             if decided.next in (NextStep.FALLBACK, NextStep.AS_BOT):
@@ -179,7 +180,7 @@ class Delivery:
                 self._settle_last(lane, item, row, outcome, ended)
                 return HELD
             row, cause = await self.settler.settle(row, outcome.receipt, outcome.reason, ended)
-            item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND)
+            item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND, doubt=None)
 
     def _settle_last(
         self, lane: _Lane, item: QueuedIntent, row: IntentRow, outcome: AttemptOutcome, ended: int
@@ -224,77 +225,34 @@ class Delivery:
         if row is None or isinstance(row, str) or is_final(row.state):
             self.settler.gone(item.id, row.binding if isinstance(row, IntentRow) else None)
             return None
-        return msgspec.structs.replace(item, row=row)
+        born = born_at(self._ctx.env, row) if item.born is None else item.born
+        return msgspec.structs.replace(item, row=row, born=born, doubt=doubt_at(self._ctx.env, row))
 
-    async def _recall(self, adapter: ChannelAdapter, item: QueuedIntent, row: IntentRow) -> QueuedIntent:
-        """Decide on an intent that an earlier process left open."""
-        ctx, now = self._ctx, self._ctx.env.now()
-        left = InterruptedIntent(
-            state=row.state,
-            head=item.head,
-            attempts=row.attempts,
-            created_at=row.created_at,
-            next_at=row.next_at,
-            reason=row.reason,
-            updated_at=row.updated_at,
-            doubt_at=row.doubt_at,
-            marked=row.marked,
-        )
-        decision = ctx.decisions.recover(left, now=now, can=can_of(adapter, row), config=ctx.config.delivery)
-        if decision.counts:
-            doubt = row.updated_at if row.doubt_at is None else row.doubt_at
-            row = msgspec.structs.replace(row, attempts=row.attempts + 1, doubt_at=doubt, marked=decision.mark)
-            defer = Defer(intent=row, next_at=decision.at or now, reason=decision.reason, now=now)
-            await ctx.store.write(defer, answer)
-            row = defer.after
-        seq = ctx.events.record(
-            RecoveryDecided(
-                decision=decision.action.value, reason=decision.reason, attempts=row.attempts, at=decision.at
-            ),
-            item.cause,
-            **ids_of(row),
-        )
-        at = decision.at if self._too_old(row) else self._recovery_rate.slot(row, decision.at, seq)
-        return msgspec.structs.replace(item, row=row, cause=seq, action=decision.action, not_before=at, left=False)
-
-    def _too_old(self, row: IntentRow) -> bool:
-        return self._ctx.env.now() - row.created_at > self._ctx.config.delivery.max_age
-
-    async def _outlived(self, row: IntentRow, cause: int | None) -> None:
-        """Expire an intent that is too old to be attempted; one in doubt is parked."""
-        event = DeliveryEvent.EXPIRE if row.doubt_at is None else DeliveryEvent.PARK
-        await self.settler.end(row, event, Reason.TOO_OLD, cause)
-
-    async def _without_adapter(self, lane: _Lane, item: QueuedIntent, row: IntentRow) -> float | None:
-        """Visibly wait for a missing adapter, until the intent is too old."""
-        if self._too_old(row):
-            await self._outlived(row, item.cause)
-            return None
-        # Installing the adapter wakes the lane.
-        until = row.created_at + self._ctx.config.delivery.max_age + 1.0
-        self._wait(lane, item, row, Reason.NO_ADAPTER, until, "install an adapter for it")
-        return until
-
-    async def _until_ready(
-        self, adapter: ChannelAdapter, lane: _Lane, item: QueuedIntent, row: IntentRow
+    async def _absent(
+        self, lane: _Lane, item: QueuedIntent, row: IntentRow, reason: Reason, until: float, detail: str
     ) -> float | None:
-        """None if the adapter is ready, else when to check again. Waiting uses no attempt (invariant L4)."""
-        if isinstance(adapter, Readiness):
-            ok, detail = await self._ask(adapter)
-            if not ok:
-                until = self._ctx.env.now() + self._ctx.config.delivery.not_ready_wait
-                self._wait(lane, item, row, Reason.NOT_READY, until, detail)
-                return until
-        self._ready.add((row.address.channel, row.address.account))
+        """Visibly wait for an account that cannot send, until the intent is too old. Waiting uses no attempt (L4)."""
+        if not is_too_old(_born(item), self._ctx.env.steady(), self._ctx.config.delivery):
+            self._wait(lane, item, row, reason, until, detail)
+            return until
+        doubt = self._interrupted.doubt(item, row)
+        if doubt is None:
+            await self.settler.end(row, DeliveryEvent.EXPIRE, Reason.TOO_OLD, item.cause)
+        else:
+            row = msgspec.structs.replace(row, doubt_at=self._ctx.env.wall_of(doubt))
+            await self.settler.end(row, DeliveryEvent.PARK, Reason.TOO_OLD, item.cause)
         return None
 
-    async def _ask(self, adapter: Readiness) -> tuple[bool, str]:
+    async def _not_ready(self, adapter: ChannelAdapter) -> str | None:
+        """Why an adapter cannot send yet; None: it can."""
+        if not isinstance(adapter, Readiness):
+            return None
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout):
                 answer = await adapter.ready()
         except Exception as error:  # noqa: BLE001 -- an adapter that fails to answer is not ready
-            return False, f"{type(error).__name__}: {error}"
-        return answer.ok, answer.reason
+            return f"{type(error).__name__}: {error}"
+        return None if answer.ok else answer.reason
 
     def _wait(self, lane: _Lane, item: QueuedIntent, row: IntentRow, reason: Reason, until: float, detail: str) -> None:
         if item.waiting is not reason:
@@ -312,19 +270,40 @@ class Delivery:
 
     # ------------------------------------------------------------ after the attempt
 
-    def _decide(self, adapter: ChannelAdapter, row: IntentRow, outcome: AttemptOutcome) -> DeliveryDecision:
+    def _judge(self, adapter: ChannelAdapter, item: QueuedIntent, row: IntentRow) -> Judge:
+        """Judges the next chunk at the moment of its call."""
+        ctx, can = self._ctx, can_of(adapter, row)
+
+        def judge() -> DeliveryDecision | None:
+            return ctx.decisions.before_attempt(
+                created_at=_born(item),
+                doubt_at=item.doubt,
+                begun=row.acked > 0,
+                now=ctx.env.steady(),
+                can=can,
+                config=ctx.config.delivery,
+            )
+
+        return judge
+
+    def _decide(
+        self, adapter: ChannelAdapter, item: QueuedIntent, row: IntentRow, outcome: AttemptOutcome, left_at: float
+    ) -> DeliveryDecision:
         ctx, can = self._ctx, can_of(adapter, row)
         settings = ctx.config.channel(row.address.channel).thread_bindings
         tried = AttemptFacts(
             attempts=row.attempts,
-            created_at=row.created_at,
-            doubt_at=row.doubt_at,
+            created_at=_born(item),
+            left_at=left_at,
+            doubt_at=item.doubt,
+            begun=row.acked > 0,
             transport=transport_of(row, can),
             marked=row.marked,
             best_effort=row.best_effort,
             bot_instead=row.identity is not None and settings.identity_fallback == "bot",
         )
-        return ctx.decisions.after_attempt(outcome, tried=tried, now=ctx.env.now(), can=can, config=ctx.config.delivery)
+        now = ctx.env.steady()
+        return ctx.decisions.after_attempt(outcome, tried=tried, now=now, can=can, config=ctx.config.delivery)
 
     def _record_attempt(
         self, row: IntentRow, outcome: AttemptOutcome, decided: DeliveryDecision, cause: int | None
@@ -355,23 +334,39 @@ class Delivery:
         return defer.after, seq
 
     async def _not_settled(
-        self, lane: _Lane, item: QueuedIntent, row: IntentRow, decided: DeliveryDecision, cause: int, *, archived: bool
+        self,
+        lane: _Lane,
+        item: QueuedIntent,
+        row: IntentRow,
+        decided: DeliveryDecision,
+        cause: int | None,
+        *,
+        archived: bool,
     ) -> float | None:
         if decided.next not in (NextStep.RETRY, NextStep.LOOKUP):
             await self.settler.end(row, decided.event, decided.reason, cause, archived=archived)
             return None
-        ctx, at = self._ctx, decided.at or self._ctx.env.now()
-        row = msgspec.structs.replace(row, marked=decided.mark or row.marked, doubt_at=decided.doubt_at)
-        defer = Defer(intent=row, next_at=at, reason=decided.reason, now=ctx.env.now())
-        await ctx.store.write(defer, answer)
-        action = RecoveryAction.LOOKUP if decided.next is NextStep.LOOKUP else RecoveryAction.SEND
-        after = QueuedIntent(id=row.id, row=defer.after, cause=cause, action=action, not_before=at, held=item.held)
+        env, at = self._ctx.env, decided.at or self._ctx.env.steady()
+        doubt = None if decided.doubt_at is None else env.wall_of(decided.doubt_at)
+        row = msgspec.structs.replace(row, marked=decided.mark or row.marked, doubt_at=doubt)
+        defer = Defer(intent=row, next_at=env.wall_of(at), reason=decided.reason, now=env.now())
+        await self._ctx.store.write(defer, answer)
+        after = QueuedIntent(
+            id=row.id,
+            row=defer.after,
+            cause=cause,
+            action=RecoveryAction.LOOKUP if decided.next is NextStep.LOOKUP else RecoveryAction.SEND,
+            not_before=at,
+            born=item.born,
+            doubt=decided.doubt_at,
+            held=item.held,
+        )
         self.lanes.replace_head(lane, after)
         return at
 
     async def _changed_elsewhere(self, lane: _Lane, item: QueuedIntent, error: IllegalTransition) -> float:
         """Reload an intent that was changed elsewhere, and recover it like one of an earlier process."""
-        now = self._ctx.env.now()
+        now = self._ctx.env.steady()
         if item.row is not None:
             body = LaneWaiting(address=item.row.address, reason=Reason.CHANGED_ELSEWHERE, until=now, detail=error.facts)
             self._ctx.events.record(body, item.cause, **ids_of(item.row))
@@ -381,7 +376,18 @@ class Delivery:
 
 
 #: recovered intents that end without another attempt
-_ENDINGS: dict[RecoveryAction, tuple[DeliveryEvent, Reason]] = {
-    RecoveryAction.PARK: (DeliveryEvent.PARK, Reason.PARKED),
-    RecoveryAction.EXPIRE: (DeliveryEvent.EXPIRE, Reason.TOO_OLD),
+_ENDINGS: dict[RecoveryAction, DeliveryEvent] = {
+    RecoveryAction.PARK: DeliveryEvent.PARK,
+    RecoveryAction.EXPIRE: DeliveryEvent.EXPIRE,
 }
+
+
+def _end_reason(item: QueuedIntent) -> Reason:
+    """The reason of an end that recovery decided; that of a park is the doubt, unless it is something beside it."""
+    return Reason.PARKED if item.ending in (None, Reason.CRASH_AMBIGUOUS) else item.ending
+
+
+def _born(item: QueuedIntent) -> float:
+    """When a loaded intent was created, on the steady clock."""
+    assert item.born is not None
+    return item.born

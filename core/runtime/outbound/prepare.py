@@ -39,7 +39,7 @@ class Preparer:
         self._limits = Deadlines()
         self._room: Callable[[Address], Awaitable[None]] | None = None
         self.lanes: Lanes[tuple[str, str, str, str], tuple[IntentRow, Sent, int | None]] = Lanes(
-            "hooks", self._notify, workers=_NOTIFIERS, now=context.env.now
+            "hooks", self._notify, workers=_NOTIFIERS, now=context.env.steady
         )
 
     @property

@@ -21,7 +21,7 @@ class RecoveryRate:
         rate = self._ctx.config.delivery.recovery_rate
         if rate is None:
             return at
-        account, now = (row.address.channel, row.address.account), self._ctx.env.now()
+        account, now = (row.address.channel, row.address.account), self._ctx.env.steady()
         slot = max(self._next.get(account, now), at or now)
         self._next[account] = slot + 1 / rate
         if slot <= max(at or now, now):

@@ -127,7 +127,7 @@ class Settler:
     ) -> None:
         """End an undeliverable intent; accepted chunks are mirrored as partial. `archived`: the thread may return."""
         ctx = self._ctx
-        state = next_state(row.state, event, accepted_chunks=row.acked)
+        state = next_state(row.state, event, accepted_chunks=row.acked, in_doubt=row.doubt_at is not None)
         after = msgspec.structs.replace(row, state=state)
         notice = await self._notice(row, event, reason, cause)
         noticed: list[int] = []

@@ -1,6 +1,7 @@
 """`trunkline queue` retries, resolves and purges."""
 
 import io
+import shlex
 import sys
 from typing import Any
 
@@ -56,9 +57,8 @@ def test_of_those_that_are_named_all_are_tried_again_or_none(trunkline, store, b
 
 def test_all_of_a_state_are_tried_again_but_for_those_that_cannot_be(trunkline, store):
     with writing(store) as raw:
-        for name in ("abandoned", "part"):
-            bring(raw, made(name), S.UNKNOWN, acked=name == "part")
-            execute(raw, ResolveIntent(intent=name, verdict=QueueVerdict.ABANDON, now=BORN))
+        bring(raw, made("abandoned"), S.UNKNOWN)
+        execute(raw, ResolveIntent(intent="abandoned", verdict=QueueVerdict.ABANDON, now=BORN))
         bring(raw, made("broken"), S.DEAD)
         raw.execute("UPDATE intents SET chunks = '?' WHERE id = 'broken'")
         first = made(send_intent("k", 1))
@@ -90,15 +90,17 @@ def test_all_of_a_state_are_tried_again_but_for_those_that_cannot_be(trunkline, 
         "dead.reply": ("dead", "prepared", 0),
     }
     why = {one["id"]: one["why"] for one in found["skipped"]}
-    assert set(why) == {"abandoned", "part", "broken", "send:k"}
-    assert "abandoned while a chunk was in doubt" in why["abandoned"]
+    assert set(why) == {"broken", "send:k"}
     assert "cannot be read" in why["broken"]
     assert "the try that counts is send:k+2" in why["send:k"]
-    # An operator who names an abandoned one gets a warning.
-    lines = queue_lines(trunkline, "retry", "abandoned", "--store", store)
+    # What was abandoned is in doubt still; who has it sent all the same gets a warning.
+    assert "say first what became of it" in refused(trunkline, "retry", "abandoned", "--store", store)
+    can = document(trunkline, "show", "abandoned", "--store", store)["can"]
+    assert [shlex.split(command)[4] for command in can] == ["--sent", "--unsent"]
+    lines = queue_lines(trunkline, "resolve", "abandoned", "--unsent", "--store", store)
     assert (
         lines[0]
-        == "abandoned: was dead, is prepared, from chunk 1 of 3; that chunk was in doubt, and may be seen twice"
+        == "abandoned: was unknown, is prepared, from chunk 1 of 3; that chunk was in doubt, and may be seen twice"
     )
     assert "its client sent it again: send:k+2 counts" in "\n".join(
         queue_lines(trunkline, "show", "send:k", "--store", store)
@@ -135,7 +137,7 @@ def test_a_state_that_cannot_be_tried_again_is_refused(trunkline, store, state):
     [
         (("--sent",), "unknown.reply: was unknown, is prepared, from chunk 3 of 3", "prepared"),
         (("--unsent",), "unknown.reply: was unknown, is prepared, from chunk 2 of 3", "prepared"),
-        (("--abandon",), "unknown.reply: was unknown, is partial", "partial"),
+        (("--abandon",), "unknown.reply: was unknown, is unknown, and given up", "unknown"),
     ],
 )
 def test_a_word_on_a_chunk_in_doubt_is_taken(trunkline, store, arguments, line, state):

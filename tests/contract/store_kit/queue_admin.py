@@ -277,13 +277,13 @@ async def a_chunk_that_was_not_sent_goes_out_again(bench: Bench) -> None:
 
 
 @check
-async def what_is_abandoned_is_dead_or_a_part(bench: Bench) -> None:
+async def what_is_abandoned_stays_unknown(bench: Bench) -> None:
     async with bench.opened() as it:
-        for name, acked, state in (("i1", 0, S.DEAD), ("i2", 2, S.PARTIAL)):
+        for name, acked in (("i1", 0), ("i2", 2)):
             await parked(it, name, acked=acked)
             await it.store.write(ResolveIntent(intent=name, verdict=QueueVerdict.ABANDON, now=9.0), answer)
             found = await stored(it, name)
-            assert (found.state, found.acked, found.reason) == (state, acked, Reason.PARKED)
+            assert (found.state, found.acked, found.reason) == (S.UNKNOWN, acked, Reason.ABANDONED)
         # The line of what was accepted is there already: to store it again is nothing new.
         [due] = await it.store.read(ListDueMirrors())
         assert (due.id, await it.store.write(StoreMirror(intent=due, mirror=session(), now=9.0), same)) == (
@@ -296,12 +296,25 @@ async def what_is_abandoned_is_dead_or_a_part(bench: Bench) -> None:
 @check
 async def of_two_verdicts_at_once_one_counts(bench: Bench) -> None:
     async with bench.opened() as it:
-        for n, first in enumerate(QueueVerdict):
+        for n, first in enumerate((QueueVerdict.SENT, QueueVerdict.UNSENT)):
             await parked(it, f"i{n}")
             commands = [ResolveIntent(intent=f"i{n}", verdict=one, now=9.0) for one in (first, *QueueVerdict)]
             answers = await all_at_once(*(partial(it.store.write, command, answer) for command in commands))
             assert [type(one) for one in answers] == [IntentRow, *[IllegalTransition] * len(QueueVerdict)]
             assert [one.verb for one in await nudges(it)] == [first.value]
+
+
+@check
+async def what_was_abandoned_may_still_be_cleared_up_but_not_abandoned_again(bench: Bench) -> None:
+    verdicts = (QueueVerdict.ABANDON, QueueVerdict.ABANDON, QueueVerdict.SENT, QueueVerdict.UNSENT)
+    async with bench.opened() as it:
+        await parked(it, "i1")
+        commands = [ResolveIntent(intent="i1", verdict=one, now=9.0) for one in verdicts]
+        answers = await all_at_once(*(partial(it.store.write, command, answer) for command in commands))
+        assert [type(one) for one in answers] == [IntentRow, IllegalTransition, IntentRow, IllegalTransition]
+        found = await stored(it, "i1")
+        assert (found.state, found.acked) == (S.PREPARED, 1)
+        assert [one.verb for one in await nudges(it)] == ["abandon", "sent"]
 
 
 # ---------------------------------------------------------------- the process that works the store
@@ -315,12 +328,12 @@ async def what_an_operator_changed_from_outside_is_seen_once(bench: Bench) -> No
         assert await it.store.read(HasNudges()) is False
         await outside.store.write(ResolveIntent(intent="i2", verdict=QueueVerdict.ABANDON, now=9.0), answer)
         await outside.store.write(ResolveIntent(intent="i1", verdict=QueueVerdict.UNSENT, now=9.0), answer)
-        await outside.store.write(RetryIntent(intent="i2", now=9.0), answer)
+        await outside.store.write(ResolveIntent(intent="i2", verdict=QueueVerdict.UNSENT, now=9.0), answer)
         assert await it.store.read(HasNudges()) is True
         assert [(one.intent, one.verb, one.before) for one in await nudges(it)] == [
             ("i2", "abandon", S.UNKNOWN),
             ("i1", "unsent", S.UNKNOWN),
-            ("i2", "retry", S.DEAD),
+            ("i2", "unsent", S.UNKNOWN),
         ]
         assert (await it.store.read(HasNudges()), await nudges(it)) == (False, ())
 

@@ -261,3 +261,30 @@ def test_the_queries_of_due_intents_use_their_index(handler: Callable[..., objec
         assert len(asked) == 1
         plan = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
     assert plan == ["SEARCH intents USING INDEX intents_due (n>?)"]
+
+
+def test_what_an_earlier_version_left_for_a_retry_and_what_was_abandoned_keep_their_doubt() -> None:
+    rows = [
+        # id, state, attempts, reason, doubt_at -> state, reason
+        ("new", "prepared", 0, None, None, ("prepared", None)),
+        ("retry", "prepared", 1, "rate-limited", None, ("prepared", "recovered")),
+        ("asked", "prepared", 1, "response-lost", None, ("prepared", "response-lost")),
+        ("doubt", "prepared", 1, "platform-error", 5.0, ("prepared", "platform-error")),
+        ("marked", "sending", 1, "rate-limited", None, ("sending", "rate-limited")),
+        ("abandoned", "dead", 1, "parked", None, ("unknown", "abandoned")),
+        ("in part", "partial", 1, "parked", None, ("unknown", "abandoned")),
+        ("dead", "dead", 5, "attempts-exhausted", None, ("dead", "attempts-exhausted")),
+        ("parked", "unknown", 1, "parked", 5.0, ("unknown", "parked")),
+    ]
+    with memory() as raw:
+        for number, statements in migrations():
+            if number == 5:
+                for name, state, attempts, reason, doubt, _ in rows:
+                    raw.execute(
+                        "INSERT INTO intents (id, state, kind, address, chunks, attempts, reason, doubt_at, agent_id,"
+                        " created_at, updated_at) VALUES (?, ?, 'send', '{}', '[]', ?, ?, ?, 'main', 1, 1)",
+                        (name, state, attempts, reason, doubt),
+                    )
+            raw.executescript(statements)
+        found = {row[0]: row[1:] for row in raw.execute("SELECT id, state, reason FROM intents")}
+    assert found == {name: after for name, *_, after in rows}

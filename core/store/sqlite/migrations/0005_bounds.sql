@@ -14,3 +14,11 @@ CREATE TABLE inbox_aliases (
     inbound_id TEXT NOT NULL,
     at REAL NOT NULL
 );
+
+-- Earlier versions marked no retries as `sending`, so one that waited for its time may have left since. The reason
+-- `recovered` says so (`core.delivery.recovery`); no open intent has it otherwise.
+UPDATE intents SET reason = 'recovered'
+    WHERE state IN ('prepared', 'sending') AND state = 'prepared' AND attempts > 0 AND doubt_at IS NULL
+    AND reason NOT IN ('response-lost', 'same-key-resend', 'crash-ambiguous', 'lookup-failed');
+-- What an operator gave up in doubt was called dead, or partial. What became of it is unknown.
+UPDATE intents SET state = 'unknown', reason = 'abandoned' WHERE state IN ('dead', 'partial') AND reason = 'parked';

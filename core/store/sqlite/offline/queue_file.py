@@ -81,7 +81,7 @@ class QueueChange(msgspec.Struct, frozen=True, kw_only=True):
     #: chunks with a receipt, and all chunks
     acked: int
     chunks: int
-    #: its next chunk was in doubt, and is sent again now
+    #: its next chunk was given up in doubt, and is sent again now
     was_in_doubt: bool = False
 
 
@@ -196,7 +196,8 @@ def _can(row: IntentRow) -> tuple[DeliveryEvent, ...]:
     """The events that the state table allows an operator."""
     last = row.acked + 1 == len(row.chunks)
     other = DeliveryEvent.RESOLVE_CHUNK if last else DeliveryEvent.RESOLVE_LAST
-    return tuple(event for event in _OPERATORS if event in TRANSITIONS[row.state] and event is not other)
+    never = (other, DeliveryEvent.ABANDON) if row.reason is Reason.ABANDONED else (other,)
+    return tuple(event for event in _OPERATORS if event in TRANSITIONS[row.state] and event not in never)
 
 
 # ---------------------------------------------------------------- changes
@@ -210,10 +211,7 @@ def retry(connection: sqlite3.Connection, intents: Sequence[str], *, now: float)
 
 
 def retry_all(connection: sqlite3.Connection, which: QueueFilter, *, now: float) -> QueueChanges:
-    """Reopen all matching intents that can be reopened.
-
-    Intents that were abandoned in doubt are skipped: an operator names them to have them sent.
-    """
+    """Reopen all matching intents that can be reopened."""
     changes: list[QueueChange] = []
     skipped: list[SkippedIntent] = []
     ids = [row.id for row in ask(connection, ListIntents(which=which, limit=_ALL))]
@@ -221,20 +219,16 @@ def retry_all(connection: sqlite3.Connection, which: QueueFilter, *, now: float)
         with in_transaction(connection):
             for intent in ids[start : start + _PAGE]:
                 try:
-                    changes.append(_retry(connection, intent, now, in_doubt=False))
+                    changes.append(_retry(connection, intent, now))
                 except TrunklineError as error:
                     skipped.append(SkippedIntent(id=intent, why=error.facts))
     return QueueChanges(changes=tuple(changes), skipped=tuple(skipped), holder=holder_of(connection, now))
 
 
-def _retry(connection: sqlite3.Connection, intent: str, now: float, *, in_doubt: bool = True) -> QueueChange:
+def _retry(connection: sqlite3.Connection, intent: str, now: float) -> QueueChange:
     before = ask(connection, ShowIntent(intent=intent)).intent
-    # Among the retryable intents, only those that an operator abandoned have this reason.
-    abandoned = before.reason is Reason.PARKED and before.state in RETRYABLE
-    if abandoned and not in_doubt:
-        raise IllegalTransition(f"{intent}: it was abandoned while a chunk was in doubt; name it to have it sent again")
     execute(connection, RetryIntent(intent=intent, now=now))
-    return _change(connection, before, was_in_doubt=abandoned)
+    return _change(connection, before)
 
 
 def resolve(
@@ -247,7 +241,7 @@ def resolve(
     return QueueChanges(changes=(change,), holder=holder_of(connection, now))
 
 
-def _change(connection: sqlite3.Connection, before: IntentRow, *, was_in_doubt: bool = False) -> QueueChange:
+def _change(connection: sqlite3.Connection, before: IntentRow) -> QueueChange:
     after = ask(connection, ShowIntent(intent=before.id)).intent
     return QueueChange(
         id=before.id,
@@ -255,7 +249,7 @@ def _change(connection: sqlite3.Connection, before: IntentRow, *, was_in_doubt: 
         after=after.state,
         acked=after.acked,
         chunks=len(after.chunks),
-        was_in_doubt=was_in_doubt,
+        was_in_doubt=before.reason is Reason.ABANDONED and after.reason is Reason.OPERATOR_UNSENT,
     )
 
 

@@ -186,7 +186,7 @@ def defer(c: sqlite3.Connection, command: Defer) -> None:
 def end_intent(c: sqlite3.Connection, command: EndIntent) -> Settlement:
     """Handle `EndIntent`."""
     intent, state = command.intent, command.state
-    if not may_end(intent.state, state, accepted_chunks=intent.acked):
+    if not may_end(intent.state, state, accepted_chunks=intent.acked, in_doubt=intent.doubt_at is not None):
         raise IllegalTransition(f"an intent that is {intent.state.value!r} cannot end as {state.value!r}")
     _update(
         c,

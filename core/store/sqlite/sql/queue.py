@@ -149,8 +149,10 @@ def resolve(c: sqlite3.Connection, command: ResolveIntent) -> IntentRow:
     if verdict is QueueVerdict.UNSENT:
         _reopen(c, row, next_state(row.state, DeliveryEvent.RESOLVE_UNSENT), Reason.OPERATOR_UNSENT, now)
     elif verdict is QueueVerdict.ABANDON:
-        after = next_state(row.state, DeliveryEvent.ABANDON, accepted_chunks=row.acked)
-        _end(c, row, after, row.acked, Reason.PARKED, now)
+        after = next_state(row.state, DeliveryEvent.ABANDON)
+        if row.reason is Reason.ABANDONED:
+            raise IllegalTransition(f"{command.intent}: it was abandoned before")
+        _end(c, row, after, row.acked, Reason.ABANDONED, now)
     else:
         _resolve_sent(c, row, command.provider_id, now)
     _nudge(c, row, verdict.value)
@@ -185,13 +187,18 @@ def count_purgeable(c: sqlite3.Connection, query: CountPurgeable) -> dict[Intent
     return _by_state(c, *_purgeable(query.which))
 
 
+#: the condition of an intent that waits for no operator: it is not in doubt, or was given up
+_NOT_PARKED = f"(state <> '{IntentState.UNKNOWN.value}' OR coalesce(reason, '') = '{Reason.ABANDONED.value}')"
+
+
 def _purgeable(which: QueueFilter) -> tuple[str, list[Any]]:
     where, values = _where(which)
     kept = [state.value for state in IntentState if state in OPEN]
-    if IntentState.UNKNOWN not in which.states:
-        kept.append(IntentState.UNKNOWN.value)
     marks = ", ".join("?" * len(kept))
-    return f"{where} AND state NOT IN ({marks}) AND mirror_due = 0 AND untold = 0", [*values, *kept]
+    ended = f"state NOT IN ({marks})"
+    if IntentState.UNKNOWN not in which.states:
+        ended += f" AND {_NOT_PARKED}"
+    return f"{where} AND {ended} AND mirror_due = 0 AND untold = 0", [*values, *kept]
 
 
 def _remove(c: sqlite3.Connection, intents: Sequence[str]) -> int:
@@ -262,15 +269,17 @@ def take_nudges(c: sqlite3.Connection, _: TakeNudges) -> tuple[Nudge, ...]:
     )
 
 
+_PRUNABLE = (
+    "SELECT id FROM intents WHERE n < coalesce((SELECT n FROM intents WHERE created_at >= ? ORDER BY n LIMIT 1),"  # noqa: S608 -- fixed texts
+    " (SELECT max(n) + 1 FROM intents)) AND updated_at < ? AND untold = 0 AND mirror_due = 0"
+    f" AND state NOT IN ('prepared', 'sending') AND {_NOT_PARKED} ORDER BY n LIMIT ?"
+)
+
+
 def prune(c: sqlite3.Connection, command: Prune) -> PruneCounts:
     """Handle `Prune`. The tables grow in the order of time, so only old rows are visited."""
     cutoff = command.cutoff
-    old = c.execute(
-        "SELECT id FROM intents WHERE n < coalesce((SELECT n FROM intents WHERE created_at >= ? ORDER BY n LIMIT 1),"
-        " (SELECT max(n) + 1 FROM intents)) AND updated_at < ? AND untold = 0 AND mirror_due = 0"
-        " AND state NOT IN ('prepared', 'sending', 'unknown') ORDER BY n LIMIT ?",
-        (cutoff, cutoff, BATCH),
-    ).fetchall()
+    old = c.execute(_PRUNABLE, (cutoff, cutoff, BATCH)).fetchall()
     sends = _remove(c, [intent for (intent,) in old])
     inbounds = c.execute(
         "DELETE FROM inbox WHERE n IN (SELECT n FROM inbox WHERE n < coalesce((SELECT n FROM inbox WHERE"

@@ -14,6 +14,7 @@ from trunkline.core.delivery.policy import (
     DeliveryDecision,
     NextStep,
     after_attempt,
+    before_attempt,
     is_misplaced,
     outcome_of,
 )
@@ -31,7 +32,7 @@ LIMITED, UNSENT, DENIED, BAD_TOKEN = RateLimited(), NotSent(), Refused(), Unauth
 
 
 def decide(outcome: AttemptOutcome, *, attempts: int = 1, can: Idempotency = KEY, **instead: Any) -> DeliveryDecision:
-    given: dict[str, Any] = {"now": NOW, "config": CONFIG, "created_at": NOW, **instead}
+    given: dict[str, Any] = {"now": NOW, "config": CONFIG, "created_at": NOW, "left_at": NOW, **instead}
     now, config = given.pop("now"), given.pop("config")
     more = {name: given.pop(name) for name in ("mode", "key_seconds") if name in given}
     return after_attempt(
@@ -176,6 +177,31 @@ def test_what_would_be_too_old_by_its_next_attempt_expires(
     assert (decision.next, decision.event) == (step, event)
 
 
+def test_what_people_have_begun_to_read_does_not_expire_between_its_chunks() -> None:
+    assert decide(outcome_of(DOWN), created_at=NOW - 1e6, begun=True).next is NextStep.RETRY
+
+
+@pytest.mark.parametrize(
+    "error", [LOST, DOWN, UNSENT, LIMITED, DENIED, GONE, BAD_TOKEN], ids=lambda e: type(e).__name__
+)
+@pytest.mark.parametrize("can", Idempotency)
+def test_nothing_but_a_look_up_that_finds_nothing_lets_a_chunk_in_doubt_end_otherwise_than_parked(
+    error: PlatformError, can: Idempotency
+) -> None:
+    for attempts, age, marked, best in product(range(1, 8), (0.0, 3600.0, 1e9), (False, True), (False, True)):
+        decision = decide(
+            outcome_of(error),
+            attempts=attempts,
+            can=can,
+            created_at=NOW - age,
+            doubt_at=NOW - 5,
+            marked=marked,
+            best_effort=best,
+        )
+        assert decision.next in (NextStep.RETRY, NextStep.LOOKUP, NextStep.PARK)
+        assert decision.doubt_at == NOW - 5 or decision.next is NextStep.PARK
+
+
 def test_a_wait_that_the_platform_asks_for_counts_towards_the_age() -> None:
     decision = decide(outcome_of(RateLimited(retry_after=3601.0)))
     assert (decision.next, decision.reason) == (NextStep.FAIL, Reason.TOO_OLD)
@@ -218,7 +244,9 @@ def test_look_ups_that_keep_failing_end():
     lost = AttemptOutcome(ambiguous=True, reason=Reason.LOOKUP_FAILED)
     config = DeliveryConfig(max_attempts=3)
     nexts = [
-        after_attempt(lost, tried=AttemptFacts(attempts=n, created_at=0.0), now=1.0, can=can, config=config).next
+        after_attempt(
+            lost, tried=AttemptFacts(attempts=n, created_at=0.0, left_at=0.0), now=1.0, can=can, config=config
+        ).next
         for n in range(1, 6)
     ]
     assert nexts == [NextStep.LOOKUP, NextStep.LOOKUP, NextStep.LOOKUP, NextStep.PARK, NextStep.PARK]
@@ -237,7 +265,8 @@ def test_a_refusal_after_an_attempt_in_doubt_is_no_proof(error: PlatformError, c
 def test_a_failure_after_an_attempt_in_doubt_keeps_the_doubt_until_the_end() -> None:
     again = decide(outcome_of(DOWN), attempts=2, doubt_at=NOW - 5)
     assert (again.next, again.doubt_at) == (NextStep.RETRY, NOW - 5)
-    assert decide(outcome_of(DOWN), attempts=3, doubt_at=NOW - 5).next is NextStep.PARK
+    parked = decide(outcome_of(DOWN), attempts=3, doubt_at=NOW - 5)
+    assert (parked.next, parked.reason) == (NextStep.PARK, Reason.ATTEMPTS_EXHAUSTED)
     assert decide(outcome_of(DOWN), attempts=3).next is NextStep.FAIL
 
 
@@ -248,11 +277,38 @@ def test_a_look_up_that_finds_nothing_ends_the_doubt() -> None:
 
 
 def test_a_chunk_in_doubt_is_not_resent_under_a_key_that_the_platform_has_forgotten() -> None:
-    assert decide(outcome_of(LOST), key_seconds=60.0).next is NextStep.RETRY
+    # A resend may take until its time-out and 30 s more: 5 + 10 + 30 s.
+    assert decide(outcome_of(LOST), key_seconds=45.0).next is NextStep.RETRY
+    assert decide(outcome_of(LOST), key_seconds=44.9).reason is Reason.KEY_EXPIRED
     late = decide(outcome_of(LOST), key_seconds=60.0, doubt_at=NOW - 58)
     assert (late.next, late.reason) == (NextStep.PARK, Reason.KEY_EXPIRED)
     assert decide(outcome_of(DOWN), key_seconds=60.0, doubt_at=NOW - 58).reason is Reason.KEY_EXPIRED
     assert decide(outcome_of(DOWN), key_seconds=60.0).next is NextStep.RETRY
+
+
+def test_a_doubt_counts_from_the_moment_when_the_attempt_left() -> None:
+    noticed_late = decide(outcome_of(LOST), left_at=NOW - 40, key_seconds=60.0)
+    assert (noticed_late.next, noticed_late.reason) == (NextStep.PARK, Reason.KEY_EXPIRED)
+    assert decide(outcome_of(LOST), left_at=NOW - 10).doubt_at == NOW - 10
+    assert decide(outcome_of(LOST), left_at=NOW - 10, doubt_at=NOW - 50).doubt_at == NOW - 50
+
+
+def judge(key_seconds: float | None = 60.0, **instead: Any) -> tuple[NextStep, Reason] | None:
+    given: dict[str, Any] = {"created_at": NOW, "doubt_at": None, "begun": False, **instead}
+    can = Capabilities(idempotency=KEY, key_seconds=key_seconds)
+    forbidden = before_attempt(**given, now=NOW, can=can, config=CONFIG)
+    return None if forbidden is None else (forbidden.next, forbidden.reason)
+
+
+def test_right_before_it_is_sent_a_chunk_is_judged_again() -> None:
+    assert judge() is None
+    assert judge(doubt_at=NOW - 20) is None
+    assert judge(doubt_at=NOW - 20.1) == (NextStep.PARK, Reason.KEY_EXPIRED)
+    assert judge(None, doubt_at=NOW - 3000) is None
+    assert judge(created_at=NOW - 3600) is None
+    assert judge(created_at=NOW - 3600.1) == (NextStep.FAIL, Reason.TOO_OLD)
+    assert judge(None, created_at=NOW - 3600.1, doubt_at=NOW - 9) == (NextStep.PARK, Reason.TOO_OLD)
+    assert judge(created_at=NOW - 3600.1, begun=True) is None
 
 
 HYBRID: dict[str, Any] = {"mode": DeliveryMode.HYBRID}

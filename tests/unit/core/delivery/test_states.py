@@ -32,7 +32,7 @@ DELIVERY = {
     (S.UNKNOWN, E.RESOLVE_CHUNK): S.PREPARED,
     (S.UNKNOWN, E.RESOLVE_LAST): S.DELIVERED,
     (S.UNKNOWN, E.RESOLVE_UNSENT): S.PREPARED,
-    (S.UNKNOWN, E.ABANDON): S.DEAD,
+    (S.UNKNOWN, E.ABANDON): S.UNKNOWN,
     (S.SENDING, E.ACK_CHUNK): S.PREPARED,
     (S.SENDING, E.ACK_LAST): S.DELIVERED,
     (S.SENDING, E.DEFER): S.PREPARED,
@@ -125,6 +125,31 @@ def test_what_ends_after_some_chunks_were_accepted_is_partial(state: IntentState
         return
     broken_off = whole in (S.FAILED, S.DEAD, S.EXPIRED, S.CANCELLED)
     assert next_state(state, event, accepted_chunks=1) is (S.PARTIAL if broken_off else whole)
+
+
+#: events that carry a fact on the chunk in doubt: a receipt, a look-up, an operator
+FACTS = (E.ACK_CHUNK, E.ACK_LAST, E.MISPLACE, E.RESOLVE_CHUNK, E.RESOLVE_LAST, E.RESOLVE_UNSENT)
+
+
+@pytest.mark.parametrize("accepted", [0, 2])
+def test_from_a_doubt_no_path_without_a_fact_leads_to_an_end_that_denies_it(accepted: int) -> None:
+    reached, edge = set[S](), {S.PREPARED, S.SENDING, S.UNKNOWN}
+    while edge:
+        reached |= edge
+        edge = {
+            next_state(state, event, accepted_chunks=accepted, in_doubt=True)
+            for state in edge
+            for event in TRANSITIONS[state]
+            if event not in FACTS
+        } - reached
+    assert reached == {S.PREPARED, S.SENDING, S.UNKNOWN}
+
+
+@pytest.mark.parametrize("state", [S.PREPARED, S.SENDING])
+@pytest.mark.parametrize("end", S)
+@pytest.mark.parametrize("accepted", [0, 1])
+def test_the_store_ends_what_is_in_doubt_as_unknown_only(state: IntentState, end: IntentState, accepted: int) -> None:
+    assert may_end(state, end, accepted_chunks=accepted, in_doubt=True) is (end is S.UNKNOWN)
 
 
 def test_a_parked_chunk_stays_unknown_whatever_was_accepted_before() -> None:

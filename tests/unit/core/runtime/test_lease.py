@@ -145,11 +145,17 @@ class Held:
 
 class Scene:
     def __init__(self, loop: SimLoop, until: float = 0.0, **delivery: float) -> None:
+        self._loop = loop
         self.store = Held(loop, until)
         self.log = EventLog(loop.time)
+        self.set_by = 0.0
         config = GatewayConfig(delivery=DeliveryConfig.model_validate(delivery))
-        env = Env(now=loop.time, ids=None, seed="")  # pyright: ignore[reportArgumentType]
+        env = Env(now=self.wall, ids=None, seed="", steady=loop.time)  # pyright: ignore[reportArgumentType]
         self.tenure = LeaseKeeper(config, self.store, env, self.log.recorder("gateway"))  # pyright: ignore[reportArgumentType]
+
+    def wall(self) -> float:
+        """The wall clock, which somebody has set by some seconds."""
+        return self._loop.time() + self.set_by
 
     def recorded(self, body: type) -> list[object]:
         return [event.body for event in self.log.events if type(event.body) is body]
@@ -185,14 +191,34 @@ def test_nothing_is_sent_that_could_end_after_the_lease() -> None:
     async def main(loop: SimLoop) -> None:
         scene = Scene(loop, request_timeout=10.0)
         await scene.tenure.claim(0)
-        assert scene.tenure.until == 50.0
         await anyio.sleep(49)
+        assert not scene.tenure.expired
         await scene.tenure.assure()
         assert scene.store.renewed == []
         await anyio.sleep(1)
+        assert scene.tenure.expired
         await scene.tenure.assure()
         assert scene.store.renewed == [50.0]
-        assert scene.tenure.until == 100.0
+        # From the moment when the renewal began.
+        await anyio.sleep(49)
+        assert not scene.tenure.expired
+        await anyio.sleep(0.5)
+        assert scene.tenure.expired
+
+    run(main)
+
+
+@pytest.mark.parametrize("by", [-3600.0, 3600.0])
+def test_a_clock_that_is_set_makes_no_lease_longer(by: float) -> None:
+    async def main(loop: SimLoop) -> None:
+        scene = Scene(loop, request_timeout=10.0)
+        await scene.tenure.claim(0)
+        await anyio.sleep(1)
+        scene.set_by = by
+        # Set forward, the lease is over for other processes; set back, it is no longer for this one.
+        assert scene.tenure.expired is (by > 0)
+        await anyio.sleep(49)
+        assert scene.tenure.expired
 
     run(main)
 
@@ -201,7 +227,10 @@ def test_a_lease_is_long_enough_for_the_sends_of_a_slow_platform() -> None:
     async def main(loop: SimLoop) -> None:
         scene = Scene(loop, request_timeout=60.0, lease=30.0)
         await scene.tenure.claim(0)
-        assert scene.tenure.until == 120.0
+        await anyio.sleep(119.9)
+        assert not scene.tenure.expired
+        await anyio.sleep(0.1)
+        assert scene.tenure.expired
 
     run(main)
 

@@ -143,7 +143,7 @@ async def test_the_rest_of_a_part_is_sent_and_remembered_as_one(path: Path, cutt
 VERDICTS: list[Any] = [
     pytest.param(QueueVerdict.SENT, "delivered", ["one", "six"], "one\ntwo\nsix", id="sent"),
     pytest.param(QueueVerdict.UNSENT, "delivered", ["one", "two", "six"], "one\ntwo\nsix", id="unsent"),
-    pytest.param(QueueVerdict.ABANDON, "partial", ["one"], "one", id="abandon"),
+    pytest.param(QueueVerdict.ABANDON, "unknown", ["one"], "one", id="abandon"),
 ]
 
 
@@ -297,7 +297,7 @@ async def test_what_an_operator_did_while_no_gateway_ran_is_recorded_and_done_at
     for verdict in QueueVerdict:
         outside(path, execute, ResolveIntent(intent=f"send:{verdict.value}", verdict=verdict, now=time.time()))
     # Twice: what it has become is what counts.
-    outside(path, execute, RetryIntent(intent="send:abandon", now=time.time()))
+    outside(path, execute, ResolveIntent(intent="send:abandon", verdict=QueueVerdict.UNSENT, now=time.time()))
     async with serving(path, platform, delivery={**QUICK, "max_age": "100d"}) as running:
         await running.until(IntentSettled, 3)
         await running.gateway.send(message(key="last", text="last"))
@@ -312,7 +312,7 @@ async def test_what_an_operator_did_while_no_gateway_ran_is_recorded_and_done_at
         ("send:sent", "sent"),
         ("send:unsent", "unsent"),
         ("send:abandon", "abandon"),
-        ("send:abandon", "retry"),
+        ("send:abandon", "unsent"),
     ]
     assert settled == dict.fromkeys(["send:sent", "send:unsent", "send:abandon", "send:last"], S.DELIVERED)
     assert texts(platform) == ["unsent", "abandon", "last"]

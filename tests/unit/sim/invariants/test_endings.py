@@ -93,7 +93,7 @@ def test_an_operators_word_may_be_the_end_and_its_event_lost_with_the_process(to
     story = parked("L1")
     story.operator("abandon")
     if told:
-        story.settled(IntentState.DEAD)
+        story.settled(UNKNOWN)
     assert story.end().wrong == []
 
 

@@ -278,4 +278,4 @@ async def test_what_an_operator_ended_while_no_gateway_ran_causes_no_second_noti
         await settled(running)
         await running.gateway.send(message("user:200", key="another"))
         await settled(running, 2)
-    assert told.gist == [("send:k", "dead"), ("send:another", "delivered")]
+    assert told.gist == [("send:k", "unknown"), ("send:another", "delivered")]

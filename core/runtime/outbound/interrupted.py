@@ -1,0 +1,95 @@
+"""Decides on the intents that an earlier process left open, and translates their stored times to the steady clock."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.delivery.policy import is_too_old
+from trunkline.core.delivery.recovery import InterruptedIntent, doubt_of
+from trunkline.core.env import Env
+from trunkline.core.events.delivery import RecoveryDecided
+from trunkline.core.runtime.context import Context, QueuedIntent, ids_of
+from trunkline.core.runtime.outbound.attempts import can_of
+from trunkline.core.runtime.outbound.recovery_rate import RecoveryRate
+from trunkline.core.store.commands import Defer
+from trunkline.core.store.port import answer
+from trunkline.core.store.records import IntentRow
+from trunkline.core.values import IntentState
+
+
+class Interrupted:
+    """Recovers the intents of an earlier process, one at a time, when they reach the head of their lane."""
+
+    def __init__(self, context: Context) -> None:
+        self._ctx = context
+        self._rate = RecoveryRate(context)
+
+    def doubt(self, item: QueuedIntent, row: IntentRow) -> float | None:
+        """When the first attempt left that may have been accepted, of an intent whose account has no adapter."""
+        return doubt_of(_facts(self._ctx.env, item, row), None) if item.left else item.doubt
+
+    async def recall(self, adapter: ChannelAdapter, item: QueuedIntent, row: IntentRow) -> QueuedIntent:
+        """Decide on an intent, and store what the decision must not lose: the doubt, and the attempt that counts."""
+        ctx, now = self._ctx, self._ctx.env.steady()
+        left = _facts(ctx.env, item, row)
+        decision = ctx.decisions.recover(left, now=now, can=can_of(adapter, row), config=ctx.config.delivery)
+        doubt = None if decision.doubt_at is None else ctx.env.wall_of(decision.doubt_at)
+        row = msgspec.structs.replace(row, attempts=row.attempts + decision.counts, doubt_at=doubt)
+        if doubt is not None and (decision.counts or row.state is IntentState.SENDING):
+            row = msgspec.structs.replace(row, marked=decision.mark)
+            next_at = ctx.env.wall_of(decision.at or now)
+            defer = Defer(intent=row, next_at=next_at, reason=decision.reason, now=ctx.env.now())
+            await ctx.store.write(defer, answer)
+            row = defer.after
+        body = RecoveryDecided(
+            decision=decision.action.value, reason=decision.reason, attempts=row.attempts, at=decision.at
+        )
+        seq = ctx.events.record(body, item.cause, **ids_of(row))
+        old = is_too_old(left.created_at, now, ctx.config.delivery)
+        at = decision.at if old else self._rate.slot(row, decision.at, seq)
+        return msgspec.structs.replace(
+            item,
+            row=row,
+            cause=seq,
+            action=decision.action,
+            ending=decision.reason,
+            not_before=at,
+            doubt=decision.doubt_at,
+            left=False,
+        )
+
+
+def born_at(env: Env, row: IntentRow) -> float:
+    """When an intent was created, on the steady clock."""
+    return env.steady_of(row.created_at)
+
+
+def doubt_at(env: Env, row: IntentRow) -> float | None:
+    """When the first attempt in doubt left, on the steady clock; never later than the stored times allow.
+
+    Its age was at least that of the last write then, whatever happened to the wall clock since.
+    """
+    if row.doubt_at is None:
+        return None
+    return min(env.steady_of(row.doubt_at), env.steady() - (row.updated_at - row.doubt_at))
+
+
+def _facts(env: Env, item: QueuedIntent, row: IntentRow) -> InterruptedIntent:
+    now = env.steady()
+    next_at = row.next_at
+    if next_at is not None:
+        # A wall clock that was set back makes no wait longer than it was planned.
+        next_at = min(env.steady_of(next_at), now + max(next_at - row.updated_at, 0.0))
+    return InterruptedIntent(
+        state=row.state,
+        head=item.head,
+        attempts=row.attempts,
+        created_at=born_at(env, row),
+        next_at=next_at,
+        reason=row.reason,
+        updated_at=min(env.steady_of(row.updated_at), now),
+        doubt_at=doubt_at(env, row),
+        marked=row.marked,
+        begun=row.acked > 0,
+    )
