@@ -91,6 +91,10 @@ def replay_uncounted(_left: Any, **_: Any) -> RecoveryDecision:
     return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
 
 
+def unjudged(**_: Any) -> None:
+    """Send every chunk, whatever its age and that of its key."""
+
+
 @bug("long-backoff-stops-recovery", making("store"), reports=("B103",), caught_by=("L6",))
 class ImpatientStore(SqliteStore):
     """The recovery ends at the first entry whose backoff is longer than its budget."""
