@@ -1,4 +1,4 @@
-"""Defects of turn output: a tool send is repeated as the reply, or suppresses it."""
+"""Defects of turn output: a tool send is repeated as the reply, or suppresses it; an answer is lost, or doubled."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, cast
 import msgspec
 
 from trunkline.core.agent import Agent, Turn
-from trunkline.core.events.delivery import IntentSuppressed
+from trunkline.core.events.delivery import IntentPrepared, IntentSuppressed
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import Enqueue, FinishTurn
-from trunkline.core.values import IntentId, TurnId
-from trunkline.sim.bugs.base import bug
+from trunkline.core.values import IntentId, IntentState, TurnId
+from trunkline.sim.bugs.base import bug, changing_write, replacing_write
 from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
 
@@ -84,3 +84,31 @@ def _install_silencer(wiring: Wiring) -> None:
     silencer = _Silencer()
     wiring.replace_write(Enqueue, silencer.enqueue)
     wiring.replace_write(FinishTurn, silencer.finish_turn)
+
+
+@bug("answer-forgotten", changing_write(FinishTurn), caught_by=("V1",))
+def _without_answer(command: FinishTurn) -> FinishTurn:
+    """The end of a turn is stored without its answer, so nothing is left to send."""
+    return msgspec.structs.replace(command, intents=())
+
+
+@bug("answered-twice", replacing_write(FinishTurn), caught_by=("D3",))
+async def _answered_twice(store: RewiredStore, command: FinishTurn, story: Any, then: Any) -> Any:
+    """The answer of a turn is queued once more under another id."""
+    answer = await store.inner.write(command, story, then)
+    for intent in (one for one in command.intents if one.state is IntentState.PREPARED):
+        again = msgspec.structs.replace(intent, id=IntentId(f"{intent.id}.again"))
+        body = IntentPrepared(
+            intent_kind=again.kind,
+            address=again.address,
+            targeted=False,
+            text="\n".join(again.chunks),
+            chunks=len(again.chunks),
+            key=again.id,
+            reason=Reason.REPLY_TO_ORIGIN,
+            mirror_key=again.mirror_key,
+        )
+        seq = store.events.record(body, None, intent=again.id, turn=again.turn, inbound=again.inbound)
+        await store.inner.write(Enqueue(intent=again, now=command.now), lambda _, seq=seq: seq)
+        then([(again, seq)])
+    return answer

@@ -10,6 +10,7 @@ from trunkline.core.events.delivery import (
     AttemptEnded,
     HookSending,
     HookSent,
+    IntentPrepared,
     IntentSettled,
     IntentSuppressed,
     LaneWaiting,
@@ -17,7 +18,7 @@ from trunkline.core.events.delivery import (
 )
 from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, InboundReceived, StoreFailed, TurnEnded
 from trunkline.core.reasons import Reason
-from trunkline.core.values import IntentState
+from trunkline.core.values import IntentKind, IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PlatformPushed
@@ -28,6 +29,8 @@ from trunkline.sim.invariants.base import Checker
 #: seconds within which a receipt must be stored, unless an event explains the delay
 _TO_STORE = 5.0
 _SETTLED = ("settle", "misplaced")
+#: ends of a turn that an event of its answer must follow: an intent, or why there is none
+_EXPLAINED = ("silent", "replied")
 
 
 class NothingSilent(Checker):
@@ -45,6 +48,7 @@ class NothingSilent(Checker):
         #: pushes without an inbound.received -> the push, and the process that was connected
         self._pushed: dict[int, tuple[Event, int | None]] = {}
         self._open: dict[str, Event] = {}
+        #: turns that ended, until their answer or its absence is recorded
         self._silent: dict[str, Event] = {}
         #: refused requests, until the gateway records the outcome -> the refusal, and the process that asked
         self._refused: dict[tuple[str, int, int], tuple[Event, int | None]] = {}
@@ -87,8 +91,24 @@ class NothingSilent(Checker):
 
     @on(TurnEnded)
     def _turn_ended(self, event: Event, body: TurnEnded) -> None:
-        if body.outcome == "silent":
+        if body.outcome in _EXPLAINED:
             self._silent[event.turn or ""] = event
+
+    @on(IntentPrepared)
+    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+        if body.intent_kind is IntentKind.REPLY:
+            self._answered(event)
+
+    @on(IntentSettled)
+    def _settled(self, event: Event, body: IntentSettled) -> None:
+        """A hook has cancelled the answer before it was stored."""
+        if body.state is IntentState.CANCELLED:
+            self._answered(event)
+
+    def _answered(self, event: Event) -> None:
+        """A turn that replied has its answer, or the end of it."""
+        if self._silent:
+            self._silent.pop(event.turn or "", None)
 
     @on(IntentSuppressed)
     def _suppressed(self, event: Event, _body: IntentSuppressed) -> None:
@@ -192,6 +212,8 @@ class NothingSilent(Checker):
         self._pushed = {seq: one for seq, one in self._pushed.items() if one[1] not in (gone, None)}
         self._refused = {key: one for key, one in self._refused.items() if one[1] not in (gone, None)}
         self._open = {name: one for name, one in self._open.items() if one.generation != gone}
+        # What was committed with the end of a turn is there, but the process had no time to record it.
+        self._silent = {turn: one for turn, one in self._silent.items() if one.generation != gone or one.at < event.at}
         # Hooks see again what the process had not stored.
         stored = (self.run.intents, self.run.cancelled)
         self._hooked = {
@@ -233,7 +255,10 @@ class NothingSilent(Checker):
                 for event, _ in self._pushed.values()
             ),
             *((event, "was received, but neither admitted nor dropped") for event in self._open.values()),
-            *((event, "ended without an answer, and no event explains it") for event in self._silent.values()),
+            *(
+                (event, f"ended as {_outcome(event)}, and no event explains its answer")
+                for event in self._silent.values()
+            ),
             *((event, "was seen by hooks, which were never notified of the outcome") for event in unnotified),
             *((event, "was delivered, is in no transcript, and no event explains it") for event in self._unmirrored()),
             *((event, "was overtaken by a later one, and no event explains it") for event in self._passed_over()),
@@ -270,6 +295,10 @@ class NothingSilent(Checker):
         for facts in self.run.intents.values():
             if not facts.over and facts.prepared.seq < last.get(facts.lane, 0):
                 yield facts.last
+
+
+def _outcome(event: Event) -> str:
+    return event.body.outcome if isinstance(event.body, TurnEnded) else ""
 
 
 def _for_place(event: Event) -> bool:

@@ -6,6 +6,7 @@ from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
     AttemptEnded,
     AttemptStarted,
+    IntentPrepared,
     IntentSuppressed,
     OperatorActed,
     TransportFallback,
@@ -32,14 +33,16 @@ class SentOnce(Checker):
     title = "Tool send versus final reply"
     evidence = EvidenceKind.COPIES
     sentence = (
-        "In one turn the same text reaches one place once; the final reply is suppressed only if the turn has already "
-        "posted it in that place."
+        "A turn has one final reply, and the same text reaches one place once in it; the reply is suppressed only if "
+        "the turn has already posted it in that place."
     )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         #: turn -> place and text -> the first intent that was accepted with them
         self._said: dict[str, dict[tuple[Lane, str], Event]] = {}
+        #: turn -> its final reply
+        self._replies: dict[str, Event] = {}
         #: turn or intent -> how often its agent, or a hook, repeated a text: not the gateway's doing
         self._repeated: dict[str, int] = {}
         self._suppressed_replies: list[tuple[Event, Lane, str]] = []
@@ -64,6 +67,22 @@ class SentOnce(Checker):
             actual=[f"#{e.seq} {e.at:.3f}s {e.intent}" for e in (first, event)],
             evidence=[first.seq, event.seq],
             first_wrong=facts.prepared.seq,
+        )
+
+    @on(IntentPrepared)
+    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+        """A turn has one final reply, whatever it says."""
+        if body.intent_kind is not IntentKind.REPLY or event.turn is None:
+            return
+        first = self._replies.setdefault(event.turn, event)
+        if first.intent == event.intent:
+            return
+        self.violate(
+            at=event.seq,
+            summary=f"{event.turn} has two final replies, {first.intent} and {event.intent}",
+            expected=["one final reply for one turn"],
+            actual=[f"#{e.seq} {e.at:.3f}s {e.intent}" for e in (first, event)],
+            evidence=[first.seq, event.seq],
         )
 
     @on(SaidTwice)
