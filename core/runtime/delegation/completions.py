@@ -1,0 +1,276 @@
+"""Reports the results of hands: stores a result with everything that `core.hands.completion_plan` decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from trunkline.core.agent import CallbackFacts
+from trunkline.core.bindings.bind_request import spawn_request
+from trunkline.core.bindings.completion_router import TASK_COMPLETION
+from trunkline.core.errors import InvariantBroken
+from trunkline.core.events.bindings import FallbackDenied, RouterDecided
+from trunkline.core.events.delivery import Fallback, IntentSuppressed
+from trunkline.core.events.gateway import (
+    CompletionPlanned,
+    CompletionStep,
+    DelegationFinished,
+    DelegationIgnored,
+)
+from trunkline.core.hands.completion_plan import DIRECT, NOTICE, TURN, CompletionPlan, HandCompletion, plan_completion
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.bindings.service import SessionBindingService
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.inbound.intake import record_admitted
+from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
+from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.store.commands import Admit, FinishDelegation
+from trunkline.core.store.queries import FindBindingOfRequest, FindSessionById
+from trunkline.core.store.records import DelegationRow, HandFinish, IntentRow, Work
+from trunkline.core.values import (
+    Address,
+    HandResult,
+    InboundId,
+    IntentKind,
+    Peer,
+    SessionId,
+    WorkKind,
+)
+
+
+class CompletionReporter:
+    """Reports results to the sessions that delegated, and to the places where people wait for them."""
+
+    def __init__(
+        self,
+        context: Context,
+        *,
+        deliver: Callable[[IntentRow, int | None], None],
+        preparer: Preparer,
+        bindings: SessionBindingService,
+    ) -> None:
+        self._ctx = context
+        self._preparer = preparer
+        self._drafts = IntentDrafts(context)
+        self._bindings = bindings
+        self._deliver = deliver
+        self._start_turn: Callable[[Work, SessionId, int], None] = _nobody
+        self._busy: Callable[[str], bool] = _never
+
+    def connect(self, *, start_turn: Callable[[Work, SessionId, int], None], busy: Callable[[str], bool]) -> None:
+        """Set the callbacks into turns. Set late: turns and delegations depend on each other."""
+        self._start_turn = start_turn
+        self._busy = busy
+
+    async def report(self, row: DelegationRow, result: HandResult, reason: Reason | None, cause: int) -> None:
+        """Store the result together with everything that reports it."""
+        while not await self._report_once(row, result, reason, cause):
+            # The requester's session was reset between the decision and the write: decide again.
+            pass
+
+    async def _requester(self, row: DelegationRow) -> tuple[str, bool]:
+        """The current key of the session that delegated, and whether another session has replaced it."""
+        if row.session is None:
+            return row.session_key, False
+        found = await self._ctx.store.read(FindSessionById(session=row.session))
+        return (row.session_key, True) if found is None else (found.key, False)
+
+    async def _report_once(self, row: DelegationRow, result: HandResult, reason: Reason | None, cause: int) -> bool:
+        """Decide how to report a result and store both; False if the requester's session was reset meanwhile."""
+        ctx = self._ctx
+        done, decided = await self._completed(row, result, cause)
+        plan = ctx.decisions.plan_completion(done, ctx.config.hands)
+        if done.requester_replaced and any(step.mode == TURN for step in plan.steps):
+            # A custom decision that ignores resets: the store would refuse its turn forever (invariant S5).
+            plan = plan_completion(done, ctx.config.hands)
+        held = None if done.routed is None or done.routed.binding is None else done.routed.binding.binding_id
+        ctx.bindings.hold(held)
+        try:
+            return await self._store(row, done, plan, reason, decided)
+        finally:
+            ctx.bindings.release(held, decided)
+
+    async def _completed(self, row: DelegationRow, result: HandResult, cause: int) -> tuple[HandCompletion, int]:
+        """The facts of the ended hand, with the router's decision if the work has its own session."""
+        ctx = self._ctx
+        key, replaced = await self._requester(row)
+        done = HandCompletion(
+            delegation=row.id,
+            hand=row.hand,
+            agent=row.agent,
+            session_key=key,
+            origin=row.origin,
+            result=result,
+            requester_busy=row.session is not None and self._busy(row.session),
+            requester_replaced=replaced,
+        )
+        if row.child_key is None:
+            return done, cause
+        channel = row.origin.channel if row.origin is not None else ""
+        settings = ctx.config.channel(channel).thread_bindings
+        may_fall_back = settings.fallback == "requester"
+        routed = ctx.decisions.resolve_destination(
+            event_kind=TASK_COMPLETION,
+            target_session_key=row.child_key,
+            requester=row.origin,
+            fail_closed=not may_fall_back,
+            bindings=self._bindings.list_by_session(row.child_key),
+            now=ctx.env.now(),
+            profile=ctx.config.profile,
+        )
+        chosen = routed.binding
+        body = RouterDecided(
+            event_kind=TASK_COMPLETION,
+            target_session_key=row.child_key,
+            requester=row.origin,
+            fail_closed=not may_fall_back,
+            mode=routed.mode,
+            reason=routed.reason,
+            conversation=None if chosen is None else chosen.conversation,
+            candidates=routed.candidates,
+        )
+        binding = None if chosen is None else chosen.binding_id
+        decided = ctx.events.record(body, cause, binding=binding, **ids_of_delegation(row))
+        done = msgspec.structs.replace(done, routed=routed, may_fall_back=may_fall_back, may_notice=settings.notice)
+        return done, decided
+
+    async def _store(
+        self, row: DelegationRow, done: HandCompletion, plan: CompletionPlan, reason: Reason | None, cause: int
+    ) -> bool:
+        """Store a result with everything that reports it; False if the requester's session was reset meanwhile."""
+        ctx, result = self._ctx, done.result
+        work = self._callback(row, done.session_key, result, plan)
+        session = None if work is None else ctx.new_session(done.session_key, row.agent, row.origin)
+        posted = [step for step in plan.steps if step.mode in (DIRECT, NOTICE) and step.address is not None]
+        intents = [await self._announcement(row, result, step, n, cause) for n, step in enumerate(posted, 1)]
+        belongs = await self._belongs(row, done)
+
+        def story(finish: HandFinish) -> list[tuple[IntentRow, int]] | None:
+            if finish.replaced:
+                return None
+            if not finish.first:
+                body = DelegationIgnored(hand=row.hand, reason=Reason.ALREADY_FINISHED, text=result.text)
+                ctx.events.record(body, cause, **ids_of_delegation(row))
+                return []
+            finished = DelegationFinished(hand=row.hand, outcome=result.outcome, text=result.text, reason=reason)
+            seq = ctx.events.record(finished, cause, **ids_of_delegation(row))
+            body = CompletionPlanned(steps=plan.steps, requester_busy=done.requester_busy)
+            planned = self._elsewhere(row, done, plan, belongs, ctx.events.record(body, seq, **ids_of_delegation(row)))
+            if all(step.address is None and step.mode == DIRECT for step in plan.steps):
+                lost = IntentSuppressed(reason=Reason.NO_ORIGIN, text=result.text)
+                ctx.events.record(lost, planned, **ids_of_delegation(row))
+            if work is not None and finish.session is not None:
+                admitted = record_admitted(ctx, work, finish.session, planned)
+                started.append((work, finish.session.id, admitted))
+            return [
+                (intent, ctx.record_prepared(intent, targeted=False, reason=step.reason, cause=planned))
+                for intent, step in zip(intents, posted, strict=True)
+            ]
+
+        def then(prepared: list[tuple[IntentRow, int]] | None) -> None:
+            for intent, seq in prepared or ():
+                self._deliver(intent, seq)
+            for turn in started:
+                self._start_turn(*turn)
+
+        started: list[tuple[Work, SessionId, int]] = []
+        now = ctx.env.now()
+        callback = (
+            None
+            if work is None or session is None
+            else Admit(work=work, identity=f"callback/{row.id}", session=session, now=now)
+        )
+        stored = await ctx.store.write(
+            FinishDelegation(
+                delegation=row.id,
+                result=result,
+                callback=callback,
+                intents=intents,
+                now=now,
+                keep_text=plan.denied or (work is None and not posted),
+            ),
+            story,
+            then=then,
+        )
+        return stored is not None
+
+    async def _belongs(self, row: DelegationRow, done: HandCompletion) -> Address | None:
+        """The formerly bound conversation that a result belongs to."""
+        if done.routed is None or done.routed.binding is not None:
+            return None
+        record = await self._ctx.store.read(FindBindingOfRequest(request=spawn_request(row.id)))
+        return None if record is None else record.conversation
+
+    def _elsewhere(
+        self, row: DelegationRow, done: HandCompletion, plan: CompletionPlan, belongs: Address | None, cause: int
+    ) -> int:
+        """Record that a result goes to another place than its bound conversation, or nowhere (invariant R2)."""
+        if done.routed is None or done.routed.binding is not None:
+            return cause
+        reason, notice = done.routed.reason, any(step.mode == NOTICE for step in plan.steps)
+        if plan.denied:
+            denied = FallbackDenied(asked=belongs, refused=row.origin, reason=reason, notice=notice)
+            return self._ctx.events.record(denied, cause, **ids_of_delegation(row))
+        if row.origin is None:
+            return cause
+        used = Fallback(asked=belongs or row.origin, used=row.origin, reason=reason)
+        return self._ctx.events.record(used, cause, **ids_of_delegation(row))
+
+    def _callback(self, row: DelegationRow, session_key: str, result: HandResult, plan: CompletionPlan) -> Work | None:
+        """The result as one message from ``hand:<id>`` to the requester's agent."""
+        step = next((step for step in plan.steps if step.mode == TURN), None)
+        if step is None:
+            return None
+        # Without a binding, answer where the agent delegated, even if a custom decision says otherwise.
+        place = row.origin if step.binding is None else step.address
+        return Work(
+            id=InboundId(f"{row.id}.back"),
+            kind=WorkKind.CALLBACK,
+            agent=row.agent,
+            session_key=session_key,
+            peer=Peer(id=f"hand:{row.hand}", name=row.hand),
+            text=result.text,
+            message_id=f"callback:{row.id}",
+            place=row.origin,
+            reply_to=place,
+            open_on=row.open_on,
+            reply_reason=Reason.CALLBACK_TURN if step.binding is None else Reason.BOUND_DESTINATION,
+            binding=step.binding,
+            callback=CallbackFacts(delegation=row.id, hand=row.hand, outcome=result.outcome),
+        )
+
+    async def _announcement(
+        self, row: DelegationRow, result: HandResult, step: CompletionStep, n: int, cause: int
+    ) -> IntentRow:
+        """The result for one place, or a notice instead of it. A result that is too long is visibly truncated."""
+        assert step.address is not None
+        draft = self._drafts.announcement(row, step.address, n, step.binding)
+        text = _fitting(result.text, self._ctx.config.delivery.max_text)
+        if step.mode == NOTICE:
+            draft = msgspec.structs.replace(draft, kind=IntentKind.NOTICE)
+            text = f"{row.hand} is done, and its result is not posted here. {step.reason.sentence}"
+        return await self._preparer.prepare(draft, text, cause)
+
+
+def ids_of_delegation(row: DelegationRow) -> dict[str, str | None]:
+    """The correlation ids of a delegation's events."""
+    return {"delegation": row.id, "turn": row.turn, "inbound": row.inbound}
+
+
+def _fitting(text: str, most: int) -> str:
+    """A text that can be sent: visible, and not longer than allowed."""
+    if not text.strip():
+        return "(no text)"
+    if len(text) <= most:
+        return text
+    note = f" [cut: {len(text)} characters]"
+    return text[: max(most - len(note), 0)] + note[:most]
+
+
+def _nobody(_work: Work, _session: SessionId, _cause: int) -> None:
+    raise InvariantBroken("a hand ended before the turns were connected")
+
+
+def _never(_session: str) -> bool:
+    return False
