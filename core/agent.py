@@ -15,7 +15,7 @@ CALLBACK_PROMPT = (
 )
 
 
-class CallbackFacts(msgspec.Struct, frozen=True, kw_only=True):
+class CallbackFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The delegation that a callback turn reports on."""
 
     delegation: DelegationId

@@ -34,7 +34,7 @@ BOUND_TIER = "binding.session"
 BOUND_SCOPE = "bound"
 
 
-class ReplyPlan(msgspec.Struct, frozen=True, kw_only=True):
+class ReplyPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where the answers to a message go; fixed at admission (invariant R3)."""
 
     address: Address
@@ -43,7 +43,7 @@ class ReplyPlan(msgspec.Struct, frozen=True, kw_only=True):
     open_on: str | None = None
 
 
-class MirrorQuestion(msgspec.Struct, frozen=True, kw_only=True):
+class MirrorQuestion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An outbound message that a transcript should mirror."""
 
     kind: IntentKind
@@ -59,7 +59,7 @@ class MirrorQuestion(msgspec.Struct, frozen=True, kw_only=True):
     bound: str | None = None
 
 
-class MirrorPlan(msgspec.Struct, frozen=True, kw_only=True):
+class MirrorPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The session whose transcript mirrors an outbound message; None for no session."""
 
     key: str | None

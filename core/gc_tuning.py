@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 #: allocations between two collections of the youngest generation; Python's default is 700
-_YOUNG = 50_000
+_YOUNG = 200_000
 
 
 def fewer_collections() -> None:

@@ -73,7 +73,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
         return f"webhook {self.id} as {self.name}"
 
 
-class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One inbound message as an adapter delivers it, before any decision."""
 
     address: Address
@@ -240,7 +240,7 @@ class Style(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     length: int
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A prepared chunk: its text, and the other forms that its platform needs."""
 
     text: str
@@ -248,7 +248,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     styles: tuple[Style, ...] = ()
 
 
-class Poll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Poll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A question with options to choose from."""
 
     question: str
@@ -260,7 +260,7 @@ class Poll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 _USUAL = frozenset({Capability.TEXT, Capability.MEDIA, Capability.THREADS, Capability.MESSAGE_IDS})
 
 
-class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What an adapter and its platform can do; decisions read this, never the adapter's name."""
 
     can: frozenset[Capability] = _USUAL
@@ -285,7 +285,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     identities: Idempotency | None = None
 
 
-class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One chunk to send to a platform. A resend carries the same bytes and the same key."""
 
     address: Address
@@ -311,14 +311,14 @@ class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     cause: int | None = None
 
 
-class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The platform's confirmation of an accepted chunk: the message id and the place of the message."""
 
     provider_id: str
     address: Address
 
 
-class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """How a session describes its conversation; the same whether an inbound or outbound message created the session.
 
     `sender` and `to` are From and To of an inbound message of the conversation; see `trunkline.core.channels`.
@@ -345,14 +345,14 @@ class HandOutcome(StrEnum):
     LOST = "lost"
 
 
-class HandResult(msgspec.Struct, frozen=True, kw_only=True):
+class HandResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The result of a hand."""
 
     outcome: HandOutcome
     text: str
 
 
-class TranscriptLine(msgspec.Struct, frozen=True, kw_only=True):
+class TranscriptLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One line of a session's transcript; `ref` is the id of its inbound message or intent."""
 
     role: str

@@ -34,7 +34,7 @@ TASK_COMPLETION = "task_completion"
 Records = Sequence[SessionBindingRecord]
 
 
-class RouterDecision(msgspec.Struct, frozen=True, kw_only=True):
+class RouterDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The destination of a completion, and why every other bound conversation of the session lost."""
 
     #: the binding of the destination; None: no bound conversation qualifies
@@ -44,7 +44,7 @@ class RouterDecision(msgspec.Struct, frozen=True, kw_only=True):
     candidates: tuple[RouterCandidate, ...] = ()
 
 
-class _Verdict(msgspec.Struct, frozen=True):
+class _Verdict(msgspec.Struct, frozen=True, gc=False):
     """The chosen binding, if any, and the reason."""
 
     reason: Reason

@@ -47,7 +47,7 @@ class BindingStatus(StrEnum):
     ENDED = "ended"
 
 
-class ConversationRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ConversationRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A conversation in the binding API. Inside the core it is an `Address`, with kind and thread as fields."""
 
     channel: str
@@ -57,7 +57,7 @@ class ConversationRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     parent_conversation_id: str | None = None
 
 
-class SessionBindingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SessionBindingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A conversation that belongs to a session. Times are seconds on the gateway's clock."""
 
     binding_id: str

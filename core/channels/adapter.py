@@ -75,7 +75,7 @@ class ChannelAdapter(Protocol):
         ...
 
 
-class Ready(msgspec.Struct, frozen=True, kw_only=True):
+class Ready(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether an account can send now; `reason` says why it cannot, e.g. ``not-linked``."""
 
     ok: bool
@@ -109,7 +109,7 @@ class Reactions(Protocol):
         ...
 
 
-class Resolved(msgspec.Struct, frozen=True, kw_only=True):
+class Resolved(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A directory's answer for a target: a replacement text, and the kind of conversation."""
 
     target: str

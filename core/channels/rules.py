@@ -49,7 +49,7 @@ def given(text: str | None) -> str | None:
     return (text or "").strip() or None
 
 
-class Hints(msgspec.Struct, frozen=True, kw_only=True):
+class Hints(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Facts about a target besides its text."""
 
     #: its kind according to a directory
@@ -61,7 +61,7 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
     profile: Profile = Profile.TRUNKLINE
 
 
-class ParsedTarget(msgspec.Struct, frozen=True, kw_only=True):
+class ParsedTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The parsed form of a target."""
 
     #: kind of the conversation in session keys
@@ -78,7 +78,7 @@ class ParsedTarget(msgspec.Struct, frozen=True, kw_only=True):
     understood: str
 
 
-class OutboundPlace(msgspec.Struct, frozen=True, kw_only=True):
+class OutboundPlace(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A target with its thread: the place of a message, and its written forms."""
 
     conversation: str
@@ -98,7 +98,7 @@ class OutboundPlace(msgspec.Struct, frozen=True, kw_only=True):
     to: str
 
 
-class CurrentConversation(msgspec.Struct, frozen=True, kw_only=True):
+class CurrentConversation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The conversation that an agent works in while it sends; a send may inherit its thread."""
 
     #: its id in an inbound message, e.g. ``C1`` or ``telegram:-100``
@@ -110,14 +110,14 @@ class CurrentConversation(msgspec.Struct, frozen=True, kw_only=True):
     has_replied: bool = False
 
 
-class TargetText(msgspec.Struct, frozen=True, kw_only=True):
+class TargetText(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A place as text: a target and a thread."""
 
     target: str
     thread: str | None = None
 
 
-class InboundPlace(msgspec.Struct, frozen=True, kw_only=True):
+class InboundPlace(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The place of an inbound message, from the platform's own facts; see `read_inbound` of a channel's module."""
 
     address: Address

@@ -18,7 +18,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
 
 
-class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
+class Outgoing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The message that a `message_sending` hook sees."""
 
     intent: IntentId
@@ -35,19 +35,19 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
     session_key: str | None = None
 
 
-class Change(msgspec.Struct, frozen=True):
+class Change(msgspec.Struct, frozen=True, gc=False):
     """A hook's answer: replace the text. With an empty text nothing is sent."""
 
     text: str
 
 
-class Cancel(msgspec.Struct, frozen=True):
+class Cancel(msgspec.Struct, frozen=True, gc=False):
     """A hook's answer: do not send the message."""
 
     why: str = ""
 
 
-class Sent(msgspec.Struct, frozen=True, kw_only=True):
+class Sent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The outcome that a `message_sent` hook sees. `text` is the final text; empty for a cancelled message."""
 
     intent: IntentId
@@ -100,7 +100,7 @@ class Hooks:
         return tuple(sorted(self.sending, key=lambda hook: -hook.priority))
 
 
-class HookFailure(msgspec.Struct, frozen=True, kw_only=True):
+class HookFailure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A hook that failed."""
 
     hook: str
@@ -108,7 +108,7 @@ class HookFailure(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
-class HookResult(msgspec.Struct, frozen=True, kw_only=True):
+class HookResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The result of the hooks for a message. `cancelled` is the reason why it is not sent; None: it is sent."""
 
     text: str

@@ -50,7 +50,7 @@ class NextStep(StrEnum):
     AS_BOT = "as-bot"
 
 
-class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The outcome of an attempt. Without a receipt it failed, and the other fields say how."""
 
     receipt: Receipt | None = None
@@ -69,7 +69,7 @@ class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class AttemptFacts(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The history of a chunk besides the outcome of its last attempt. Times are seconds on the gateway's clock."""
 
     #: number of attempts of this chunk, including the last one
@@ -90,7 +90,7 @@ class AttemptFacts(msgspec.Struct, frozen=True, kw_only=True):
     bot_instead: bool = False
 
 
-class DeliveryDecision(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The decision after an attempt. `at`: seconds on the gateway's clock, for ``retry`` and ``lookup``."""
 
     next: NextStep

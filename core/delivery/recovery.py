@@ -32,7 +32,7 @@ class RecoveryAction(StrEnum):
     EXPIRE = "expire"
 
 
-class InterruptedIntent(msgspec.Struct, frozen=True, kw_only=True):
+class InterruptedIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The stored facts of an intent that an earlier process left open. Times are seconds on the gateway's clock."""
 
     state: IntentState
@@ -51,7 +51,7 @@ class InterruptedIntent(msgspec.Struct, frozen=True, kw_only=True):
     begun: bool = False
 
 
-class RecoveryDecision(msgspec.Struct, frozen=True, kw_only=True):
+class RecoveryDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The decision on a recovered intent. `at`: not before.
 
     `counts`: count an attempt that the dead process may have made without a mark. An attempt that was marked is counted

@@ -90,7 +90,7 @@ class BindingDegraded(Body, frozen=True, kw_only=True):
     fallbacks: int
 
 
-class RouterCandidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RouterCandidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A binding that the router considered, and the first reason why it won or lost."""
 
     binding: str

@@ -93,7 +93,7 @@ class InboundReceived(Body, frozen=True, kw_only=True):
     reply_chain: str | None = None
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A route rule that was considered: its tier, and the first reason why it won or lost."""
 
     binding: str
@@ -294,7 +294,7 @@ class DelegationIgnored(Body, frozen=True, kw_only=True):
     text: str
 
 
-class CompletionStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CompletionStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One step of announcing a hand's result.
 
     `mode` is ``turn`` or ``direct``; ``notice`` or ``kept`` if it cannot be announced at its place.

@@ -55,98 +55,77 @@ class EventSink(Protocol):
         ...
 
 
-class EventLog:
-    """The ordered list of all events of a run, with subscribers that see each event, in order, as it is appended.
+class _Journal:
+    """The events of a log and its subscribers. Recorders write it directly."""
 
-    Durable facts are recorded from the thread that committed them, so appending takes a lock. `start` continues the
-    numbers of an earlier process. `keep=False` only numbers and forwards: for long-lived gateways that write a file.
-    """
+    __slots__ = ("by_body", "clock", "delivering", "events", "keep", "lock", "pending", "seq", "subscribers")
 
-    def __init__(self, clock: Callable[[], float], *, start: int = 0, keep: bool = True) -> None:
-        self._clock = clock
-        self._lock = threading.RLock()
-        self._seq = start
-        self._keep = keep
+    def __init__(self, clock: Callable[[], float], start: int, *, keep: bool) -> None:
+        self.clock = clock
+        self.lock = threading.RLock()
+        self.seq = start
+        self.keep = keep
         self.events: list[Event] = []
         #: subscribers in order, with their bodies; empty for all
-        self._subscribers: list[tuple[tuple[type[Body], ...], Callable[[Event], None]]] = []
-        self._by_body: dict[type[Body], tuple[Callable[[Event], None], ...]] = {}
-        self._delivering = False
-        self._pending: deque[Event] = deque()
+        self.subscribers: list[tuple[tuple[type[Body], ...], Callable[[Event], None]]] = []
+        self.by_body: dict[type[Body], tuple[Callable[[Event], None], ...]] = {}
+        self.delivering = False
+        self.pending: deque[Event] = deque()
 
-    def subscribe(self, see: Callable[[Event], None], *bodies: type[Body]) -> None:
-        """Call `see` with every later event, in order, within the append; optionally only for some bodies."""
-        with self._lock:
-            self._subscribers.append((bodies, see))
-            self._by_body.clear()
-
-    def recorder(self, node: str, generation: int = 0) -> Recorder:
-        """A sink that writes as `node`."""
-        return Recorder(self, node, generation)
-
-    def append(self, node: str, generation: int, body: Body, cause: int | None, ids: tuple[str | None, ...]) -> int:
-        """Number an event and deliver it to the subscribers. `ids`: inbound, turn, intent, delegation, binding."""
-        inbound, turn, intent, delegation, binding = ids
-        with self._lock:
-            self._seq = seq = self._seq + 1
-            event = Event(
-                seq=seq,
-                # Rounds to microseconds; `round` would take longer than everything else here.
-                at=int(self._clock() * 1e6 + 0.5) / 1e6,
-                node=node,
-                generation=generation,
-                cause=cause,
-                inbound=inbound,
-                turn=turn,
-                intent=intent,
-                delegation=delegation,
-                binding=binding,
-                body=body,
-            )
-            if self._keep:
-                self.events.append(event)
-            if self._delivering:
-                self._pending.append(event)
-                return seq
-            subscribers = self._by_body.get(type(body))
-            if subscribers is None:
-                subscribers = self._subscribers_of(type(body))
-            if subscribers:
-                self._deliver(event, subscribers)
-        return seq
-
-    def _deliver(self, event: Event, subscribers: tuple[Callable[[Event], None], ...]) -> None:
-        """Deliver an event to its subscribers; events that they append are delivered after it."""
-        self._delivering = True
+    def deliver(self, event: Event, subscribers: tuple[Callable[[Event], None], ...]) -> None:
+        """Deliver an event to its subscribers; events that they record are delivered after it."""
+        self.delivering = True
         try:
             while True:
                 for see in subscribers:
                     see(event)
-                if not self._pending:
+                if not self.pending:
                     return
-                event = self._pending.popleft()
-                subscribers = self._subscribers_of(type(event.body))
+                event = self.pending.popleft()
+                subscribers = self.subscribers_of(type(event.body))
         finally:
-            self._delivering = False
-            if self._pending:
-                self._pending.clear()
+            self.delivering = False
+            if self.pending:
+                self.pending.clear()
 
-    def _subscribers_of(self, body: type[Body]) -> tuple[Callable[[Event], None], ...]:
+    def subscribers_of(self, body: type[Body]) -> tuple[Callable[[Event], None], ...]:
         """The subscribers of a body, in the order of subscription."""
-        found = self._by_body.get(body)
+        found = self.by_body.get(body)
         if found is None:
-            found = tuple(see for bodies, see in self._subscribers if not bodies or body in bodies)
-            self._by_body[body] = found
+            found = tuple(see for bodies, see in self.subscribers if not bodies or body in bodies)
+            self.by_body[body] = found
         return found
+
+
+class EventLog:
+    """The ordered list of all events of a run, with subscribers that see each event, in order, as it is recorded.
+
+    Durable facts are recorded from the thread that committed them, so recording takes a lock. `start` continues the
+    numbers of an earlier process. `keep=False` only numbers and forwards: for long-lived gateways that write a file.
+    """
+
+    def __init__(self, clock: Callable[[], float], *, start: int = 0, keep: bool = True) -> None:
+        self._journal = _Journal(clock, start, keep=keep)
+        self.events = self._journal.events
+
+    def subscribe(self, see: Callable[[Event], None], *bodies: type[Body]) -> None:
+        """Call `see` with every later event, in order, while it is recorded; optionally only for some bodies."""
+        with self._journal.lock:
+            self._journal.subscribers.append((bodies, see))
+            self._journal.by_body.clear()
+
+    def recorder(self, node: str, generation: int = 0) -> Recorder:
+        """A sink that writes as `node`."""
+        return Recorder(self._journal, node, generation)
 
 
 class Recorder:
     """An `EventSink` for one node and one incarnation of it."""
 
-    __slots__ = ("_log", "generation", "node")
+    __slots__ = ("_journal", "generation", "node")
 
-    def __init__(self, log: EventLog, node: str, generation: int = 0) -> None:
-        self._log = log
+    def __init__(self, journal: _Journal, node: str, generation: int = 0) -> None:
+        self._journal = journal
         self.node = node
         self.generation = generation
 
@@ -161,4 +140,33 @@ class Recorder:
         delegation: str | None = None,
         binding: str | None = None,
     ) -> int:
-        return self._log.append(self.node, self.generation, body, cause, (inbound, turn, intent, delegation, binding))
+        """Number an event and deliver it to the subscribers."""
+        # One call per event: passing all this on would cost a third of it.
+        log = self._journal
+        with log.lock:
+            log.seq = seq = log.seq + 1
+            event = Event(
+                seq=seq,
+                # Rounds to microseconds; `round` would take longer than everything else here.
+                at=int(log.clock() * 1e6 + 0.5) / 1e6,
+                node=self.node,
+                generation=self.generation,
+                cause=cause,
+                inbound=inbound,
+                turn=turn,
+                intent=intent,
+                delegation=delegation,
+                binding=binding,
+                body=body,
+            )
+            if log.keep:
+                log.events.append(event)
+            if log.delivering:
+                log.pending.append(event)
+                return seq
+            subscribers = log.by_body.get(type(body))
+            if subscribers is None:
+                subscribers = log.subscribers_of(type(body))
+            if subscribers:
+                log.deliver(event, subscribers)
+        return seq

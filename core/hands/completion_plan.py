@@ -23,7 +23,7 @@ NOTICE = "notice"
 KEPT = "kept"
 
 
-class HandCompletion(msgspec.Struct, frozen=True, kw_only=True):
+class HandCompletion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The facts of a hand that has just ended."""
 
     delegation: DelegationId
@@ -44,7 +44,7 @@ class HandCompletion(msgspec.Struct, frozen=True, kw_only=True):
     may_notice: bool = True
 
 
-class CompletionPlan(msgspec.Struct, frozen=True, kw_only=True):
+class CompletionPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The steps by which a result is reported."""
 
     steps: tuple[CompletionStep, ...]

@@ -9,7 +9,7 @@ import msgspec
 from trunkline.core.values import DelegationId
 
 
-class DelegationRequest(msgspec.Struct, frozen=True, kw_only=True):
+class DelegationRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An agent's request to delegate. `thread`: see `trunkline.core.agent.Turn.delegate`."""
 
     hand: str
@@ -17,7 +17,7 @@ class DelegationRequest(msgspec.Struct, frozen=True, kw_only=True):
     thread: bool | None = None
 
 
-class HandTask(msgspec.Struct, frozen=True, kw_only=True):
+class HandTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The task of a hand."""
 
     delegation: DelegationId

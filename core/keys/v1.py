@@ -35,7 +35,7 @@ _MAIN = "main"
 _SUBAGENT = "subagent"
 
 
-class SessionKey(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SessionKey(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The conversation of a session. Without `kind` it is the agent's main session, or a sub-agent's."""
 
     agent: str

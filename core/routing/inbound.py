@@ -29,7 +29,7 @@ _ALL_UP_TO = 100
 DEFAULT = "default"
 
 
-class RouteDecision(msgspec.Struct, frozen=True, kw_only=True):
+class RouteDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The route of an inbound message, with the reasons for and against the route rules."""
 
     agent: str

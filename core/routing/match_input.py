@@ -14,7 +14,7 @@ from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, ChatKind, Envelope
 
 
-class RouteQuery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RouteQuery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The facts of a message that route rules look at. Made by `read_query`, `query_of` and `query_at`."""
 
     channel: str

@@ -17,7 +17,7 @@ from trunkline.core.routing.scopes import place_key
 from trunkline.core.values import Address, ChatKind
 
 
-class OutboundQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class OutboundQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A send to a target, as an agent, an operator or a client requests it."""
 
     agent: str
@@ -34,7 +34,7 @@ class OutboundQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     current: CurrentConversation | None = None
 
 
-class OutboundRoute(msgspec.Struct, frozen=True, kw_only=True):
+class OutboundRoute(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The place of a send and the session that it is mirrored into, with the reasons."""
 
     agent: str

@@ -1,4 +1,4 @@
-"""Deadlines for many short waits that share one timer.
+"""Deadlines for many short waits that share one timer, and waits without a cancel scope.
 
 A cancel scope per attempt would cost a fifth of a whole delivery. This is `asyncio.timeout` with a shared timer; anyio
 runs on asyncio here, and both may be mixed (aiosqlite needs asyncio anyway).
@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from types import TracebackType
 from typing import Any
+
+import anyio
 
 
 class Deadline:
@@ -69,3 +71,12 @@ class Deadlines:
             limit.expire()
         if self._running:
             self._timer = loop.call_at(next(iter(self._running)).at, self._look)
+
+
+async def wait_at_most(event: anyio.Event, seconds: float) -> None:
+    """Wait for an event, and set it when the seconds have passed. A cancel scope takes four more steps of the loop."""
+    timer = asyncio.get_running_loop().call_later(seconds, event.set)
+    try:
+        await event.wait()
+    finally:
+        timer.cancel()

@@ -15,6 +15,8 @@ from typing import Generic, TypeVar
 import anyio
 import anyio.abc
 
+from trunkline.core.runtime.deadlines import wait_at_most
+
 #: a handler returns this, which is not a time, to keep its lane held
 HELD = float("inf")
 K = TypeVar("K", bound=Hashable)
@@ -147,5 +149,4 @@ class Lanes(Generic[K, T]):
             if not self._resting:
                 await changed.wait()
                 continue
-            with anyio.move_on_after(max(self._resting[0][0] - self._now(), 0.001)):
-                await changed.wait()
+            await wait_at_most(changed, max(self._resting[0][0] - self._now(), 0.001))

@@ -10,6 +10,7 @@ from trunkline.core.events.gateway import DelegationFinished, TurnEnded
 from trunkline.core.events.leases import StorePruned
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context, ids_of
+from trunkline.core.runtime.deadlines import wait_at_most
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.store.commands import Prune, PurgeIntents, ResolveIntent, RetryIntent, SetAsideBroken, TakeNudges
 from trunkline.core.store.port import answer
@@ -47,7 +48,8 @@ class Maintenance:
         self._ctx = context
         self._delivery = delivery
         self._mirrors = delivery.settler
-        self._acted = anyio.Event()
+        self._acted = False
+        self._due = anyio.Event()
         self._prune_at = context.env.steady() + _PRUNE_FIRST
         self._mirror_at = 0.0
         self._mirror_wait = _MIRROR_FIRST
@@ -55,16 +57,20 @@ class Maintenance:
     async def run(self) -> None:
         """Run rounds periodically, and at once after an operator's change inside the process."""
         while True:
-            acted, self._acted = self._acted, anyio.Event()
-            if acted.is_set() or await self._ctx.store.read(HasNudges()):
+            acted, self._acted, self._due = self._acted, False, anyio.Event()
+            if acted or await self._ctx.store.read(HasNudges()):
                 await self.take_up()
             if self._mirrors.mirrors_due and self._ctx.env.steady() >= self._mirror_at:
                 await self._mirror_again()
             if self._ctx.env.steady() >= self._prune_at:
                 await self.prune()
                 self._prune_at = self._ctx.env.steady() + _PRUNE_EVERY
-            with anyio.move_on_after(max(self._ctx.config.delivery.watch, _LEAST)):
-                await self._acted.wait()
+            await wait_at_most(self._due, max(self._ctx.config.delivery.watch, _LEAST))
+
+    def _act(self) -> None:
+        """Begin the next round at once."""
+        self._acted = True
+        self._due.set()
 
     async def _mirror_again(self) -> None:
         await self._mirrors.store_due()
@@ -172,7 +178,7 @@ class Maintenance:
             await self._ctx.store.write(RetryIntent(intent=intent, now=self._ctx.env.now()), answer)
         finally:
             # Even if the caller is cancelled: the change may be stored nevertheless.
-            self._acted.set()
+            self._act()
 
     async def resolve(self, intent: str, verdict: QueueVerdict, provider_id: str = "") -> None:
         """Resolve a chunk in doubt. Raises `UnknownName` or `IllegalTransition`."""
@@ -181,7 +187,7 @@ class Maintenance:
                 ResolveIntent(intent=intent, verdict=verdict, now=self._ctx.env.now(), provider_id=provider_id), answer
             )
         finally:
-            self._acted.set()
+            self._act()
 
     async def purge(self, which: QueueFilter) -> int:
         """Remove ended intents in batches; returns their number."""

@@ -38,7 +38,7 @@ _INTERNAL = "webchat"
 _NO_ACCOUNTS: Mapping[str, str] = {}
 
 
-class SendMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SendMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A client's request to send a message."""
 
     #: a target as text (see `trunkline.core.channels`), or an exact place
@@ -79,7 +79,7 @@ class SendStatus(StrEnum):
     NOT_DELIVERED = "not-delivered"
 
 
-class SendOutcome(msgspec.Struct, frozen=True, kw_only=True):
+class SendOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The outcome of a send. `cached`: it is that of another call with the same key."""
 
     key: str
@@ -95,7 +95,7 @@ class SendOutcome(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One of the targets of a broadcast."""
 
     to: str | Address
@@ -110,7 +110,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return "/".join(part for part in parts if part)
 
 
-class Broadcasted(msgspec.Struct, frozen=True, kw_only=True):
+class Broadcasted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The result for one target of a broadcast. Without an outcome it failed, and `error` says how."""
 
     target: Target
@@ -118,7 +118,7 @@ class Broadcasted(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-class SendPlan(msgspec.Struct, frozen=True, kw_only=True):
+class SendPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Everything that is decided about a send before it is stored."""
 
     key: str

@@ -44,7 +44,7 @@ class Write(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
 # -------------------------------------------------------------------- inbound work
 
 
-class Admit(Write[Admission], frozen=True, kw_only=True):
+class Admit(Write[Admission], frozen=True, kw_only=True, gc=False):
     """Store an inbound once, with its session and its transcript line.
 
     If `identity` or one of `also` is known, only the others of them are stored, as identities of the known one.
@@ -57,7 +57,7 @@ class Admit(Write[Admission], frozen=True, kw_only=True):
     now: float
 
 
-class FinishTurn(Write[tuple[IntentId, ...]], frozen=True, kw_only=True):
+class FinishTurn(Write[tuple[IntentId, ...]], frozen=True, kw_only=True, gc=False):
     """End a turn together with its intents. Answers the ids of the intents that are new."""
 
     work: Work
@@ -68,14 +68,14 @@ class FinishTurn(Write[tuple[IntentId, ...]], frozen=True, kw_only=True):
 # -------------------------------------------------------------------- intents
 
 
-class Enqueue(Write[bool], frozen=True, kw_only=True):
+class Enqueue(Write[bool], frozen=True, kw_only=True, gc=False):
     """Store a prepared intent, or one that a hook cancelled. Answers whether it is new: a re-run turn adds nothing."""
 
     intent: IntentRow
     now: float
 
 
-class BeginSend(Write[SendAdmission], frozen=True, kw_only=True):
+class BeginSend(Write[SendAdmission], frozen=True, kw_only=True, gc=False):
     """Store a client's send, its intent, and the session it goes to.
 
     `send` and `intent` are of the first try. Where the key has sent before, nothing is stored, unless `again` allows
@@ -91,7 +91,7 @@ class BeginSend(Write[SendAdmission], frozen=True, kw_only=True):
     now: float
 
 
-class MarkSending(Write[None], frozen=True, kw_only=True):
+class MarkSending(Write[None], frozen=True, kw_only=True, gc=False):
     """Record that an attempt begins: from now on a crash leaves this intent ambiguous."""
 
     intent: IntentRow
@@ -168,7 +168,7 @@ class Defer(Write[None], frozen=True, kw_only=True):
         return msgspec.structs.replace(row, state=state, next_at=self.next_at, reason=self.reason)
 
 
-class EndIntent(Write[Settlement], frozen=True, kw_only=True):
+class EndIntent(Write[Settlement], frozen=True, kw_only=True, gc=False):
     """End an intent in a final state other than delivered; its accepted chunks are mirrored as partial."""
 
     intent: IntentRow
@@ -198,7 +198,7 @@ class EndUnreadableIntent(Write[None], frozen=True, kw_only=True):
     now: float
 
 
-class MarkNotified(Write[bool], frozen=True, kw_only=True):
+class MarkNotified(Write[bool], frozen=True, kw_only=True, gc=False):
     """Record that the hooks were notified how an intent ended. Answers whether that is new."""
 
     intent: IntentId

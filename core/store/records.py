@@ -32,7 +32,7 @@ from trunkline.core.values import (
 )
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What starts a turn, with everything that was decided at its admission (invariant R3)."""
 
     id: InboundId
@@ -64,7 +64,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.place if self.kind is WorkKind.CALLBACK else self.reply_to
 
 
-class Participant(msgspec.Struct, frozen=True, kw_only=True):
+class Participant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A person who writes in a session that people may share."""
 
     #: the linked name, else the platform's id
@@ -73,7 +73,7 @@ class Participant(msgspec.Struct, frozen=True, kw_only=True):
     today: Callable[[str], str]
 
 
-class NewSession(msgspec.Struct, frozen=True, kw_only=True):
+class NewSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A session to be created when there is none for its key."""
 
     key: str
@@ -93,14 +93,14 @@ class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     codec: str = "v1"
 
 
-class LeftSession(msgspec.Struct, frozen=True, kw_only=True):
+class LeftSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The session that a place had before, and that did not move with it."""
 
     key: str
     id: str
 
 
-class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A stored session; `created`: by this command."""
 
     key: str
@@ -115,7 +115,7 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     people: int = 0
 
 
-class ResetResult(msgspec.Struct, frozen=True, kw_only=True):
+class ResetResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A reset session: the session that its key has now, and the id of the one before."""
 
     row: SessionRow
@@ -138,7 +138,7 @@ def send_key(intent: str) -> str | None:
     return _NUMBERED.sub("", intent.removeprefix("send:"))
 
 
-class SendRow(msgspec.Struct, frozen=True, kw_only=True):
+class SendRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The latest try of a client's send."""
 
     key: str
@@ -148,7 +148,7 @@ class SendRow(msgspec.Struct, frozen=True, kw_only=True):
     channel: str
 
 
-class IntentFate(msgspec.Struct, frozen=True, kw_only=True):
+class IntentFate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where an intent stands, and what the platform gave for it."""
 
     state: IntentState
@@ -156,7 +156,7 @@ class IntentFate(msgspec.Struct, frozen=True, kw_only=True):
     receipts: tuple[Receipt, ...]
 
 
-class SendAdmission(msgspec.Struct, frozen=True, kw_only=True):
+class SendAdmission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The answer to a client's send. `new`: a try was stored, `intent`; else `fate` is that of the latest try."""
 
     new: bool
@@ -167,7 +167,7 @@ class SendAdmission(msgspec.Struct, frozen=True, kw_only=True):
     session: SessionRow | None = None
 
 
-class Admission(msgspec.Struct, frozen=True, kw_only=True):
+class Admission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The answer to an inbound. `first`: it repeats that one, and nothing was stored."""
 
     session: SessionRow | None
@@ -176,7 +176,7 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     touched: SessionBindingRecord | None = None
 
 
-class HandFinish(msgspec.Struct, frozen=True, kw_only=True):
+class HandFinish(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The answer to a hand's result. `first`: it counts. `session`: that of the callback.
 
     `replaced`: nothing was stored, because the requester's session was reset or merged.
@@ -187,7 +187,7 @@ class HandFinish(msgspec.Struct, frozen=True, kw_only=True):
     session: SessionRow | None = None
 
 
-class BoundPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class BoundPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The fields of an intent that concern its session binding and its notice; stored together as JSON."""
 
     binding: str | None = None
@@ -196,7 +196,7 @@ class BoundPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     notice_open_on: str | None = None
 
 
-class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A message to send, as prepared: its chunks never change.
 
     A poll, or a payload that only the platform understands, has its text as its only chunk.
@@ -277,14 +277,14 @@ class OpenIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     address: Address
 
 
-class LoadedIntents(msgspec.Struct, frozen=True, kw_only=True):
+class LoadedIntents(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Intents read from the store. `broken`: the rows that cannot be read, and why."""
 
     rows: tuple[IntentRow, ...]
     broken: dict[IntentId, str] = msgspec.field(default_factory=dict[IntentId, str])
 
 
-class Settlement(msgspec.Struct, frozen=True, kw_only=True):
+class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The answer to a write that settles a chunk or an intent: the session that mirrors the text, if any."""
 
     mirror: SessionRow | None
@@ -293,7 +293,7 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True):
     touched: SessionBindingRecord | None = None
 
 
-class BindResult(msgspec.Struct, frozen=True, kw_only=True):
+class BindResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The answer to `Bind`. `new` false: the same request made `record` before."""
 
     new: bool
@@ -304,14 +304,14 @@ class BindResult(msgspec.Struct, frozen=True, kw_only=True):
     session: SessionRow | None = None
 
 
-class StoredBindings(msgspec.Struct, frozen=True, kw_only=True):
+class StoredBindings(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Bindings read from the store. `broken`: by id the rows that cannot be read, and why."""
 
     rows: tuple[SessionBindingRecord, ...]
     broken: dict[str, str] = msgspec.field(default_factory=dict[str, str])
 
 
-class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A task given to a hand. `origin` is frozen at the tool call."""
 
     id: DelegationId
@@ -334,7 +334,7 @@ class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     accepted_at: float
 
 
-class BrokenRow(msgspec.Struct, frozen=True, kw_only=True):
+class BrokenRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A row that cannot be read, and why; `id` as far as it can be read."""
 
     n: int
@@ -342,7 +342,7 @@ class BrokenRow(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
 
 
-class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
+class Unfinished(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What an earlier process left open, each in order of creation."""
 
     #: with the session that each belongs to

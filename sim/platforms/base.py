@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections import Counter
 
 import msgspec
 
@@ -67,8 +66,6 @@ class FakePlatform(ABC):
         self.misplaces = spec.misplaces
         self._rooms: dict[tuple[str, str, str | None], Room] = {}
         self._named: dict[tuple[str, str], Room] = {}
-        #: conversation -> number of its last message, on platforms that number them
-        self._numbers: Counter[str] = Counter()
         self._connections: dict[str, Connection] = {}
         self._unacked: dict[str, dict[str, Posted]] = {account: {} for account in spec.accounts}
         #: name -> envelope, actual place, accounts
@@ -102,9 +99,9 @@ class FakePlatform(ABC):
             accounts=parent.accounts,
         )
 
-    def posted_id(self, room: Room, number: int) -> str:
-        """The id of the gateway's Nth message on this platform."""
-        return self.new_id("message", str(number))
+    def posted_id(self, room: Room, *what: str) -> str:
+        """The id of a message of the gateway, by what tells it from others in its conversation."""
+        return self.new_id("message", room.conversation, *what)
 
     def canonical(self, address: Address) -> tuple[str, str | None]:
         """Canonical ids of conversation and thread, whatever form a request uses."""

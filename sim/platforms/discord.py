@@ -7,9 +7,14 @@ in a poll.
 
 from __future__ import annotations
 
+from trunkline.core.events import Recorder
 from trunkline.core.values import Capability, ChatKind, Idempotency
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.rooms import Room, digits
+from trunkline.sim.platforms.rooms import Room, WorldPort, digits
+from trunkline.sim.scenario.model.scenario import PlatformSpec
+
+#: the smallest snowflake of a message
+_BEGAN = 2 * 10**17
 
 
 class FakeDiscord(FakePlatform):
@@ -24,9 +29,27 @@ class FakeDiscord(FakePlatform):
     text_limit = 2000
     room_kind = ChatKind.CHANNEL
 
+    def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
+        super().__init__(world, spec, recorder)
+        self._messages: set[int] = set()
+
     def new_id(self, *what: str) -> str:
         """A snowflake: 18 digits."""
         return digits(self.channel, *what, length=18)
+
+    def message_id(self, name: str, room: Room) -> str:
+        return self._snowflake("said", name)
+
+    def posted_id(self, room: Room, *what: str) -> str:
+        return self._snowflake("message", room.conversation, *what)
+
+    def _snowflake(self, *what: str) -> str:
+        """The id of a message: its time in milliseconds, then seven digits hashed from names."""
+        found = _BEGAN + int(self._world.now() * 1000) * 10**7 + int(digits(self.channel, *what, length=7))
+        while found in self._messages:
+            found += 1
+        self._messages.add(found)
+        return str(found)
 
     def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
         """A separate conversation with a parent."""

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import string
 
+from trunkline.core.events import Recorder
 from trunkline.core.values import Capability, Markup
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.rooms import Room, digits, letters
+from trunkline.sim.platforms.message_numbers import MessageTimes
+from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
+from trunkline.sim.scenario.model.scenario import PlatformSpec
 
 _BASE64 = string.ascii_letters + string.digits + "+/"
 #: start of the run on Signal's clock
@@ -27,6 +30,10 @@ class FakeSignal(FakePlatform):
     markup = Markup.STYLED
     text_limit = 2000
 
+    def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
+        super().__init__(world, spec, recorder)
+        self._times = MessageTimes(world.now, 500)
+
     def new_id(self, *what: str) -> str:
         """43 characters and ``=`` for a group, a phone number for a person."""
         if what[0] in ("person", "bot"):
@@ -35,9 +42,7 @@ class FakeSignal(FakePlatform):
 
     def message_id(self, name: str, room: Room) -> str:
         """Its time in milliseconds, or the next free one in the conversation."""
-        now = _BEGAN + int(self._world.now() * 1000)
-        self._numbers[room.conversation] = found = max(now, self._numbers[room.conversation] + 1)
-        return str(found)
+        return str(_BEGAN + self._times.next(room.conversation, by_gateway=False))
 
-    def posted_id(self, room: Room, number: int) -> str:
-        return self.message_id("", room)
+    def posted_id(self, room: Room, *what: str) -> str:
+        return str(_BEGAN + self._times.next(room.conversation, by_gateway=True))

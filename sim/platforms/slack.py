@@ -16,6 +16,7 @@ import re
 from trunkline.core.events import Recorder
 from trunkline.core.values import Address, Capability, ChatKind
 from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.message_numbers import MessageTimes
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
 from trunkline.sim.scenario.model.scenario import PlatformSpec
 
@@ -40,6 +41,7 @@ class FakeSlack(FakePlatform):
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         super().__init__(world, spec, recorder)
+        self._times = MessageTimes(world.now, 500_000)
         #: (account, D...) -> user
         self._users: dict[tuple[str, str], str] = {}
 
@@ -50,12 +52,15 @@ class FakeSlack(FakePlatform):
         return f"{_LETTERS[what[0]]}0{letters(self.channel, *what, length=9, alphabet=_SIGNS)}"
 
     def message_id(self, name: str, room: Room) -> str:
-        """Its time and its number in the channel."""
-        self._numbers[room.conversation] += 1
-        return f"{_BEGAN + int(self._world.now())}.{self._numbers[room.conversation]:06d}"
+        """Its time in microseconds, or the next free one in the channel."""
+        return self._time(self._times.next(room.conversation, by_gateway=False))
 
-    def posted_id(self, room: Room, number: int) -> str:
-        return self.message_id("", room)
+    def posted_id(self, room: Room, *what: str) -> str:
+        return self._time(self._times.next(room.conversation, by_gateway=True))
+
+    def _time(self, microseconds: int) -> str:
+        seconds, rest = divmod(microseconds, 1_000_000)
+        return f"{_BEGAN + seconds}.{rest:06d}"
 
     def add_room(self, room: Room, under: str | None = None) -> Room:
         """Create a conversation; a direct one also under its alias."""

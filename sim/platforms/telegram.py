@@ -1,16 +1,19 @@
 """A fake Telegram: groups, forum topics, direct messages. The Bot API has neither idempotency keys nor look-up.
 
-Rules taken from the real platform: message ids count per chat, so equal ids in two chats are two messages. A topic is a
-thread of its group. Limits: 4096 visible characters; 10 options in a poll. A request has HTML beside its plain text;
-the HTML is displayed, and refused if it cannot be parsed.
+Rules taken from the real platform: message ids grow in each chat by itself, so equal ids in two chats are two messages.
+A topic is a thread of its group. Limits: 4096 visible characters; 10 options in a poll. A request has HTML beside its
+plain text; the HTML is displayed, and refused if it cannot be parsed.
 """
 
 from __future__ import annotations
 
+from trunkline.core.events import Recorder
 from trunkline.core.values import Capability, Markup, SendRequest
 from trunkline.sim.platforms.api.request_checks import text_of_html
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.rooms import Room, digits
+from trunkline.sim.platforms.message_numbers import MessageTimes
+from trunkline.sim.platforms.rooms import Room, WorldPort, digits
+from trunkline.sim.scenario.model.scenario import PlatformSpec
 
 
 class FakeTelegram(FakePlatform):
@@ -21,20 +24,24 @@ class FakeTelegram(FakePlatform):
     markup = Markup.HTML
     poll_options = 10
 
+    def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
+        super().__init__(world, spec, recorder)
+        self._times = MessageTimes(world.now, 10)
+
     def visible(self, request: SendRequest) -> str:
         """The text of the HTML; without HTML, the plain text."""
         return request.text if request.html is None else text_of_html(request.html)
 
     def new_id(self, *what: str) -> str:
-        """``-100`` and ten digits for groups, small numbers for topics and messages, nine digits for people."""
+        """``-100`` and ten digits for groups, small numbers for topics, nine digits for people."""
         kind = what[0]
         if kind == "room":
             return f"-100{digits(self.channel, *what, length=10)}"
-        if kind == "message":
-            return str(100_000 + int(what[1]))
         return digits(self.channel, *what, length=3 if kind == "thread" else 9)
 
     def message_id(self, name: str, room: Room) -> str:
-        """Counted per chat."""
-        self._numbers[room.conversation] += 1
-        return str(self._numbers[room.conversation])
+        """Growing with time, in each chat by itself."""
+        return str(2 + self._times.next(room.conversation, by_gateway=False))
+
+    def posted_id(self, room: Room, *what: str) -> str:
+        return str(2 + self._times.next(room.conversation, by_gateway=True))

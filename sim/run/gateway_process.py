@@ -227,7 +227,7 @@ class GatewayProcess:
         if node is None or not node.alive:
             return
         node.kill()
-        self._world.log.append("sim", node.generation, ProcessCrashed(why=why), cause, (None,) * 5)
+        self._world.log.recorder("sim", node.generation).record(ProcessCrashed(why=why), cause)
         # A transaction in progress is rolled back once the running callback has returned.
         self._world.at(self._world.now(), self._world.disk.crash)
         self._world.at(self._world.now() + restart_after, self.boot)
@@ -238,12 +238,12 @@ class GatewayProcess:
         if node is None or not node.alive or node.frozen:
             return
         node.freeze()
-        world.log.append("sim", node.generation, ProcessFrozen(why=why), cause, (None,) * 5)
+        world.log.recorder("sim", node.generation).record(ProcessFrozen(why=why), cause)
         world.at(world.now() + lasts, self._thaw, node)
 
     def _thaw(self, node: Node) -> None:
         if node.frozen:
-            self._world.log.append("sim", node.generation, ProcessThawed(), None, (None,) * 5)
+            self._world.log.recorder("sim", node.generation).record(ProcessThawed())
             self._world.loop.thaw(node)
 
     def stop(self, why: str, cause: int | None, down: float) -> None:
@@ -264,12 +264,12 @@ class GatewayProcess:
         stopping = self._stopping
         if stopping is not None and stopping[0] is node:
             _, why, cause, down = stopping
-            world.log.append("sim", node.generation, ProcessStopped(why=why), cause, (None,) * 5)
+            world.log.recorder("sim", node.generation).record(ProcessStopped(why=why), cause)
             world.at(world.now() + down, self.boot)
             return
         error = None if task.cancelled() else task.exception()
         crashed = ProcessCrashed(why="it ended by itself") if error is None else _crashed(error)
-        world.log.append("sim", node.generation, crashed, None, (None,) * 5)
+        world.log.recorder("sim", node.generation).record(crashed)
         world.at(world.now() + 1.0, self.boot)
 
 

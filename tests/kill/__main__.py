@@ -1,20 +1,34 @@
-"""Run a storm and print what came of it: ``python -m tests.kill [--kills N] [--seed N] [key|lookup|none]``."""
+"""Run a storm and print what came of it.
+
+``python -m tests.kill [--kills N] [--seed N] [--nonsense] [--two] [key|lookup|none]``
+"""
 
 import argparse
 import tempfile
 from pathlib import Path
 
+import msgspec
+
+from tests.kill.nonsense import ALL_PARTS
+from tests.kill.pair_storm import run_pair_storm
 from tests.kill.stage import Setting
 from tests.kill.storm import Plan, run_storm
 from trunkline import Idempotency
 
-parser = argparse.ArgumentParser(prog="python -m tests.kill", description=__doc__)
+parser = argparse.ArgumentParser(prog="python -m tests.kill")
 parser.add_argument("idempotency", nargs="?", default="key", choices=[one.value for one in Idempotency])
 parser.add_argument("--kills", type=int, default=200)
 parser.add_argument("--seed", type=int, default=1)
+parser.add_argument("--nonsense", action="store_true", help="parts misbehave; as many attempts as by default")
+parser.add_argument("--two", action="store_true", help="two processes on one store, and freezes")
 options = parser.parse_args()
+setting = Setting(seed=options.seed, idempotency=Idempotency(options.idempotency))
+if options.nonsense:
+    setting = msgspec.structs.replace(setting, nonsense=ALL_PARTS, max_attempts=None)
 with tempfile.TemporaryDirectory() as folder:
-    plan = Plan(kills=options.kills, setting=Setting(seed=options.seed, idempotency=Idempotency(options.idempotency)))
-    report = run_storm(plan, Path(folder))
+    if options.two:
+        report = run_pair_storm(setting, options.kills, Path(folder))
+    else:
+        report = run_storm(Plan(kills=options.kills, setting=setting), Path(folder))
 print(report)
 raise SystemExit(bool(report.verdict.findings))

@@ -8,9 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from random import Random
 
 import anyio
 
+from tests.kill.nonsense import Nonsense, is_odd, misbehave_in, odd_envelopes, odd_receipt
 from tests.kill.wire import GONE, Ack, Answer, Find, Hello, Said, Send, Wire
 from tests.kill.words import LIMIT
 from trunkline import Address, Capabilities, ChatKind, Envelope, Idempotency, Peer, Receipt, SendRequest
@@ -41,6 +43,7 @@ class SocketAdapter:
         in_flight: float,
         process: int,
         hasty: bool = False,
+        nonsense: Nonsense,
     ) -> None:
         self.capabilities = Capabilities(idempotency=idempotency, text_limit=LIMIT, in_flight_seconds=in_flight)
         self._people = people
@@ -48,6 +51,10 @@ class SocketAdapter:
         self._process = process
         #: a wrong adapter, that calls messages safe before the gateway does
         self._hasty = hasty
+        self._nonsense = nonsense
+        self._dice = Random(f"adapter {process}")
+        #: odd envelopes of this process that were not acknowledged
+        self._odd: list[Envelope] = odd_envelopes(address_of("eve")) if nonsense.envelopes else []
         self._stream: Wire | None = None
         self._idle: list[Wire] = []
 
@@ -73,6 +80,8 @@ class SocketAdapter:
                 self._idle.clear()
 
     async def _envelopes(self, wire: Wire) -> AsyncGenerator[Envelope, None]:
+        for odd in tuple(self._odd):
+            yield odd
         while True:
             said = await wire.hear()
             assert isinstance(said, Said)
@@ -86,15 +95,24 @@ class SocketAdapter:
             if self._hasty:
                 await wire.tell(Ack(id=said.id))
             yield envelope
+            if self._chance(self._nonsense.envelopes):
+                yield self._dice.choice(odd_envelopes(address_of("eve")))
 
     async def ack(self, envelope: Envelope) -> None:
         """See `core.ChannelAdapter.ack`."""
+        if is_odd(envelope):
+            self._odd = [odd for odd in self._odd if odd != envelope]
+            return
         if self._stream is None:
             raise NotSent("not connected")
         try:
             await self._stream.tell(Ack(id=envelope.message_id))
         except GONE as error:
             raise Ambiguous(f"the connection broke ({error!r})") from error
+        if self._chance(self._nonsense.acks):
+            if self._dice.random() < 0.5:
+                await anyio.sleep_forever()
+            misbehave_in(self._dice)
 
     async def send(self, request: SendRequest) -> Receipt:
         """See `core.ChannelAdapter.send`."""
@@ -111,6 +129,8 @@ class SocketAdapter:
         if answer.error is not None:
             raise _error(answer)
         assert answer.id is not None
+        if self._chance(self._nonsense.receipts):
+            return odd_receipt(self._dice, request.address)
         return Receipt(provider_id=answer.id, address=request.address)
 
     async def find(self, address: Address, key: str) -> Receipt | None:
@@ -118,11 +138,16 @@ class SocketAdapter:
         answer = await self._request(Find(conversation=address.conversation, key=key))
         if answer.error is not None:
             raise _error(answer)
+        if self._chance(self._nonsense.lookups):
+            misbehave_in(self._dice)
         return None if answer.id is None else Receipt(provider_id=answer.id, address=address)
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
         """There are no threads here."""
         raise Refused("this platform has no threads")
+
+    def _chance(self, part: float) -> bool:
+        return part > 0 and self._dice.random() < part
 
     async def _request(self, message: Send | Find) -> Answer:
         """Ask, and wait for the answer; once a byte may be out, what goes wrong is ambiguous."""

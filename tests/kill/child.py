@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import NoReturn
 
 import anyio
@@ -16,6 +17,7 @@ import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from tests.kill.adapter import SocketAdapter, address_of, open_wire
+from tests.kill.nonsense import ODD, Nonsense, OddHands, odd_hooks, odd_turn
 from tests.kill.wire import GONE, Ask, Hello, SendOutcome, Stop, Wire
 from tests.kill.words import answers, asked_in
 from trunkline import (
@@ -23,7 +25,6 @@ from trunkline import (
     EventLog,
     Gateway,
     GatewayConfig,
-    HandTask,
     Idempotency,
     SendFailed,
     SendMessage,
@@ -33,7 +34,7 @@ from trunkline import (
     system_env,
 )
 from trunkline.core.config import DeliveryConfig
-from trunkline.core.errors import HandError, LeaseLost, NotSent, UsageError
+from trunkline.core.errors import LeaseLost, NotSent, UsageError
 
 #: exit codes: asked to end; an error; nobody is there any more; another process holds the store
 IN_ORDER, DEFECT, ALONE, REPLACED = 0, 1, 4, 5
@@ -63,14 +64,17 @@ class Life(msgspec.Struct, frozen=True, kw_only=True):
     lease: float = 60.0
     fuse: Fuse | None = None
     hasty: bool = False
+    #: none: the gateway's own default
+    max_attempts: int | None = 1_000_000
+    nonsense: Nonsense = Nonsense()
 
 
 def _config(life: Life) -> GatewayConfig:
     delivery = DeliveryConfig(
         request_timeout=0.25,
         backoff=(0.005, 0.01, 0.02, 0.04),
-        # A gateway that is killed so often counts many attempts of the same message.
-        max_attempts=1_000_000,
+        # With a bad network beside the kills, a message can fail more often than by default.
+        max_attempts=life.max_attempts or DeliveryConfig().max_attempts,
         lease=life.lease,
     )
     return GatewayConfig(delivery=delivery)
@@ -81,22 +85,15 @@ class Talker:
 
     async def turn(self, turn: Turn) -> str | None:
         """Answer one message."""
-        *by_tool, answer = answers(asked_in(turn.text))
+        if turn.callback is not None:
+            return None
+        message = asked_in(turn.text)
+        if message.startswith(ODD):
+            return await odd_turn(turn, message)
+        *by_tool, answer = answers(message)
         for text in by_tool:
             await turn.send(text)
         return answer
-
-
-class NoHands:
-    """`core.HandRunner` without any hand."""
-
-    def has(self, hand: str) -> bool:
-        """There is none."""
-        return False
-
-    async def run(self, task: HandTask) -> str:
-        """Never called."""
-        raise HandError(task.hand)
 
 
 def _burn(fuse: Fuse) -> Callable[[Event], None]:
@@ -174,13 +171,15 @@ async def _run(life: Life) -> None:
         in_flight=life.in_flight,
         process=life.process,
         hasty=life.hasty,
+        nonsense=life.nonsense,
     )
     gateway = Gateway(
         config=_config(life),
         store=SqliteStore(lambda: connect_file(Path(life.store)), events),
         adapters=[adapter],
         agents={"main": Talker()},
-        hands=NoHands(),
+        hands=OddHands(),
+        hooks=odd_hooks(life.nonsense.hooks, Random(f"hooks {life.process}")),
         env=env,
         events=events,
     )

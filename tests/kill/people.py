@@ -16,6 +16,7 @@ import anyio
 import msgspec
 from anyio.abc import SocketStream
 
+from tests.kill.nonsense import ODD
 from tests.kill.platform import Point, Trap
 from tests.kill.wire import GONE, Ack, Ask, Hello, Message, Said, SendOutcome, Stop, Wire
 from tests.kill.words import answers, ended_by, question, wordy
@@ -48,12 +49,16 @@ class Promise(msgspec.Struct, kw_only=True):
 class People:
     """Serves the stream of messages, and the connection of the clients, until cancelled."""
 
-    def __init__(self, *, conversations: tuple[str, ...], clients: int, dice: Random, trap: Trap) -> None:
+    def __init__(
+        self, *, conversations: tuple[str, ...], clients: int, dice: Random, trap: Trap, odd: float = 0.0
+    ) -> None:
         self._conversations = conversations
         #: name, conversation, and whether it waits
         self._clients = [(f"{name}-{n}", name, n % 2 == 0) for name in conversations for n in range(clients)]
         self._dice = dice
         self._trap = trap
+        #: chance of a message at which the agent fails
+        self._odd = odd
         self.promises: dict[str, Promise] = {}
         #: no more is written
         self.quiet = False
@@ -143,10 +148,12 @@ class People:
 
     def _say(self, name: str) -> None:
         self._numbers += 1
-        message = f"m{self._numbers}"
+        odd = self._odd > 0 and self._dice.random() < self._odd
+        message = f"{ODD if odd else 'm'}{self._numbers}"
         said = Said(id=message, conversation=name, text=question(message), at=time.time())
         self._said.append(said)
-        self._unseen[name].append(message)
+        if not odd:
+            self._unseen[name].append(message)
         self.promises[message] = Promise(
             id=message, conversation=name, by=name, texts=answers(message), question=said.text
         )

@@ -11,6 +11,7 @@ import anyio
 import msgspec
 
 from tests.kill.child import Fuse, Life
+from tests.kill.nonsense import Nonsense
 from tests.kill.people import People
 from tests.kill.platform import Lies, Manners, Platform, Trap
 from tests.kill.stored import at_rest, read_store
@@ -42,6 +43,9 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     clients: int = 2
     #: of the store, seconds
     lease: float = 60.0
+    #: of a delivery; none: the gateway's own default
+    max_attempts: int | None = 1_000_000
+    nonsense: Nonsense = Nonsense()
 
 
 class Stage:
@@ -57,6 +61,7 @@ class Stage:
             clients=setting.clients,
             dice=Random(f"people {setting.seed}"),
             trap=self.trap,
+            odd=setting.nonsense.odd,
         )
         self.platform = Platform(
             idempotency=setting.idempotency,
@@ -96,6 +101,8 @@ class Stage:
             lease=self.setting.lease,
             fuse=fuse,
             hasty=self.setting.hasty,
+            max_attempts=self.setting.max_attempts,
+            nonsense=self.setting.nonsense,
         )
 
     async def rest(self) -> None:

@@ -32,6 +32,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     #: promises that could not be kept for sure, and are parked where an operator sees them; no defect
     parked: list[str]
     promises: int
+    #: messages that were taken in, and at which the agent failed
+    odd: int
     messages: int
     chunks: int
 
@@ -45,10 +47,10 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     def figures(self) -> str:
         """Counts."""
         return (
-            f"{self.promises} promises, {self.messages} messages, {self.chunks} chunks accepted: {len(self.lost)} lost,"
-            f" {len(self.duplicated)} duplicated, {len(self.unexplained)} unexplained, {len(self.disordered)}"
-            f" disordered, {len(self.altered)} altered, {len(self.misremembered)} misremembered, {len(self.parked)}"
-            " parked"
+            f"{self.promises} promises ({self.odd} without an answer), {self.messages} messages, {self.chunks} chunks"
+            f" accepted: {len(self.lost)} lost, {len(self.duplicated)} duplicated, {len(self.unexplained)} unexplained,"
+            f" {len(self.disordered)} disordered, {len(self.altered)} altered, {len(self.misremembered)} misremembered,"
+            f" {len(self.parked)} parked"
         )
 
 
@@ -107,6 +109,7 @@ class _Court:
             misremembered=self.misremembered,
             parked=self.parked,
             promises=sum(promise.kept for promise in self._promises),
+            odd=sum(promise.kept and not promise.texts for promise in self._promises),
             messages=len({one.intent for one in self._accepted}),
             chunks=len(self._accepted),
         )

@@ -15,6 +15,7 @@ from trunkline.core.bindings.records import BindingStatus, PlaceState, SessionBi
 from trunkline.core.errors import PlaceArchived, PlaceGone
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.deadlines import wait_at_most
 from trunkline.core.values import ChatKind
 
 #: number of conversations to probe per sweep
@@ -53,8 +54,7 @@ class BindingExpiry:
             if ends is None:
                 await self._wake.wait()
                 continue
-            with anyio.move_on_after(max(ends - self._ctx.env.now(), _LEAST)):
-                await self._wake.wait()
+            await wait_at_most(self._wake, max(ends - self._ctx.env.now(), _LEAST))
 
     async def _probe(self) -> None:
         """Periodically probe whether some bound conversations still exist."""

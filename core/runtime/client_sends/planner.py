@@ -31,7 +31,7 @@ _MOST_KNOWN = 20_000
 _asked = attrgetter("to", "channel", "account", "thread", "reply_to", "agent", "session_key")
 
 
-class SendResult(msgspec.Struct, frozen=True, kw_only=True):
+class SendResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The result of the latest try of a send. Without a receipt it failed, and `detail` says how."""
 
     tries: int
@@ -45,7 +45,7 @@ class SendResult(msgspec.Struct, frozen=True, kw_only=True):
     waited: bool = False
 
 
-class StoredSend(msgspec.Struct, frozen=True, kw_only=True):
+class StoredSend(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A durable send. `new`: stored by this call. `fate`: the result of an ended earlier try with the key."""
 
     plan: SendPlan
@@ -108,7 +108,7 @@ class SendPlanner:
         self._events = events
         self._decisions = decisions
         #: plans and their events by target; valid for one configuration
-        self._known: LRUCache[tuple[object, ...], tuple[SendPlan, TargetResolved]] = LRUCache(_MOST_KNOWN)
+        self._known: dict[tuple[object, ...], tuple[SendPlan, TargetResolved]] = {}
         self._config = ports.config
         #: upstream: keys that failed before anything was stored
         self.spent: LRUCache[str, str] = LRUCache(_MOST_SPENT)
@@ -128,6 +128,9 @@ class SendPlanner:
             else:
                 plan, resolved = await self._planned(message, asked)
                 if resolved is not None:
+                    # The oldest goes: an LRU cache costs more at each send than planning a few places again.
+                    if len(self._known) >= _MOST_KNOWN:
+                        del self._known[next(iter(self._known))]
                     self._known[what] = plan, resolved
         if plan.route is not None and not plan.named_session:
             plan, resolved = self._at_home(plan, plan.route.address, resolved)

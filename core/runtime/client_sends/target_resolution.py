@@ -30,7 +30,7 @@ from trunkline.core.values import Address, SessionId
 _DIRECTORY_TIMEOUT = 10.0
 
 
-class ToolSend(msgspec.Struct, frozen=True, kw_only=True):
+class ToolSend(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The arguments of a tool send."""
 
     #: the running session
@@ -43,7 +43,7 @@ class ToolSend(msgspec.Struct, frozen=True, kw_only=True):
     session: str | None = None
 
 
-class ResolvedTarget(msgspec.Struct, frozen=True, kw_only=True):
+class ResolvedTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The destination of a send, with the seq of the decision."""
 
     address: Address
@@ -53,7 +53,7 @@ class ResolvedTarget(msgspec.Struct, frozen=True, kw_only=True):
     session: tuple[str, str] | None = None
 
 
-class DirectoryAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class DirectoryAnswer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A directory's answer for a target. `note` explains a failed look-up."""
 
     resolved: Resolved | None = None

@@ -14,7 +14,7 @@ from trunkline.core.store.records import DelegationRow, IntentRow, Work
 from trunkline.core.values import Address, Identity, IntentId, IntentKind, SessionId, WorkKind
 
 
-class TurnMessage(msgspec.Struct, frozen=True, kw_only=True):
+class TurnMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A message of a turn. `session`: key and agent of the session that the caller named to mirror it."""
 
     kind: IntentKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class LastActivity(msgspec.Struct, frozen=True, kw_only=True):
+class LastActivity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Seconds on the gateway's clock; None: no message since the process started."""
 
     inbound_at: float | None = None

@@ -53,11 +53,21 @@ class Preparer:
     async def prepare(self, draft: IntentRow, text: str, cause: int | None) -> IntentRow:
         """The intent with its final bytes: prepared, cancelled by a hook, or without chunks if nothing is visible.
 
-        Raises `InvalidSend` for a text above the maximum length.
+        Waits for room in the backlog. Raises `InvalidSend` for a text above the maximum length.
         """
         if self._room is not None:
             await self._room(draft.address)
         self._check_length(text)
+        return await self._final(draft, text, cause)
+
+    async def prepare_notice(self, draft: IntentRow, text: str, cause: int | None) -> IntentRow:
+        """The notice of an intent that ends. Never waits for room, which this end is about to free, and never raises.
+
+        A notice adds at most one intent for one that ends, so the backlog does not grow by it.
+        """
+        return await self._final(draft, text, cause)
+
+    async def _final(self, draft: IntentRow, text: str, cause: int | None) -> IntentRow:
         if not self._any:
             return self._cut(draft, text)
         if not text.strip() and not draft.media:

@@ -170,7 +170,7 @@ class Settler:
         if row.notice_to is None or row.acked or event is DeliveryEvent.PARK:
             return None
         text = notice_text(row, reason)
-        return await self._preparer.prepare(self._drafts.notice(row, row.notice_to), text, cause)
+        return await self._preparer.prepare_notice(self._drafts.notice(row, row.notice_to), text, cause)
 
     def _record_denied(self, row: IntentRow, notice: IntentRow | None, reason: Reason, cause: int) -> Iterator[int]:
         """Record that an undeliverable intent goes nowhere else; yields the seq of its notice."""

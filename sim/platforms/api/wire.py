@@ -7,6 +7,7 @@ has died or stopped waiting (`docs/simulation.md`).
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,8 @@ class Wire:
         self._world = world
         #: (account, key) -> receipt and time of acceptance
         self._keys: dict[tuple[str, str], tuple[Receipt, float]] = {}
-        self._posted = 0
+        #: (conversation, key) -> number of messages posted under it
+        self._posted: Counter[tuple[str, str]] = Counter()
         #: the gateway's messages, as people see them
         self.messages = VisibleMessages()
         #: number of sends so far
@@ -157,8 +159,9 @@ class Wire:
         raise gone(f"{room.name} is {room.closed}")
 
     def _post(self, request: SendRequest, room: Room, token: int) -> Receipt:
-        self._posted += 1
-        provider_id = self._platform.posted_id(room, self._posted)
+        self._posted[room.conversation, request.key] += 1
+        times = self._posted[room.conversation, request.key]
+        provider_id = self._platform.posted_id(room, request.key, str(times))
         self._platform.threads.note_root(room, provider_id)
         where = room.address(request.address.account)
         receipt = Receipt(provider_id=provider_id, address=where)

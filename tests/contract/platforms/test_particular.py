@@ -127,9 +127,9 @@ def test_a_discord_thread_is_a_conversation_and_others_are_not() -> None:
 
 @pytest.mark.parametrize(
     ("platform", "expected"),
-    [("telegram", ["1", "1", "2"]), ("slack", ["1700000000.000001", "1700000000.000001", "1700000000.000002"])],
+    [("telegram", ["2", "2", "4"]), ("slack", ["1700000000.000000", "1700000000.000000", "1700000000.000002"])],
 )
-def test_messages_are_counted_in_each_conversation(platform: str, expected: list[str]) -> None:
+def test_messages_of_each_conversation_have_numbers_of_their_own(platform: str, expected: list[str]) -> None:
     async def test(stage: Stage) -> None:
         spots = [("a", "both"), ("b", "mine"), ("c", "both")]
         assert [stage.say(name, f"{platform}:default/{spot}") for name, spot in spots] == expected

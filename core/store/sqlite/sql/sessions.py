@@ -26,7 +26,7 @@ _KNOWN = (
 )
 
 
-class SessionLookup(msgspec.Struct, frozen=True):
+class SessionLookup(msgspec.Struct, frozen=True, gc=False):
     """What the store knows about a session that a command asks for."""
 
     #: the session of the key
