@@ -75,8 +75,8 @@ _IN_DOUBT = frozenset({Reason.RESPONSE_LOST, Reason.SAME_KEY_RESEND, Reason.CRAS
 def needs_mark(can: Capabilities, attempts: int) -> bool:
     """Whether the next attempt of a chunk is stored before it is made. `attempts`: those made before.
 
-    Where nothing tells later whether it was accepted, the mark tells what may have been sent; where keys age, it tells
-    since when. A retry is rare, and its mark keeps recovery from counting attempts that were never made.
+    Where nobody can find out later whether it was accepted, the mark says what may have been sent; where keys age, it
+    says since when. A retry is rare, and its mark keeps recovery from counting attempts that were never made.
     """
     return attempts > 0 or can.idempotency is Idempotency.NONE or can.key_seconds is not None
 
@@ -119,7 +119,7 @@ def recover(intent: InterruptedIntent, *, now: float, can: Capabilities, config:
     if can.idempotency is Idempotency.NONE:
         return _recover_marked(intent, since, at, config)
     if can.idempotency is Idempotency.LOOKUP:
-        # Whatever its age: the platform can tell whether people have it.
+        # Whatever its age: the platform knows whether people have it.
         at = at if resting else now + can.in_flight_seconds
         action, reason = RecoveryAction.LOOKUP, Reason.CRASH_AMBIGUOUS
         return RecoveryDecision(action=action, reason=reason, at=at, counts=left, doubt_at=since)

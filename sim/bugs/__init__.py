@@ -5,6 +5,7 @@ from trunkline.sim.bugs import (
     adapters,
     bindings,
     completions,
+    doubt,
     hands,
     inbound_and_loss,
     leases,
@@ -21,7 +22,7 @@ from trunkline.sim.bugs.base import DECLARED, Bug
 
 _FAMILIES = (
     *(hands, completions, return_address, routing, sessions, inbound_and_loss, leases, send_paths),
-    *(adapters, queue, mirrors, turn_output, webhook_identity, bindings),
+    *(adapters, doubt, queue, mirrors, turn_output, webhook_identity, bindings),
 )
 #: every bug switch by name
 BUGS: dict[str, Bug] = {bug.name: bug for family in _FAMILIES for bug in DECLARED[family.__name__]}

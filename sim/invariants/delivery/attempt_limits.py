@@ -265,7 +265,8 @@ class BoundedAttempts(Checker):
         if facts.tries > attempts:
             summary = f"{event.intent} was attempted {facts.tries} times"
             self._beyond(event, summary, f"at most {attempts} attempts", begun)
-        if event.at - begun.at > age + _SLACK:
+        # A message that people have begun to read is finished.
+        if facts.acked == 0 and event.at - begun.at > age + _SLACK:
             summary = f"{event.intent} was attempted {event.at - begun.at:.0f} s after it was prepared"
             self._beyond(event, summary, f"nothing older than {age:.0f} s is sent", begun)
 

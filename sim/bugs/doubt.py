@@ -1,0 +1,58 @@
+"""Defects of doubt: attempts that may have been accepted, or were never made, and are taken for something else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from trunkline.core.delivery.policy import AttemptFacts, AttemptOutcome, DeliveryDecision, after_attempt
+from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, RecoveryDecision, recover
+from trunkline.core.runtime.context import Context, QueuedIntent
+from trunkline.core.runtime.outbound.delivery_loop import Delivery
+from trunkline.core.runtime.outbound.interrupted import Interrupted
+from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.store.records import IntentRow
+from trunkline.core.values import Capabilities
+from trunkline.sim.bugs.base import bug, deciding, gateway_part
+
+
+@bug("key-judged-when-planned", deciding("before_attempt"), caught_by=("D1",))
+def _never_again(**_: Any) -> None:
+    """Whether the platform still knows a key is judged when a retry is planned, and not when it is made."""
+
+
+@bug("key-ages-from-notice", deciding("after_attempt"), caught_by=("D1",))
+def _from_notice(outcome: AttemptOutcome, *, tried: AttemptFacts, now: float, **known: Any) -> DeliveryDecision:
+    """A key counts from when its lost answer was noticed, not from when it left, and a request takes no time."""
+    unknown = outcome.ambiguous and tried.doubt_at is None
+    tried = msgspec.structs.replace(tried, left_at=now + _HEADROOM) if unknown else tried
+    return after_attempt(outcome, tried=tried, now=now, **known)
+
+
+#: the time that `key_is_lost` allows for a request, in seconds
+_HEADROOM = 40.0
+
+
+class _Forgetful(Interrupted):
+    def doubt(self, item: QueuedIntent, row: IntentRow) -> float | None:
+        return None
+
+
+@bug("doubt-forgotten-at-max-age", gateway_part("delivery_type"), caught_by=("L3",))
+class _EndsInCertainty(Delivery):
+    """What reaches the age limit while its adapter is missing has expired, though it may have been accepted."""
+
+    def __init__(self, context: Context, preparer: Preparer) -> None:
+        super().__init__(context, preparer)
+        self._interrupted = _Forgetful(context)
+
+
+@bug("counts-unmade-attempts", deciding("recover"), caught_by=("L4",))
+def _count_each_start(left: InterruptedIntent, *, now: float, can: Capabilities, **known: Any) -> RecoveryDecision:
+    """Each start counts an attempt for what may have been sent before it, and puts off the look-up that is due."""
+    decision = recover(left, now=now, can=can, **known)
+    if decision.action not in (RecoveryAction.RESEND, RecoveryAction.LOOKUP):
+        return decision
+    at = now + can.in_flight_seconds if decision.action is RecoveryAction.LOOKUP else decision.at
+    return msgspec.structs.replace(decision, counts=True, at=at)
