@@ -9,6 +9,8 @@ TrunklineError
       AmbiguousTarget     it may name several places
     InvalidSend           the send is invalid; nothing was sent or stored
     BindingError          the conversation cannot be bound or unbound; nothing was changed
+    InvalidCall           a tool was called with unusable arguments; nothing was done
+    TurnOver              a tool was called after its turn had ended; nothing was done
   PlatformError           the platform did not accept a message; says whether it may have
     NotSent               provably never reached the platform: safe to retry
     RateLimited           rejected, with a time to wait
@@ -21,6 +23,7 @@ TrunklineError
   SendFailed              a client's send was not delivered; the event and the facts say what is known
   HandError               a hand failed
   HookError               a hook returned an invalid answer
+  UserCodeEscape          user code raised what would end a task or the process; it counts as an error of that call
   StoreError              the store cannot be used
     StoreTooNew           written by a newer version; left untouched
     LeaseLost             another process holds the store now; nothing was stored
@@ -32,7 +35,10 @@ The message of an error is the first line of its class's docstring plus the fact
 
 from __future__ import annotations
 
+import math
+
 from trunkline.core.reasons import Reason
+from trunkline.core.well_formed import plain_text
 
 
 class TrunklineError(Exception):
@@ -40,8 +46,10 @@ class TrunklineError(Exception):
 
     def __init__(self, facts: str = "") -> None:
         first = (type(self).__doc__ or "").strip().splitlines()[0].rstrip(".")
-        super().__init__(f"{first}: {facts}" if facts else first)
-        self.facts = facts
+        # User code raises some of these too, with whatever it has at hand.
+        said = plain_text(facts)
+        self.facts: str = plain_text(str(facts)) or "" if said is None else said
+        super().__init__(f"{first}: {self.facts}" if self.facts else first)
 
 
 class UsageError(TrunklineError):
@@ -90,6 +98,14 @@ class BindingError(UsageError):
         self.placement = placement
 
 
+class InvalidCall(UsageError):
+    """The tool cannot be called like that."""
+
+
+class TurnOver(UsageError):
+    """The turn has ended, and its tools with it."""
+
+
 class PlatformError(TrunklineError):
     """The platform did not accept the message."""
 
@@ -103,7 +119,7 @@ class PlatformError(TrunklineError):
     def __init__(self, facts: str = "", *, retry_after: float | None = None) -> None:
         super().__init__(facts)
         #: seconds that the platform asks to wait
-        self.retry_after = retry_after
+        self.retry_after = retry_after if _is_wait(retry_after) else None
 
 
 class NotSent(PlatformError):
@@ -173,6 +189,10 @@ class HookError(TrunklineError):
     """The hook failed."""
 
 
+class UserCodeEscape(TrunklineError):
+    """User code let this out."""
+
+
 class StoreError(TrunklineError):
     """The store cannot be used."""
 
@@ -191,3 +211,7 @@ class IllegalTransition(TrunklineError):
 
 class InvariantBroken(TrunklineError):
     """A promise of the core does not hold; please report this."""
+
+
+def _is_wait(seconds: object) -> bool:
+    return isinstance(seconds, int | float) and 0 <= seconds < math.inf

@@ -23,7 +23,7 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.delivery.hooks import Hooks
 from trunkline.core.env import Env
-from trunkline.core.errors import ConfigError, InvalidSend, SendFailed, UsageError
+from trunkline.core.errors import ConfigError, InvalidSend, InvariantBroken, SendFailed, UsageError
 from trunkline.core.events import EventSink
 from trunkline.core.events.gateway import ConfigReloaded, ProcessRecovered, ProcessStarted
 from trunkline.core.events.leases import AdapterInstalled
@@ -171,6 +171,8 @@ class Gateway:
                 group.start_soon(self.bindings.run, name="bindings")
                 for (channel, account), adapter in sorted(ctx.adapters.items()):
                     group.start_soon(self._intake.listen, adapter, name=f"listen {channel}:{account}")
+            # The tasks of the group run until they are cancelled, and a cancelled `run` does not come here.
+            raise InvariantBroken("a task of the gateway was cancelled from outside, which ends the gateway")
         finally:
             with anyio.CancelScope(shield=True):
                 await ctx.store.close()

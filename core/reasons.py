@@ -16,6 +16,8 @@ class Reason(StrEnum):
     DUPLICATE_MESSAGE = "duplicate-message"
     DUPLICATE_REPLAY = "duplicate-replay"
     EMPTY_MESSAGE = "empty-message"
+    BAD_ENVELOPE = "bad-envelope"
+    UNDECIDABLE = "undecidable"
     # why a route rule won or lost
     MATCHED = "matched"
     OTHER_CHANNEL = "other-channel"
@@ -100,9 +102,15 @@ class Reason(StrEnum):
     ALREADY_QUEUED = "already-queued"
     # turns and hands
     AGENT_RAISED = "agent-raised"
+    BAD_ANSWER = "bad-answer"
+    BAD_ARGUMENT = "bad-argument"
+    TURN_OVER = "turn-over"
+    RUNS_EXHAUSTED = "runs-exhausted"
+    RUNS_NOTICE = "runs-notice"
     UNKNOWN_AGENT = "unknown-agent"
     UNKNOWN_HAND = "unknown-hand"
     HAND_RAISED = "hand-raised"
+    BAD_RESULT = "bad-result"
     HAND_DEADLINE = "hand-deadline"
     PROCESS_DIED = "process-died"
     ALREADY_FINISHED = "already-finished"
@@ -164,6 +172,8 @@ _SENTENCES: dict[Reason, str] = {
     Reason.DUPLICATE_MESSAGE: "The platform delivered the message again under the same id.",
     Reason.DUPLICATE_REPLAY: "The platform replayed the message under a new id; sender, time and text are the same.",
     Reason.EMPTY_MESSAGE: "The message has no content to act on.",
+    Reason.BAD_ENVELOPE: "The adapter handed over a message with unusable fields; it cannot be stored or answered.",
+    Reason.UNDECIDABLE: "Deciding on the message raised an error; it stays unacknowledged.",
     Reason.MATCHED: "Every constraint of the route rule holds, and no more specific tier matched.",
     Reason.OTHER_CHANNEL: "The rule or binding names another channel.",
     Reason.OTHER_ACCOUNT: "The rule or binding names another account (a rule without one means the default account).",
@@ -234,9 +244,15 @@ _SENTENCES: dict[Reason, str] = {
     Reason.NO_ORIGIN: "The turn did not start from a conversation, so its final text has no destination.",
     Reason.ALREADY_QUEUED: "The same turn already queued the same intent (a re-run after a crash).",
     Reason.AGENT_RAISED: "The agent raised an error; the turn ended without an answer.",
+    Reason.BAD_ANSWER: "The agent returned something that is no text; the turn ended without an answer.",
+    Reason.BAD_ARGUMENT: "An argument has the wrong type, or is a text that cannot be stored.",
+    Reason.TURN_OVER: "The turn had ended when its tool was called.",
+    Reason.RUNS_EXHAUSTED: "The process died during every allowed run.",
+    Reason.RUNS_NOTICE: "A notice that the message is not answered, because the process died during every run of it.",
     Reason.UNKNOWN_AGENT: "The route names an agent that is not installed.",
     Reason.UNKNOWN_HAND: "The agent delegated to a hand that is not installed.",
     Reason.HAND_RAISED: "The hand raised an error.",
+    Reason.BAD_RESULT: "The hand returned something that is no text.",
     Reason.HAND_DEADLINE: "The hand did not finish within its deadline.",
     Reason.PROCESS_DIED: "The process that ran it died.",
     Reason.ALREADY_FINISHED: "A result was already stored; the first one counts.",

@@ -16,6 +16,7 @@ import msgspec
 from trunkline.core.errors import HookError
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
+from trunkline.core.well_formed import describe
 
 
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -135,16 +136,24 @@ def apply(so_far: HookResult, hook: SendingHook, answer: object) -> HookResult:
     if isinstance(answer, Cancel):
         return msgspec.structs.replace(so_far, by=(hook.name,), cancelled=Reason.CANCELLED_BY_HOOK, why=str(answer.why))
     if not isinstance(answer, Change) or not isinstance(answer.text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise HookError(f"{hook.name} answered {answer!r:.80}: expected Change(text), Cancel(why) or None")
+        raise HookError(f"{hook.name} answered {_shown(answer)}: expected Change(text), Cancel(why) or None")
     if answer.text == so_far.text:
         return so_far
     return msgspec.structs.replace(so_far, text=answer.text, by=(*so_far.by, hook.name))
 
 
+def _shown(answer: object) -> str:
+    """An invalid answer in a few words; its own form may be endless, or raise."""
+    try:
+        return f"{answer!r:.80}"
+    except Exception:  # noqa: BLE001 -- the answer is invalid in any case
+        return f"a value of type {type(answer).__name__}"
+
+
 def failed(so_far: HookResult, hook: SendingHook, error: Exception) -> HookResult:
     """Apply the failure of a hook: a required hook cancels the message, any other is skipped."""
     reason = Reason.BAD_HOOK_ANSWER if isinstance(error, HookError) else Reason.HOOK_RAISED
-    detail = error.facts if isinstance(error, HookError) else f"{type(error).__name__}: {error}"
+    detail = error.facts if isinstance(error, HookError) else describe(error)
     failures = (*so_far.failures, HookFailure(hook=hook.name, reason=reason, detail=detail))
     if not hook.required:
         return msgspec.structs.replace(so_far, failures=failures)

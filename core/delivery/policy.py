@@ -27,6 +27,7 @@ from trunkline.core.values import (
     Receipt,
     Transport,
 )
+from trunkline.core.well_formed import words_of
 
 
 class NextStep(StrEnum):
@@ -107,7 +108,8 @@ class DeliveryDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def outcome_of(error: PlatformError) -> AttemptOutcome:
     """The outcome of an attempt that failed with a platform error."""
     return AttemptOutcome(
-        reason=error.reason,
+        # An adapter's own class may say anything here.
+        reason=error.reason if isinstance(error.reason, Reason) else Reason.PLATFORM_ERROR,  # pyright: ignore[reportUnnecessaryIsInstance]
         retryable=error.retryable,
         ambiguous=error.ambiguous,
         unsent=isinstance(error, NotSent),
@@ -126,18 +128,10 @@ def outcome_of_error(error: Exception) -> AttemptOutcome:
     known = outcome_of(error) if isinstance(error, PlatformError) else None
     if known is not None and (known.ambiguous or not known.retryable):
         return known
-    words = _words(error) if known is None else known.detail
+    words = words_of(error) if known is None else known.detail
     if is_permanent(words):
         return AttemptOutcome(reason=Reason.REFUSED, detail=words)
     return known or outcome_of(Ambiguous(f"{type(error).__name__}: {words}"))
-
-
-def _words(error: Exception) -> str:
-    """The message of an error, if it can be formatted."""
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 -- one more defect of the adapter; it must not hide the first one
-        return "unprintable error"
 
 
 def is_misplaced(asked: Address, receipt: Receipt) -> bool:

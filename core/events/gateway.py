@@ -140,11 +140,15 @@ class InboundAckFailed(Body, frozen=True, kw_only=True):
 
 
 class InboundDropped(Body, frozen=True, kw_only=True):
-    """This message starts no turn, for this reason. `first` is the inbound that it repeats."""
+    """This message starts no turn, for this reason. `first` is the inbound that it repeats.
+
+    A message with unusable fields has no `inbound.received` and no id; `detail` says what is wrong with it.
+    """
 
     kind: ClassVar[str] = "inbound.dropped"
     reason: Reason
     first: str | None = None
+    detail: str = ""
 
 
 class SessionCreated(Body, frozen=True, kw_only=True):

@@ -68,7 +68,7 @@ def _route(view: RunView, _event: Event, body: RouteDecided) -> str:
 
 
 label_text(InboundAdmitted, "{work} admitted to session {session_key}")
-label_text(InboundDropped, "dropped: {reason}{first:, it repeats …}")
+label_text(InboundDropped, "dropped: {reason}{first:, it repeats …}{detail: (…)}")
 
 
 @row(InboundDropped, arrow=True)

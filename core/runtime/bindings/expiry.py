@@ -16,6 +16,7 @@ from trunkline.core.errors import PlaceArchived, PlaceGone
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import wait_at_most
+from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.values import ChatKind
 
 #: number of conversations to probe per sweep
@@ -80,7 +81,7 @@ class BindingExpiry:
         if not isinstance(adapter, BindsConversations) or record.conversation.kind is ChatKind.DIRECT:
             return
         try:
-            with anyio.fail_after(self._ctx.config.delivery.request_timeout):
+            with anyio.fail_after(self._ctx.config.delivery.request_timeout), UserCode():
                 state = await adapter.inspect(record.conversation)
         except PlaceArchived:
             return

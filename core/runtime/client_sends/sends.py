@@ -21,6 +21,7 @@ from trunkline.core.sends.api import (
     SendStatus,
     check_key,
 )
+from trunkline.core.sends.check_message import check_message
 from trunkline.core.well_formed import well_formed
 
 
@@ -59,6 +60,7 @@ class Sends:
         stays unused. Raises `SendFailed` if the message was not delivered, or if the gateway ends first; repeating the
         call with the same key, even after a restart, sends nothing twice. A failed best-effort send does not raise.
         """
+        check_message(message)
         return await self._while_up(message, lambda: self._send(message, cause))
 
     async def enqueue(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
@@ -66,6 +68,7 @@ class Sends:
 
         Raises like `send`. For a key whose earlier send has ended, the result is that of the earlier one.
         """
+        check_message(message)
         if self._stopped or not self._up.is_set():
             return await self._while_up(message, lambda: self._first(message, cause, wait=False))
         try:

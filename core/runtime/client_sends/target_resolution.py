@@ -23,8 +23,11 @@ from trunkline.core.events.delivery import TargetResolved
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
 from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.sends.api import check_exact, named_session
-from trunkline.core.values import Address, SessionId
+from trunkline.core.untrusted import check_texts
+from trunkline.core.values import Address, ChatKind, SessionId
+from trunkline.core.well_formed import describe
 
 #: timeout of a directory, seconds
 _DIRECTORY_TIMEOUT = 10.0
@@ -152,8 +155,12 @@ class TargetResolver:
         if not isinstance(adapter, Directory):
             return DirectoryAnswer()
         try:
-            with anyio.fail_after(_DIRECTORY_TIMEOUT):
-                return DirectoryAnswer(resolved=await adapter.resolve_target(text))
+            with anyio.fail_after(_DIRECTORY_TIMEOUT), UserCode():
+                resolved = await adapter.resolve_target(text)
+            wrong = "" if resolved is None else _check(resolved)
+            if not wrong:
+                return DirectoryAnswer(resolved=resolved)
+            why = f"its answer: {wrong}"
         except UsageError:
             raise
         except TimeoutError:
@@ -161,8 +168,17 @@ class TargetResolver:
         except PlatformError as error:
             why = error.facts or error.reason.sentence
         except Exception as error:  # noqa: BLE001 -- the target may be clear without a broken directory
-            why = f"{type(error).__name__}: {error}"
+            why = describe(error)
         return DirectoryAnswer(note=f"the look-up in the directory of {channel} failed: {why}")
+
+
+def _check(resolved: object) -> str:
+    """What is wrong with a directory's answer."""
+    if not isinstance(resolved, Resolved):
+        return f"of type {type(resolved).__name__} instead of a Resolved"
+    if not (resolved.kind is None or isinstance(resolved.kind, ChatKind)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return "kind is no ChatKind"
+    return "target is None" if resolved.target is None else check_texts((("target", resolved.target),))  # pyright: ignore[reportUnnecessaryComparison]
 
 
 def _current(origin: Address | None, channel: str) -> CurrentConversation | None:

@@ -9,7 +9,6 @@ import anyio.abc
 
 from trunkline.core.bindings.bind_request import SPAWN, BindRequest, spawn_request
 from trunkline.core.bindings.records import Placement, TargetKind
-from trunkline.core.errors import HandError
 from trunkline.core.events.gateway import (
     DelegationAccepted,
     DelegationStarted,
@@ -20,6 +19,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import CompletionReporter, ids_of_delegation
+from trunkline.core.runtime.delegation.hand_run import run_hand
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import AcceptDelegation, StartDelegation
 from trunkline.core.store.port import answer
@@ -31,7 +31,6 @@ from trunkline.core.values import (
     HandResult,
     SessionId,
 )
-from trunkline.core.well_formed import well_formed
 
 
 class DelegationRunner:
@@ -142,20 +141,6 @@ class DelegationRunner:
         ctx = self._ctx
         await ctx.store.write(StartDelegation(delegation=row.id), answer)
         started = ctx.events.record(DelegationStarted(hand=row.hand), cause, **ids_of_delegation(row))
-        result, reason = await self._work(row)
+        task = HandTask(delegation=row.id, hand=row.hand, task=row.task)
+        result, reason = await run_hand(ctx.hands, task, ctx.config.hands.of(row.hand).deadline)
         await self._reporter.report(row, result, reason, started)
-
-    async def _work(self, row: DelegationRow) -> tuple[HandResult, Reason | None]:
-        ctx = self._ctx
-        deadline = ctx.config.hands.of(row.hand).deadline
-        try:
-            with anyio.fail_after(deadline):
-                text = await ctx.hands.run(HandTask(delegation=row.id, hand=row.hand, task=row.task))
-        except TimeoutError:
-            text = f"no result within {deadline:g} s"
-            return HandResult(outcome=HandOutcome.TIMEOUT, text=text), Reason.HAND_DEADLINE
-        except HandError as error:
-            return HandResult(outcome=HandOutcome.ERROR, text=well_formed(error.facts)), Reason.HAND_RAISED
-        except Exception as error:  # noqa: BLE001 -- any error of a hand is reported to the requester
-            return HandResult(outcome=HandOutcome.ERROR, text=f"{type(error).__name__}: {error}"), Reason.HAND_RAISED
-        return HandResult(outcome=HandOutcome.OK, text=well_formed(text)), None

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import anyio
-import msgspec
 
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.chat_commands.parse import is_command
 from trunkline.core.decisions import ReplyPlan, route_decided
-from trunkline.core.errors import PlatformError
+from trunkline.core.errors import InvalidCall, PlatformError, StoreError
 from trunkline.core.events.gateway import (
     AdapterEnded,
     AdapterFailed,
@@ -26,25 +25,30 @@ from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.deadlines import Deadlines
 from trunkline.core.runtime.lanes import Lanes
+from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.sessions.session_map import person_in_shared
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.records import Admission, NewSession, SessionRow, Work
+from trunkline.core.untrusted import check_envelope, check_texts, storable
 from trunkline.core.values import Envelope, InboundId, Peer, SessionId, WorkKind
-from trunkline.core.well_formed import well_formed
+from trunkline.core.well_formed import describe
 
 _Lane = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A message from an adapter: as received, and in canonical form."""
+    """A message from an adapter: as received, and in canonical form, or what is wrong with it."""
 
     adapter: ChannelAdapter
     came: Envelope
-    envelope: Envelope
+    envelope: Envelope | None
     #: id of the reply chain that was removed from the address
-    chain: str | None
+    chain: str | None = None
+    problem: str = ""
+    reason: Reason = Reason.BAD_ENVELOPE
 
 
 #: session of admitted work, and the seq of its admission
@@ -68,6 +72,13 @@ class Intake:
         self._ctx = context
         self._start_turn = start_turn
         self._broken = broken
+        self._limits = Deadlines()
+        #: accounts that have neither connected nor failed to since the start; see `connected`
+        self._untried: set[tuple[str, str]] = set(context.adapters)
+        #: set once every adapter of the start has tried to connect
+        self.connected = anyio.Event()
+        if not self._untried:
+            self.connected.set()
         self.lanes: Lanes[_Lane, _Taken] = Lanes("intake", self._handle, workers=_WORKERS, now=context.env.steady)
 
     async def listen(self, adapter: ChannelAdapter) -> None:
@@ -75,39 +86,83 @@ class Intake:
         wait = _RECONNECT_FIRST
         while True:
             try:
-                async with adapter.connect() as envelopes:
-                    async for envelope in envelopes:
-                        wait = _RECONNECT_FIRST
-                        known = self._ctx.decisions.canonical(_well_formed(envelope))
-                        chain = envelope.address.thread if known.address != envelope.address else None
-                        self.lanes.put(known.address.lane, _Taken(adapter, envelope, known, chain))
+                with UserCode():
+                    async with adapter.connect() as envelopes:
+                        self._tried(adapter)
+                        async for envelope in envelopes:
+                            wait = _RECONNECT_FIRST
+                            self._take(adapter, envelope)
                 self._ctx.events.record(AdapterEnded(channel=adapter.channel, account=adapter.account))
                 return
             except Exception as error:  # noqa: BLE001 -- one broken adapter must not stop the others
+                self._tried(adapter)
                 self._broken(adapter.channel, adapter.account)
                 self._ctx.events.record(
                     AdapterFailed(
                         channel=adapter.channel,
                         account=adapter.account,
                         reason=error.reason if isinstance(error, PlatformError) else Reason.PLATFORM_ERROR,
-                        detail=f"{type(error).__name__}: {error}",
+                        detail=describe(error),
                         retry_in=wait,
                     )
                 )
             await anyio.sleep(wait)
             wait = min(wait * 2, _RECONNECT_LAST)
 
-    async def _handle(self, _lane: _Lane, item: _Taken) -> None:
-        inbound, received = await self._admit(item.adapter, item.envelope, item.chain)
-        try:
-            # Acknowledge the original envelope, which the platform knows.
-            await item.adapter.ack(item.came)
-        except Exception as error:  # noqa: BLE001 -- it is durable; if redelivered, it is dropped as a duplicate
-            detail = f"{type(error).__name__}: {error}"
-            self._ctx.events.record(InboundAckFailed(detail=detail), received, inbound=inbound)
+    def _tried(self, adapter: ChannelAdapter) -> None:
+        self._untried.discard((adapter.channel, adapter.account))
+        if not self._untried:
+            self.connected.set()
 
-    async def _admit(self, adapter: ChannelAdapter, envelope: Envelope, chain: str | None) -> tuple[InboundId, int]:
-        """Make a message durable, or drop it; returns its id and the seq of its receipt."""
+    def _take(self, adapter: ChannelAdapter, envelope: Envelope) -> None:
+        """Queue a message of an adapter; one that cannot be handled waits apart from all conversations."""
+        stable = adapter.capabilities.stable_ids
+        problem = check_envelope(envelope, adapter.channel, adapter.account, stable=stable)
+        item = _Taken(adapter, envelope, None, problem=problem)
+        if not problem:
+            try:
+                known = self._ctx.decisions.canonical(storable(envelope))
+                chain = envelope.address.thread if known.address != envelope.address else None
+                self.lanes.put(known.address.lane, _Taken(adapter, envelope, known, chain))
+                return
+            except Exception as error:  # noqa: BLE001 -- a decision may be user code; the next message may be sound
+                item = _Taken(adapter, envelope, None, problem=describe(error), reason=Reason.UNDECIDABLE)
+        self.lanes.put((adapter.channel, adapter.account, "", ""), item)
+
+    async def _handle(self, _lane: _Lane, item: _Taken) -> None:
+        ctx, inbound = self._ctx, None
+        if item.envelope is None:
+            seq = ctx.events.record(InboundDropped(reason=item.reason, detail=item.problem))
+            if item.reason is Reason.UNDECIDABLE:
+                return
+        else:
+            inbound, seq = self._received(item.envelope, item.chain)
+            try:
+                await self._admit(item.adapter, item.envelope, inbound, seq)
+            except StoreError:
+                raise
+            except Exception as error:  # noqa: BLE001 -- a decision may be user code; nobody else may wait for it
+                dropped = InboundDropped(reason=Reason.UNDECIDABLE, detail=describe(error))
+                ctx.events.record(dropped, seq, inbound=inbound)
+                # Not acknowledged: a process with a sound decision can still answer it.
+                return
+        await self._acknowledge(item.adapter, item.came, inbound, seq)
+
+    async def _acknowledge(
+        self, adapter: ChannelAdapter, came: Envelope, inbound: InboundId | None, cause: int
+    ) -> None:
+        """Acknowledge the original envelope, which the platform knows. If it comes again, it is dropped again."""
+        detail = "no answer in time"
+        try:
+            with self._limits.within(self._ctx.config.delivery.request_timeout), UserCode():
+                await adapter.ack(came)
+                return
+        except Exception as error:  # noqa: BLE001 -- any error of an adapter is recorded
+            detail = describe(error)
+        self._ctx.events.record(InboundAckFailed(detail=detail), cause, inbound=inbound)
+
+    def _received(self, envelope: Envelope, chain: str | None) -> tuple[InboundId, int]:
+        """Record a message; returns its id and the seq of its receipt."""
         ctx, place = self._ctx, envelope.address
         inbound = InboundId(ctx.env.ids.new("inbound", *place.lane, envelope.message_id))
         received = ctx.events.record(
@@ -121,10 +176,15 @@ class Intake:
             envelope.cause,
             inbound=inbound,
         )
+        return inbound, received
+
+    async def _admit(self, adapter: ChannelAdapter, envelope: Envelope, inbound: InboundId, received: int) -> None:
+        """Make a message durable, or drop it."""
+        ctx, place = self._ctx, envelope.address
         dropped = self._dropped(envelope)
         if dropped is not None:
             ctx.events.record(InboundDropped(reason=dropped), received, inbound=inbound)
-            return inbound, received
+            return
         ctx.activity.inbound(place.channel, place.account, ctx.env.now())
         work, routed = self._route(inbound, envelope, received)
         can = adapter.capabilities
@@ -140,7 +200,6 @@ class Intake:
             await self._store(work, identities, session, routed, repeated)
         finally:
             ctx.bindings.release(work.binding, received)
-        return inbound, received
 
     def _dropped(self, envelope: Envelope) -> Reason | None:
         """Why a message is dropped before admission; None: it is not."""
@@ -196,8 +255,14 @@ class Intake:
         return admission.session.id, admitted
 
     async def wake(self, agent: str, text: str, cause: int | None = None) -> None:
-        """Start a turn without an inbound message, in the agent's main session; its answer has no destination."""
+        """Start a turn without an inbound message, in the agent's main session; its answer has no destination.
+
+        Raises `InvalidCall` for an agent or a text that cannot be stored.
+        """
         ctx = self._ctx
+        wrong = check_texts((("agent", agent), ("text", text)))
+        if wrong or not agent or text is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise InvalidCall(f"wake: {wrong or 'agent or text is missing'}")
         inbound = InboundId(ctx.env.ids.new("wake", agent, text))
         work = Work(
             id=inbound,
@@ -233,14 +298,6 @@ def _repeated(envelope: Envelope, *, stable: bool) -> Reason:
     if envelope.stands_for is not None:
         return Reason.DUPLICATE_PROXY
     return Reason.DUPLICATE_MESSAGE if stable else Reason.DUPLICATE_REPLAY
-
-
-def _well_formed(envelope: Envelope) -> Envelope:
-    """The envelope with storable texts."""
-    text, name = well_formed(envelope.text), well_formed(envelope.peer.name)
-    if text == envelope.text and name == envelope.peer.name:
-        return envelope
-    return msgspec.structs.replace(envelope, text=text, peer=Peer(id=envelope.peer.id, name=name))
 
 
 def record_admitted(ctx: Context, work: Work, session: SessionRow, cause: int | None) -> int:

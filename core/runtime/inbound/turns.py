@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from trunkline.core.agent import CALLBACK_PROMPT, CallbackFacts
-from trunkline.core.errors import BindingError, InvalidSend, UnknownName, UsageError
+import anyio.lowlevel
+
+from trunkline.core.errors import BindingError, InvalidSend, StoreError, UnknownName, UsageError
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.events.gateway import ToolCalled, ToolRefused, TurnEnded, TurnStarted
 from trunkline.core.hands.port import DelegationRequest
@@ -13,73 +14,28 @@ from trunkline.core.reasons import Reason
 from trunkline.core.runtime.client_sends.target_resolution import ResolvedTarget, TargetResolver, ToolSend, refusal
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
+from trunkline.core.runtime.inbound.live_turn import LiveTurn
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.store.commands import Enqueue, FinishTurn
 from trunkline.core.store.queries import FindIntentFate, ReadTranscript
 from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.values import (
-    Address,
     DelegationId,
     IntentId,
     IntentKind,
     IntentState,
-    Peer,
     SessionId,
     TranscriptLine,
-    TurnId,
     WorkKind,
 )
-from trunkline.core.well_formed import well_formed
+from trunkline.core.well_formed import describe, plain_text
 
 #: number of concurrent turns
 _WORKERS = 256
 #: reasons for the destination of an answer, where the work does not state one
 _REASONS = {WorkKind.CALLBACK: Reason.CALLBACK_TURN, WorkKind.CONTROL: Reason.CONTROL_REPLY}
-
-
-class LiveTurn:
-    """The `trunkline.core.agent.Turn` of a running agent."""
-
-    def __init__(self, turns: Turns, work: Work, started: int, session_id: SessionId) -> None:
-        self._turns = turns
-        self._work = work
-        self._started = started
-        self._calls = 0
-        self.id: TurnId = work.turn
-        self.agent: str = work.agent
-        self.session_key: str = work.session_key
-        self.session_id: SessionId = session_id
-        self.work: WorkKind = work.kind
-        self.text: str = work.text
-        self.peer: Peer = work.peer
-        self.place: Address | None = work.place
-        self.callback: CallbackFacts | None = work.callback
-        self.prompt: str | None = None if work.callback is None else CALLBACK_PROMPT
-
-    async def send(
-        self,
-        text: str,
-        to: Address | str | None = None,
-        *,
-        channel: str | None = None,
-        account: str | None = None,
-        thread: str | None = None,
-        session: str | None = None,
-    ) -> None:
-        self._calls += 1
-        asked = ToolSend(
-            running=self.session_id, to=to, channel=channel, account=account, thread=thread, session=session
-        )
-        await self._turns.tool_send(self._work, self._calls, text, asked, self._started)
-
-    async def delegate(self, hand: str, task: str, *, thread: bool | None = None) -> DelegationId:
-        self._calls += 1
-        asked = DelegationRequest(hand=hand, task=task, thread=thread)
-        return await self._turns.delegate(self._work, self.session_id, self._calls, asked, self._started)
-
-    async def history(self) -> tuple[TranscriptLine, ...]:
-        return await self._turns.history(self.session_id)
 
 
 class Turns:
@@ -138,12 +94,21 @@ class Turns:
         agent = self._ctx.agents.get(work.agent)
         if agent is None:
             return None, TurnEnded(outcome="failed", reason=Reason.UNKNOWN_AGENT, detail=work.agent)
+        turn = LiveTurn(self, work, started, session)
         try:
-            answer = await agent.turn(LiveTurn(self, work, started, session))
-            return (None if answer is None else well_formed(answer)), None
+            with UserCode():
+                answer: object = await agent.turn(turn)
         except Exception as error:  # noqa: BLE001 -- any error of an agent is recorded and ends the turn
-            detail = f"{type(error).__name__}: {error}"
-            return None, TurnEnded(outcome="failed", reason=Reason.AGENT_RAISED, detail=detail)
+            # An agent may turn the cancellation of a stopping gateway into an error: then the turn has not failed.
+            await anyio.lowlevel.checkpoint_if_cancelled()
+            return None, TurnEnded(outcome="failed", reason=Reason.AGENT_RAISED, detail=describe(error))
+        finally:
+            turn.end()
+        text = plain_text(answer)
+        if text is None and answer is not None:
+            detail = f"the agent returned a value of type {type(answer).__name__} instead of a str or None"
+            return None, TurnEnded(outcome="failed", reason=Reason.BAD_ANSWER, detail=detail)
+        return text, None
 
     async def _finish(
         self, work: Work, session: SessionId, answer: str | None, failure: TurnEnded | None, started: int
@@ -156,6 +121,10 @@ class Turns:
                 row = await self._prepared(work, session, what, started)
             except InvalidSend as error:
                 row, failure = None, TurnEnded(outcome="failed", reason=error.reason, detail=error.facts)
+            except StoreError:
+                raise
+            except Exception as error:  # noqa: BLE001 -- a decision may be user code; the turn must end all the same
+                row, failure = None, TurnEnded(outcome="failed", reason=Reason.BAD_ANSWER, detail=describe(error))
             intents = [row] if row is not None else []
         ended = failure or TurnEnded(outcome="replied" if intents else "silent")
 
@@ -194,8 +163,8 @@ class Turns:
 
     async def tool_send(self, work: Work, call: int, text: str, asked: ToolSend, cause: int) -> None:
         """The message tool: queues an intent, which is durable on return."""
-        ctx, text = self._ctx, well_formed(text)
-        where = well_formed(str(asked.to or work.reply_to or "nowhere"))
+        ctx = self._ctx
+        where = str(asked.to or work.reply_to or "nowhere")
         called = ctx.events.record(ToolCalled(tool="message", detail=where), cause, inbound=work.id, turn=work.turn)
         aim = await self._aim(work, asked, called)
         intent = IntentId(f"{work.id}.send{call}")
@@ -226,7 +195,7 @@ class Turns:
         try:
             return await self._prepared(work, asked.running, what, aim.cause)
         except InvalidSend as error:
-            self._refused(work, error, called)
+            self.refuse(work, "message", error, refusal(error), called)
             raise
 
     async def _aim(self, work: Work, asked: ToolSend, called: int) -> ResolvedTarget | None:
@@ -235,12 +204,13 @@ class Turns:
         try:
             return await self._targets.aim(work.agent, asked, work.reply_to, called, ids)
         except UsageError as error:
-            self._refused(work, error, called)
+            self.refuse(work, "message", error, refusal(error), called)
             raise
 
-    def _refused(self, work: Work, error: UsageError, called: int) -> None:
-        refused = ToolRefused(tool="message", reason=refusal(error), detail=well_formed(error.facts))
-        self._ctx.events.record(refused, called, inbound=work.id, turn=work.turn)
+    def refuse(self, work: Work, tool: str, error: UsageError, reason: Reason, cause: int) -> None:
+        """Record a refused tool call."""
+        refused = ToolRefused(tool=tool, reason=reason, detail=error.facts)
+        self._ctx.events.record(refused, cause, inbound=work.id, turn=work.turn)
 
     async def _enqueue(self, work: Work, row: IntentRow, text: str, asked: ToolSend, cause: int) -> None:
         """Store the tool's message and queue it for delivery."""
@@ -268,17 +238,21 @@ class Turns:
         self, work: Work, session: SessionId, call: int, asked: DelegationRequest, cause: int
     ) -> DelegationId:
         """The delegation tool: refused before any work starts, or durable before the hand starts."""
-        ctx, task, hand = self._ctx, well_formed(asked.task), asked.hand
+        ctx, hand = self._ctx, asked.hand
         ids = {"inbound": work.id, "turn": work.turn}
-        called = ctx.events.record(ToolCalled(tool="delegate", detail=f"{hand}: {task}"), cause, **ids)
-        if not ctx.hands.has(hand):
+        called = ctx.events.record(ToolCalled(tool="delegate", detail=f"{hand}: {asked.task}"), cause, **ids)
+        try:
+            with UserCode():
+                known = ctx.hands.has(hand)
+        except Exception as error:
+            unknown = UnknownName(f"no hand {hand!r}: {describe(error)}")
+            self.refuse(work, "delegate", unknown, Reason.UNKNOWN_HAND, called)
+            raise unknown from error
+        if not known:
             ctx.events.record(ToolRefused(tool="delegate", reason=Reason.UNKNOWN_HAND, detail=hand), called, **ids)
             raise UnknownName(f"no hand {hand!r} ({Reason.UNKNOWN_HAND.sentence})")
         try:
-            return await self._delegate(
-                work, session, call, DelegationRequest(hand=hand, task=task, thread=asked.thread), called
-            )
+            return await self._delegate(work, session, call, asked, called)
         except BindingError as error:
-            refused = ToolRefused(tool="delegate", reason=error.reason, detail=well_formed(error.facts))
-            ctx.events.record(refused, called, **ids)
+            self.refuse(work, "delegate", error, error.reason, called)
             raise

@@ -26,9 +26,11 @@ from trunkline.core.events.delivery import AttemptStarted, TransportFallback
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import Deadlines
+from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.store.commands import MarkSending
 from trunkline.core.store.port import answer
 from trunkline.core.store.records import IntentRow
+from trunkline.core.untrusted import check_receipt
 from trunkline.core.values import (
     Capabilities,
     Capability,
@@ -39,6 +41,7 @@ from trunkline.core.values import (
     Style,
     Transport,
 )
+from trunkline.core.well_formed import describe, words_of
 
 #: number of opened threads that are remembered
 _MOST_OPENED = 10_000
@@ -123,36 +126,39 @@ class Attempts:
     async def _hand_over(self, adapter: ChannelAdapter, row: IntentRow, request: SendRequest, judge: Judge) -> Receipt:
         """Send; an archived bound thread is unarchived first if allowed."""
         try:
-            return await adapter.send(request)
+            with UserCode():
+                return await adapter.send(request)
         except PlaceArchived:
             allowed = self._ctx.config.channel(row.address.channel).thread_bindings.unarchive
             if row.binding is None or not allowed or not isinstance(adapter, BindsConversations):
                 raise
-            await adapter.reopen(row.address)
+            with UserCode():
+                await adapter.reopen(row.address)
         body = PlaceReopened(address=row.address)
         self._ctx.events.record(body, request.cause, intent=row.id, binding=row.binding)
         _raise_if_late(judge)
-        return await adapter.send(request)
+        with UserCode():
+            return await adapter.send(request)
 
     async def _open_thread(self, adapter: ChannelAdapter, row: IntentRow, message: str) -> None:
         """Open the thread first. Opening is idempotent, so a lost response is safe to retry."""
         try:
-            with anyio.fail_after(self._ctx.config.delivery.request_timeout / 2):
+            with anyio.fail_after(self._ctx.config.delivery.request_timeout / 2), UserCode():
                 await adapter.open_thread(row.address, message, row.chunks[0])
             self._opened[row.address.lane] = None
         except Exception as error:
             if isinstance(error, PlatformError) and not error.ambiguous:
                 raise
-            raise NotSent(f"the thread could not be opened ({type(error).__name__}: {error})") from error
+            raise NotSent(f"the thread could not be opened ({describe(error)})") from error
 
     async def look_up(self, adapter: ChannelAdapter, row: IntentRow, cause: int | None) -> AttemptMade:
         """Look up an ambiguous chunk. A failed look-up proves nothing; it counts, so that look-ups end too."""
         left_at = self._ctx.env.steady()
         try:
-            with anyio.fail_after(self._ctx.config.delivery.request_timeout):
+            with anyio.fail_after(self._ctx.config.delivery.request_timeout), UserCode():
                 receipt = await adapter.find(row.address, row.key(row.acked))
         except Exception as error:  # noqa: BLE001 -- any error of an adapter leaves the chunk in doubt
-            outcome = AttemptOutcome(reason=Reason.LOOKUP_FAILED, ambiguous=True, detail=str(error))
+            outcome = AttemptOutcome(reason=Reason.LOOKUP_FAILED, ambiguous=True, detail=words_of(error))
         else:
             outcome = AttemptOutcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True)
             if receipt is not None:
@@ -232,6 +238,9 @@ def _shifted(styles: tuple[Style, ...], mark: str) -> tuple[Style, ...]:
 
 
 def _accepted(row: IntentRow, receipt: Receipt, reason: Reason, can: Capabilities) -> AttemptOutcome:
+    wrong = check_receipt(receipt)
+    if wrong:
+        return AttemptOutcome(reason=Reason.NO_RECEIPT, ambiguous=True, detail=f"the adapter's answer: {wrong}")
     if not receipt.provider_id.strip() and Capability.MESSAGE_IDS in can.can:
         # It looks like success but names no message, so it is ambiguous (scenario B029).
         return AttemptOutcome(reason=Reason.NO_RECEIPT, ambiguous=True, detail="the answer names no message")

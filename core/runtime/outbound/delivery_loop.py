@@ -29,11 +29,13 @@ from trunkline.core.runtime.outbound.backlog import Backlog
 from trunkline.core.runtime.outbound.interrupted import Interrupted, born_at, doubt_at
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.outbound.settle import Settler
+from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.store.commands import Defer, EndUnreadableIntent
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, ListUnnotified
 from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentState
+from trunkline.core.well_formed import describe, plain_text
 
 _Lane = tuple[str, str, str, str]
 #: number of open intents per query at start
@@ -248,11 +250,11 @@ class Delivery:
         if not isinstance(adapter, Readiness):
             return None
         try:
-            with anyio.fail_after(self._ctx.config.delivery.request_timeout):
+            with anyio.fail_after(self._ctx.config.delivery.request_timeout), UserCode():
                 answer = await adapter.ready()
+                return None if answer.ok else plain_text(answer.reason) or ""
         except Exception as error:  # noqa: BLE001 -- an adapter that fails to answer is not ready
-            return f"{type(error).__name__}: {error}"
-        return None if answer.ok else answer.reason
+            return describe(error)
 
     def _wait(self, lane: _Lane, item: QueuedIntent, row: IntentRow, reason: Reason, until: float, detail: str) -> None:
         if item.waiting is not reason:

@@ -18,11 +18,13 @@ from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import Deadlines
 from trunkline.core.runtime.lanes import Lanes
+from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.store.commands import MarkNotified
 from trunkline.core.store.records import IntentRow
 from trunkline.core.values import Address, IntentState, Receipt
-from trunkline.core.well_formed import well_formed
+from trunkline.core.well_formed import describe, plain_text
 
+M = TypeVar("M")
 T = TypeVar("T")
 #: number of outcomes that hooks are notified of concurrently
 _NOTIFIERS = 16
@@ -123,26 +125,27 @@ class Preparer:
             )
             before = len(passed.failures)
             try:
-                passed = rules.apply(passed, hook, await self._in_time(hook.call(shown)))
+                passed = rules.apply(passed, hook, await self._in_time(hook.call, shown))
             except Exception as error:  # noqa: BLE001 -- any error of a hook is recorded and decided on
                 passed = rules.failed(passed, hook, error)
             for failure in passed.failures[before:]:
                 self._failed(draft, failure.hook, "sending", failure.reason, failure.detail, cause)
-            if not passed.text.isascii():
-                passed = msgspec.structs.replace(passed, text=well_formed(passed.text))
+            storable = plain_text(passed.text) or ""
+            if storable is not passed.text:
+                passed = msgspec.structs.replace(passed, text=storable)
             if passed.cancelled is not None:
                 break
         return passed
 
-    async def _in_time(self, answer: Awaitable[T]) -> T:
-        """Await a hook's answer. Raises `TimeoutError`."""
-        with self._limits.within(self._ctx.config.delivery.hook_timeout) as limit:
-            return await answer
+    async def _in_time(self, call: Callable[[M], Awaitable[T]], message: M) -> T:
+        """Call a hook. Raises `TimeoutError`."""
+        with self._limits.within(self._ctx.config.delivery.hook_timeout) as limit, UserCode():
+            return await call(message)
         assert limit.expired
         raise TimeoutError("no answer in time")
 
     def _failed(self, row: IntentRow, hook: str, phase: str, reason: Reason, detail: str, cause: int | None) -> None:
-        body = HookFailed(hook=hook, phase=phase, reason=reason, detail=well_formed(detail))
+        body = HookFailed(hook=hook, phase=phase, reason=reason, detail=detail)
         self._ctx.events.record(body, cause, **ids_of(row))
 
     # ------------------------------------------------------------ outcomes
@@ -179,6 +182,6 @@ class Preparer:
 
     async def _call(self, hook: SentHook, row: IntentRow, sent: Sent, cause: int | None) -> None:
         try:
-            await self._in_time(hook.call(sent))
+            await self._in_time(hook.call, sent)
         except Exception as error:  # noqa: BLE001 -- any error of a hook is recorded; the delivery is over
-            self._failed(row, hook.name, "sent", Reason.HOOK_RAISED, f"{type(error).__name__}: {error}", cause)
+            self._failed(row, hook.name, "sent", Reason.HOOK_RAISED, describe(error), cause)

@@ -1,0 +1,46 @@
+"""Checks the types of a client's request: hints bind nobody at run time, and a bad value must not get far."""
+
+# pyright: reportUnnecessaryIsInstance=false
+from __future__ import annotations
+
+from trunkline.core.errors import InvalidSend
+from trunkline.core.reasons import Reason
+from trunkline.core.sends.api import SendMessage
+from trunkline.core.untrusted import check_address
+from trunkline.core.values import Address, Poll
+
+_OPTIONAL = ("channel", "account", "thread", "reply_to", "agent", "session_key", "payload")
+
+
+def check_message(message: object) -> None:
+    """Raise `InvalidSend` if a field of a request has the wrong type."""
+    wrong = _check(message)
+    if wrong:
+        raise InvalidSend(f"the request: {wrong}", Reason.BAD_ARGUMENT)
+
+
+def _check(message: object) -> str:
+    if not isinstance(message, SendMessage):
+        return f"it is of type {type(message).__name__} instead of a SendMessage"
+    to: object = message.to
+    if isinstance(to, Address):
+        if wrong := check_address(to):
+            return f"to: {wrong}"
+    elif not isinstance(to, str):
+        return _not("to", to, "a str or an Address")
+    for name in ("key", "text"):
+        if not isinstance(getattr(message, name), str):
+            return _not(name, getattr(message, name), "a str")
+    for name in _OPTIONAL:
+        value: object = getattr(message, name)
+        if value is not None and not isinstance(value, str):
+            return _not(name, value, "a str")
+    media: object = message.media
+    if media != () and not (isinstance(media, tuple | list) and all(isinstance(one, str) for one in media)):  # pyright: ignore[reportUnknownVariableType]
+        return "media is not a tuple of texts"
+    poll: object = message.poll
+    return "" if poll is None or isinstance(poll, Poll) else _not("poll", poll, "a Poll")
+
+
+def _not(name: str, value: object, expected: str) -> str:
+    return f"{name} is of type {type(value).__name__} instead of {expected}"

@@ -1,0 +1,157 @@
+"""Checks of values that adapters hand over. Type hints bind nobody at run time, and one bad value must end only itself.
+
+Each check says what is wrong, or returns an empty text. Ids must be storable as they are: a replaced character would
+name another message, person or place. Other texts are made storable instead (`storable`).
+"""
+
+# pyright: reportUnnecessaryIsInstance=false
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from trunkline.core.values import Address, ChatKind, Envelope, Identity, Peer, Receipt
+from trunkline.core.well_formed import is_well_formed, plain_text
+
+#: seconds; no clock of a platform shows more
+_LATEST = 1e12
+
+
+def check_envelope(value: object, channel: str, account: str, *, stable: bool) -> str:
+    """What is wrong with an inbound message from the adapter of an account. `stable`: its ids identify messages."""
+    if not isinstance(value, Envelope):
+        return f"{_kind(value)} instead of an Envelope"
+    return (
+        _check_place(value.address, channel, account)
+        or _check_peer(value.peer)
+        or (_check_id if stable else _check_text)("message_id", value.message_id)
+        or _check_optional_id("stands_for", value.stands_for)
+        or _check_texts(value)
+        or _check_time(value.sent_at)
+        or _check_flags(value)
+    )
+
+
+def storable(envelope: Envelope) -> Envelope:
+    """A checked envelope whose texts can be stored: half characters in what is no id become ``?``."""
+    peer, name = envelope.peer, plain_text(envelope.peer.name) or ""
+    text = plain_text(envelope.text) or ""
+    changed: dict[str, object] = {}
+    if text is not envelope.text:
+        changed["text"] = text
+    if name is not peer.name:
+        changed["peer"] = Peer(id=peer.id, name=name)
+    for field in ("reply_to", "guild", "team", "webhook"):
+        before = getattr(envelope, field)
+        if before is not None and (after := plain_text(before)) is not before:
+            changed[field] = after
+    if envelope.roles:
+        changed["roles"] = tuple(plain_text(role) or "" for role in envelope.roles)
+    return msgspec.structs.replace(envelope, **changed) if changed else envelope
+
+
+def check_address(value: object) -> str:
+    """What is wrong with a place."""
+    if not isinstance(value, Address):
+        return f"{_kind(value)} instead of an Address"
+    wrong = (
+        _check_id("channel", value.channel)
+        or _check_id("account", value.account)
+        or _check_id("conversation", value.conversation)
+        or _check_optional_id("thread", value.thread)
+        or _check_optional_id("parent", value.parent)
+    )
+    if not wrong and type(value.kind) is not ChatKind:
+        return f"kind is {_kind(value.kind)} instead of a ChatKind"
+    return wrong
+
+
+def check_receipt(value: object) -> str:
+    """What is wrong with a receipt; an empty id is right on platforms whose responses name no message."""
+    if not isinstance(value, Receipt):
+        return f"{_kind(value)} instead of a Receipt"
+    wrong = _check_text("provider_id", value.provider_id)
+    return wrong or _within("address", check_address(value.address))
+
+
+def check_identity(value: object) -> str:
+    """What is wrong with a webhook identity."""
+    if not isinstance(value, Identity):
+        return f"{_kind(value)} instead of an Identity"
+    return _check_id("id", value.id) or _check_text("name", value.name)
+
+
+def check_texts(names: Iterable[tuple[str, object]]) -> str:
+    """What is wrong with optional texts that must be storable as they are, by name."""
+    return next((wrong for name, value in names if value is not None and (wrong := _check_text(name, value))), "")
+
+
+def _check_place(value: object, channel: str, account: str) -> str:
+    wrong = check_address(value)
+    if wrong:
+        return _within("address", wrong)
+    assert isinstance(value, Address)
+    if (value.channel, value.account) != (channel, account):
+        return f"address is {value.channel}:{value.account}, which this adapter does not serve"
+    return ""
+
+
+def _check_peer(value: object) -> str:
+    if not isinstance(value, Peer):
+        return f"peer is {_kind(value)} instead of a Peer"
+    if not isinstance(value.name, str):
+        return f"peer.name is {_kind(value.name)} instead of a text"
+    return _check_text("peer.id", value.id)
+
+
+def _check_texts(value: Envelope) -> str:
+    """The texts of an envelope that are no ids of its own need only be texts."""
+    optional = (value.reply_to, value.guild, value.team, value.webhook)
+    if not isinstance(value.text, str):
+        return f"text is {_kind(value.text)} instead of a text"
+    if not all(one is None or isinstance(one, str) for one in optional):
+        return "reply_to, guild, team or webhook is not a text"
+    if type(value.roles) is not tuple or not all(isinstance(role, str) for role in value.roles):
+        return "roles is not a tuple of texts"
+    return ""
+
+
+def _check_time(value: object) -> str:
+    if type(value) not in (int, float):
+        return f"sent_at is {_kind(value)} instead of a number"
+    # Also false for NaN.
+    if not 0 <= value < _LATEST:  # pyright: ignore[reportOperatorIssue]
+        return "sent_at is no time in seconds"
+    return ""
+
+
+def _check_flags(value: Envelope) -> str:
+    if not (value.threaded in (True, False) and value.bot in (True, False)):
+        return "threaded or bot is not a bool"
+    if value.cause is not None and type(value.cause) is not int:
+        return f"cause is {_kind(value.cause)} instead of a number"
+    return ""
+
+
+def _check_id(name: str, value: object) -> str:
+    return f"{name} is empty" if value == "" else _check_text(name, value)
+
+
+def _check_optional_id(name: str, value: object) -> str:
+    return "" if value is None else _check_id(name, value)
+
+
+def _check_text(name: str, value: object) -> str:
+    if type(value) is not str:
+        return f"{name} is {_kind(value)} instead of a str"
+    return "" if is_well_formed(value) else f"{name} has half a character (a lone surrogate): {value!a:.80}"
+
+
+def _kind(value: object) -> str:
+    """The type of a value, for messages."""
+    return "None" if value is None else f"of type {type(value).__name__}"
+
+
+def _within(name: str, wrong: str) -> str:
+    return f"{name}: {wrong}" if wrong else ""
