@@ -238,7 +238,7 @@ _SENTENCES: dict[Reason, str] = {
     Reason.CALLBACK_TURN: "The hand's result becomes one turn of the requester's session.",
     Reason.DIRECT_ANNOUNCE: "The hand's result is posted unchanged, without a turn of the requester.",
     Reason.HAND_SESSION_ROUTE: "The hand's own session resolved to this place.",
-    Reason.REQUESTER_REPLACED: "The requester's session was reset meanwhile: the result is posted without a turn.",
+    Reason.REQUESTER_REPLACED: "The requester has another session meanwhile: the result is posted without a turn.",
     Reason.CLIENT_SEND: "A client of the gateway requested it, outside any turn.",
     Reason.NO_REPLY: "The agent chose not to answer.",
     Reason.NO_ORIGIN: "The turn did not start from a conversation, so its final text has no destination.",

@@ -227,6 +227,8 @@ class FinishDelegation(Write[HandFinish], frozen=True, kw_only=True):
     callback: Admit | None
     intents: Sequence[IntentRow]
     now: float
+    #: a line of the requester's transcript, if the result goes to another session without a callback
+    line: str | None = None
     #: keep the text of the result: nothing delivers it
     keep_text: bool = False
 

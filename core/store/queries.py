@@ -19,7 +19,7 @@ from trunkline.core.store.records import (
     StoredBindings,
     Unfinished,
 )
-from trunkline.core.values import IntentId, IntentState, SessionId, TranscriptLine
+from trunkline.core.values import Address, IntentId, IntentState, SessionId, TranscriptLine
 
 A = TypeVar("A")
 
@@ -74,10 +74,11 @@ class FindSession(Read[SessionRow | None], frozen=True, kw_only=True):
     key: str
 
 
-class FindSessionById(Read[SessionRow | None], frozen=True, kw_only=True):
-    """The session with this id under the key that it has today; none when its key has another session."""
+class FindRequester(Read[SessionRow | None], frozen=True, kw_only=True):
+    """The session that delegated, if a key has it today, and the place of the request has not left it."""
 
     session: SessionId
+    origin: Address | None
 
 
 class ReadTranscript(Read[tuple[TranscriptLine, ...]], frozen=True, kw_only=True):

@@ -177,9 +177,9 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class HandFinish(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The answer to a hand's result. `first`: it counts. `session`: that of the callback.
+    """The answer to a hand's result. `first`: it counts. `session`: that of the callback, or of the line instead.
 
-    `replaced`: nothing was stored, because the requester's session was reset or merged.
+    `replaced`: nothing was stored, because the requester's session was reset or merged, or its place has left it.
     """
 
     first: bool

@@ -13,7 +13,7 @@ from trunkline.core.events.gateway import SessionShared
 from trunkline.core.keys import SessionKey
 from trunkline.core.routing import RouteDecision, resolve_route
 from trunkline.core.store.commands import AcceptDelegation, Admit, FinishTurn, MigrateKeys
-from trunkline.core.store.queries import FindSession, FindSessionById
+from trunkline.core.store.queries import FindRequester, FindSession
 from trunkline.core.store.records import SessionRow
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql, execute
 from trunkline.core.values import Envelope, IntentId
@@ -133,7 +133,7 @@ def _install_snapshot(wiring: Wiring) -> None:
     wiring.replace_write(FinishTurn, snapshot.finish_turn)
 
 
-async def _session_of_same_key(store: RewiredStore, query: FindSessionById) -> SessionRow | None:
+async def _session_of_same_key(store: RewiredStore, query: FindRequester) -> SessionRow | None:
     """The session that has the key now, when the one asked for was reset."""
     found = await store.inner.read(query)
     sql = "SELECT session_key FROM session_history WHERE session_id = ?"
@@ -144,7 +144,7 @@ async def _session_of_same_key(store: RewiredStore, query: FindSessionById) -> S
 @bug("callback-into-new-session", caught_by=("S5",))
 def _install_unfenced_delegations(wiring: Wiring) -> None:
     """A hand's result is given to whichever session has the requester's key now, also after a reset."""
-    wiring.replace_read(FindSessionById, _session_of_same_key)
+    wiring.replace_read(FindRequester, _session_of_same_key)
     wiring.change_write(
         AcceptDelegation,
         lambda command: msgspec.structs.replace(command, row=msgspec.structs.replace(command.row, session=None)),

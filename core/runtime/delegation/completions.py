@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -17,6 +17,7 @@ from trunkline.core.events.gateway import (
     CompletionStep,
     DelegationFinished,
     DelegationIgnored,
+    TranscriptAppended,
 )
 from trunkline.core.hands.completion_plan import DIRECT, NOTICE, TURN, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
@@ -26,13 +27,14 @@ from trunkline.core.runtime.inbound.intake import record_admitted
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Admit, FinishDelegation
-from trunkline.core.store.queries import FindBindingOfRequest, FindSessionById
-from trunkline.core.store.records import DelegationRow, HandFinish, IntentRow, Work
+from trunkline.core.store.queries import FindBindingOfRequest, FindRequester
+from trunkline.core.store.records import DelegationRow, HandFinish, IntentRow, SessionRow, Work
 from trunkline.core.values import (
     Address,
     HandResult,
     InboundId,
     IntentKind,
+    IntentState,
     Peer,
     SessionId,
     WorkKind,
@@ -70,10 +72,10 @@ class CompletionReporter:
             pass
 
     async def _requester(self, row: DelegationRow) -> tuple[str, bool]:
-        """The current key of the session that delegated, and whether another session has replaced it."""
+        """The current key of the session that delegated, and whether its conversation has another session now."""
         if row.session is None:
             return row.session_key, False
-        found = await self._ctx.store.read(FindSessionById(session=row.session))
+        found = await self._ctx.store.read(FindRequester(session=row.session, origin=row.origin))
         return (row.session_key, True) if found is None else (found.key, False)
 
     async def _report_once(self, row: DelegationRow, result: HandResult, reason: Reason | None, cause: int) -> bool:
@@ -144,6 +146,7 @@ class CompletionReporter:
         session = None if work is None else ctx.new_session(done.session_key, row.agent, row.origin)
         posted = [step for step in plan.steps if step.mode in (DIRECT, NOTICE) and step.address is not None]
         intents = [await self._announcement(row, result, step, n, cause) for n, step in enumerate(posted, 1)]
+        line = None if work is not None or done.requester_replaced else _line(row, result, posted, intents)
         belongs = await self._belongs(row, done)
 
         def story(finish: HandFinish) -> list[tuple[IntentRow, int]] | None:
@@ -160,6 +163,8 @@ class CompletionReporter:
             if all(step.address is None and step.mode == DIRECT for step in plan.steps):
                 lost = IntentSuppressed(reason=Reason.NO_ORIGIN, text=result.text)
                 ctx.events.record(lost, planned, **ids_of_delegation(row))
+            if line is not None and finish.session is not None:
+                self._record_line(row, finish.session, line, planned)
             if work is not None and finish.session is not None:
                 admitted = record_admitted(ctx, work, finish.session, planned)
                 started.append((work, finish.session.id, admitted))
@@ -188,12 +193,18 @@ class CompletionReporter:
                 callback=callback,
                 intents=intents,
                 now=now,
+                line=line,
                 keep_text=plan.denied or (work is None and not posted),
             ),
             story,
             then=then,
         )
         return stored is not None
+
+    def _record_line(self, row: DelegationRow, session: SessionRow, line: str, cause: int) -> None:
+        """Record the result in the transcript of the requester, as its callback would have brought it."""
+        body = TranscriptAppended(session_id=session.id, session_key=session.key, role="hand", text=line)
+        self._ctx.events.record(body, cause, inbound=_back(row), delegation=row.id)
 
     async def _belongs(self, row: DelegationRow, done: HandCompletion) -> Address | None:
         """The formerly bound conversation that a result belongs to."""
@@ -225,7 +236,7 @@ class CompletionReporter:
         # Without a binding, answer where the agent delegated, even if a custom decision says otherwise.
         place = row.origin if step.binding is None else step.address
         return Work(
-            id=InboundId(f"{row.id}.back"),
+            id=_back(row),
             kind=WorkKind.CALLBACK,
             agent=row.agent,
             session_key=session_key,
@@ -256,6 +267,28 @@ class CompletionReporter:
 def ids_of_delegation(row: DelegationRow) -> dict[str, str | None]:
     """The correlation ids of a delegation's events."""
     return {"delegation": row.id, "turn": row.turn, "inbound": row.inbound}
+
+
+def _back(row: DelegationRow) -> InboundId:
+    """The id by which a result is in the transcript of its requester."""
+    return InboundId(f"{row.id}.back")
+
+
+def _line(
+    row: DelegationRow, result: HandResult, posted: Sequence[CompletionStep], intents: Sequence[IntentRow]
+) -> str | None:
+    """The result for the requester's transcript if it is posted in the work's own thread, which has another session.
+
+    Without a callback the requester would never learn of it. Hooks may have changed or cancelled the text: then it is
+    what they left of it.
+    """
+    own = next((n for n, step in enumerate(posted) if step.mode == DIRECT and step.binding is not None), None)
+    if own is None or row.session is None:
+        return None
+    intent = intents[own]
+    if intent.state is IntentState.CANCELLED:
+        return Reason.CANCELLED_BY_HOOK.sentence if intent.reason is None else intent.reason.sentence
+    return "\n".join(intent.chunks) if intent.hooks_pending else result.text
 
 
 def _fitting(text: str, most: int) -> str:

@@ -95,7 +95,7 @@ QUERIES: Mapping[type[Read[Any]], Handler] = {
     queries.ListDueMirrors: intent_reads.list_due_mirrors,
     queries.ListUnnotified: intent_reads.list_unnotified,
     queries.FindSession: session_lookup.find_session,
-    queries.FindSessionById: session_lookup.find_session_by_id,
+    queries.FindRequester: session_lookup.find_requester,
     queries.ReadTranscript: transcript.read_transcript,
     queries.ListBindings: bindings.list_bindings,
     queries.FindBinding: lambda c, query: bindings.find(c, "id = ?", query.binding),

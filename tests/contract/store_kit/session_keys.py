@@ -30,7 +30,7 @@ from tests.contract.store_kit.session_cases import (
 from tests.support.factories import direct, room, session
 from trunkline.core.keys import Migration, Move, StoredKey, canonical_key
 from trunkline.core.store.commands import EnsureSession, ResetSession
-from trunkline.core.store.queries import FindSession, FindSessionById, ReadTranscript
+from trunkline.core.store.queries import FindRequester, FindSession, ReadTranscript
 from trunkline.core.store.records import Admission, ResetResult
 from trunkline.core.values import SessionId
 
@@ -114,12 +114,12 @@ async def a_session_that_was_reset_is_its_places_own_again(bench: Bench) -> None
 async def a_session_is_found_by_its_id_under_the_key_that_it_has(bench: Bench) -> None:
     async with bench.opened() as it:
         await says(it, "m1", ANA, ISOLATED)
-        assert await it.store.read(FindSessionById(session=SessionId("s-m1"))) == row(KEY, "m1")
+        assert await it.store.read(FindRequester(session=SessionId("s-m1"), origin=None)) == row(KEY, "m1")
         await says(it, "m2", ANA, PER_PEER)
-        assert await it.store.read(FindSessionById(session=SessionId("s-m1"))) == row(ANA_ANYWHERE, "m1")
+        assert await it.store.read(FindRequester(session=SessionId("s-m1"), origin=None)) == row(ANA_ANYWHERE, "m1")
         await it.store.write(ResetSession(session=session(ANA_ANYWHERE, "s-new"), now=3.0), same)
-        assert await it.store.read(FindSessionById(session=SessionId("s-m1"))) is None
-        assert await it.store.read(FindSessionById(session=SessionId("nobody"))) is None
+        assert await it.store.read(FindRequester(session=SessionId("s-m1"), origin=None)) is None
+        assert await it.store.read(FindRequester(session=SessionId("nobody"), origin=None)) is None
 
 
 @check
@@ -180,7 +180,7 @@ async def of_two_keys_of_one_conversation_the_one_used_last_goes_on(bench: Bench
             assert [line.ref for line in await it.store.read(ReadTranscript(session=SessionId(f"s-{loser}")))] == [
                 loser
             ]
-            assert await it.store.read(FindSessionById(session=SessionId(f"s-{loser}"))) is None
+            assert await it.store.read(FindRequester(session=SessionId(f"s-{loser}"), origin=None)) is None
 
 
 @check

@@ -49,11 +49,12 @@ from trunkline.core.store.commands import (
     StartDelegation,
 )
 from trunkline.core.store.port import answer
-from trunkline.core.store.queries import FindIntentFate, FindSession, LoadUnfinished, ReadTranscript
+from trunkline.core.store.queries import FindIntentFate, FindRequester, FindSession, LoadUnfinished, ReadTranscript
 from trunkline.core.store.records import (
     HandFinish,
     IntentFate,
     IntentRow,
+    LeftSession,
     SessionRow,
     Settlement,
 )
@@ -185,13 +186,25 @@ async def an_answer_goes_along_with_a_session_that_moves(bench: Bench) -> None:
 
 
 @check
-async def an_answer_stays_in_a_session_that_its_place_has_left(bench: Bench) -> None:
+async def an_answer_goes_to_the_session_that_its_place_has_since(bench: Bench) -> None:
+    """People see it there, and talk about it there."""
     async with bench.opened() as it:
         await says(it, "m0", BEN, SHARED)
         asked = await begun(it, key_of=SHARED)
         await says(it, "m2", ANA, ISOLATED)
-        assert await delivered(it, asked, ISOLATED) == row(MAIN, "m0")
+        assert await delivered(it, asked, ISOLATED) == row(KEY, "m2")
+        assert [ref for _, _, ref, _ in await it.lines(MAIN)] == ["m0", "m1"]
         assert await says(it, "m3", ANA, ISOLATED) == row(KEY, "m2")
+
+
+@check
+async def an_answer_stays_in_a_session_that_its_place_has_come_back_to(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await says(it, "m0", BEN, SHARED)
+        asked = await begun(it, key_of=SHARED)
+        await says(it, "m2", ANA, ISOLATED)
+        assert await says(it, "m3", ANA, SHARED) == row(MAIN, "m0", left=LeftSession(key=KEY, id="s-m2"))
+        assert await delivered(it, asked, SHARED) == row(MAIN, "m0")
 
 
 @check
@@ -316,7 +329,7 @@ async def a_result_does_not_go_to_another_session_that_has_the_key_since(bench: 
 
 
 @check
-async def a_result_stays_in_a_session_that_its_place_has_left(bench: Bench) -> None:
+async def a_result_for_a_session_that_its_place_has_left_is_not_stored(bench: Bench) -> None:
     async with bench.opened() as it:
         await says(it, "m0", BEN, SHARED)
         await says(it, "m1", ANA, SHARED)
@@ -326,8 +339,35 @@ async def a_result_stays_in_a_session_that_its_place_has_left(bench: Bench) -> N
         finished = await it.store.write(
             FinishDelegation(delegation=delegation().id, result=OK, callback=told, intents=[], now=3.0), same
         )
-        assert finished == HandFinish(first=True, session=row(MAIN, "m0"))
-        assert await says(it, "m3", ANA, ISOLATED) == row(KEY, "m2")
+        assert finished == HandFinish(first=True, replaced=True)
+        ask = FindRequester(session=SessionId("s-m0"), origin=ANA)
+        assert await it.store.read(ask) is None
+        assert await it.store.read(msgspec.structs.replace(ask, origin=BEN)) == row(MAIN, "m0")
+        assert await it.store.read(msgspec.structs.replace(ask, origin=None)) == row(MAIN, "m0")
+
+
+@check
+async def a_result_without_a_callback_can_be_a_line_of_the_session_that_delegated(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await delegated(it)
+        done = FinishDelegation(
+            delegation=delegation().id, result=OK, callback=None, intents=[intent("post")], now=3.0, line="found"
+        )
+        assert await it.store.write(done, same) == HandFinish(first=True, session=row(KEY, "m1"))
+        assert await it.store.write(done, same) == HandFinish(first=False)
+        assert (await it.lines())[-1] == ("hand", "found", "m1.hand1.back", False)
+
+
+@check
+async def a_line_for_a_session_that_was_reset_is_not_stored(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await delegated(it)
+        await it.store.write(ResetSession(session=session(name="s-new"), now=3.0), same)
+        done = FinishDelegation(
+            delegation=delegation().id, result=OK, callback=None, intents=[intent("post")], now=3.0, line="found"
+        )
+        assert await it.store.write(done, same) == HandFinish(first=True, replaced=True)
+        assert await it.lines() == []
 
 
 @check

@@ -22,3 +22,10 @@ UPDATE intents SET reason = 'recovered'
     AND reason NOT IN ('response-lost', 'same-key-resend', 'crash-ambiguous', 'lookup-failed');
 -- What an operator gave up in doubt was called dead, or partial. What became of it is unknown.
 UPDATE intents SET state = 'unknown', reason = 'abandoned' WHERE state IN ('dead', 'partial') AND reason = 'parked';
+
+-- Places that have left a session for another one. What is said there later belongs to the session that the place has then.
+CREATE TABLE session_left (
+    session_id TEXT NOT NULL,
+    lane TEXT NOT NULL,
+    PRIMARY KEY (session_id, lane)
+) WITHOUT ROWID;

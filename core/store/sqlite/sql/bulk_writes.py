@@ -24,7 +24,7 @@ from trunkline.core.store.sqlite.sql.intent_columns import (
     plain_values_of,
     values_of,
 )
-from trunkline.core.store.sqlite.sql.intents import ACK_SETS, NOTIFIED, ack_values, own_session
+from trunkline.core.store.sqlite.sql.intents import ACK_SETS, NOTIFIED, ack_values, mirror_session
 from trunkline.core.store.sqlite.sql.receipt_padding import PLAIN
 from trunkline.core.store.sqlite.sql.session_lookup import lane_text
 from trunkline.core.store.sqlite.sql.sessions import session_for
@@ -143,14 +143,15 @@ def _sessions(c: sqlite3.Connection, writes: Sequence[AckChunk]) -> list[Session
         mirror, intent = writes[n].mirror, writes[n].intent
         if mirror is None:
             continue
-        if own_key is not None and own_generation is not None and intent.session is not None:
+        stays = own_key is not None and own_generation is not None and tied in (None, own_key)
+        if stays and intent.session is not None:
+            assert own_key is not None
+            assert own_generation is not None
             found[n] = SessionRow(key=own_key, id=intent.session, generation=own_generation, created=False)
-        elif intent.session is not None:
-            # It was reset or merged meanwhile.
-            found[n] = own_session(c, intent) or session_for(c, mirror, writes[n].now)
         else:
-            existing = _existing(mirror, session, generation, tied)
-            found[n] = existing or session_for(c, mirror, writes[n].now)
+            # It may have been reset or merged meanwhile, or its place may have left it.
+            existing = None if intent.session is not None else _existing(mirror, session, generation, tied)
+            found[n] = existing or mirror_session(c, intent, mirror, writes[n].now)
     return found
 
 

@@ -34,7 +34,7 @@ from trunkline.core.store.sqlite.sql.bindings import touch
 from trunkline.core.store.sqlite.sql.intent_columns import INTENT_COLUMNS, values_of
 from trunkline.core.store.sqlite.sql.intent_reads import fate_of, latest_send
 from trunkline.core.store.sqlite.sql.receipt_padding import PADDED, PLAIN, WHILE_SENT, is_long, padded_size
-from trunkline.core.store.sqlite.sql.session_lookup import find_by_id, find_ended
+from trunkline.core.store.sqlite.sql.session_lookup import find_by_id, find_ended, find_tied, has_left
 from trunkline.core.store.sqlite.sql.sessions import session_for
 from trunkline.core.store.sqlite.sql.transcript import append_mirror
 
@@ -104,7 +104,7 @@ def _mirror(c: sqlite3.Connection, intent: IntentRow, acked: int, mirror: NewSes
     """Put the accepted chunks into the session of the conversation, once."""
     if mirror is None or acked == 0:
         return Settlement(mirror=None)
-    row = own_session(c, intent) or session_for(c, mirror, now)
+    row = mirror_session(c, intent, mirror, now)
     # A payload that only its platform understands has no text, and still gets a line.
     text = mirror_text("\n".join(intent.chunks[:acked]), intent.media) or ""
     if not append_mirror(c, row.id, text, intent.id, now, partial=acked < len(intent.chunks)):
@@ -145,6 +145,14 @@ def own_session(c: sqlite3.Connection, intent: IntentRow) -> SessionRow | None:
         return None
     # After a reset the text still belongs to the transcript of the old session.
     return find_by_id(c, intent.session) or find_ended(c, intent.session)
+
+
+def mirror_session(c: sqlite3.Connection, intent: IntentRow, mirror: NewSession, now: float) -> SessionRow:
+    """The session that mirrors an intent. A place that has left that session has another one, where people see it."""
+    row = own_session(c, intent) or session_for(c, mirror, now)
+    if mirror.address is None or not has_left(c, row.id, mirror.address):
+        return row
+    return find_tied(c, mirror.agent, mirror.address) or row
 
 
 def misplace(c: sqlite3.Connection, command: Misplace) -> Settlement:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from trunkline.core.store.queries import FindSession, FindSessionById
+from trunkline.core.store.queries import FindRequester, FindSession
 from trunkline.core.store.records import SessionRow
 from trunkline.core.values import Address, SessionId
 
@@ -27,11 +27,6 @@ def find_session(c: sqlite3.Connection, query: FindSession) -> SessionRow | None
     return find_by_key(c, query.key)
 
 
-def find_session_by_id(c: sqlite3.Connection, query: FindSessionById) -> SessionRow | None:
-    """Handle `FindSessionById`."""
-    return find_by_id(c, query.session)
-
-
 def find_by_key(c: sqlite3.Connection, key: str) -> SessionRow | None:
     """The session of a key."""
     sql = "SELECT session_key, session_id, generation FROM session_map WHERE session_key = ?"
@@ -48,6 +43,28 @@ def find_ended(c: sqlite3.Connection, session: str) -> SessionRow | None:
     """The session with this id, if it was reset or merged, under its last key."""
     sql = "SELECT session_key, session_id, generation FROM session_history WHERE session_id = ?"
     return _row(c.execute(sql, (session,)).fetchone())
+
+
+def has_left(c: sqlite3.Connection, session: str, address: Address) -> bool:
+    """Whether a place has left a session for another one."""
+    sql = "SELECT 1 FROM session_left WHERE session_id = ? AND lane = ?"
+    return c.execute(sql, (session, lane_text(address))).fetchone() is not None
+
+
+def find_tied(c: sqlite3.Connection, agent: str, address: Address) -> SessionRow | None:
+    """The session that a place has now."""
+    sql = (
+        "SELECT s.session_key, s.session_id, s.generation FROM session_places p"
+        " JOIN session_map s ON s.session_key = p.session_key WHERE p.agent_id = ? AND p.lane = ?"
+    )
+    return _row(c.execute(sql, (agent, lane_text(address))).fetchone())
+
+
+def find_requester(c: sqlite3.Connection, query: FindRequester) -> SessionRow | None:
+    """Handle `FindRequester`."""
+    if query.origin is not None and has_left(c, query.session, query.origin):
+        return None
+    return find_by_id(c, query.session)
 
 
 def find_moved(c: sqlite3.Connection, key: str) -> SessionRow | None:

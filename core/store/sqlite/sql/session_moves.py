@@ -77,10 +77,21 @@ def move(c: sqlite3.Connection, before: str, new: NewSession, now: float) -> Ses
 
 def leave(c: sqlite3.Connection, before: str, new: NewSession) -> LeftSession | None:
     """Tie a place to another session. The one it leaves stays as it is, and no place can move it any more."""
+    assert new.address is not None
+    lane = lane_text(new.address)
     tie(c, new, new.key)
     c.execute("UPDATE session_map SET shared = 1 WHERE session_key = ?", (before,))
+    # It may be on its way back to a session that it left before.
+    c.execute(
+        "DELETE FROM session_left WHERE lane = ? AND session_id IN"
+        " (SELECT session_id FROM session_map WHERE session_key = ?)",
+        (lane, new.key),
+    )
     old = find_by_key(c, before)
-    return None if old is None else LeftSession(key=before, id=old.id)
+    if old is None:
+        return None
+    c.execute("INSERT OR IGNORE INTO session_left (session_id, lane) VALUES (?, ?)", (old.id, lane))
+    return LeftSession(key=before, id=old.id)
 
 
 def _retie(c: sqlite3.Connection, old: str, new: str) -> None:

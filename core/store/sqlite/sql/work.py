@@ -19,12 +19,14 @@ from trunkline.core.store.commands import (
 from trunkline.core.store.records import Admission, HandFinish, SessionRow
 from trunkline.core.store.sqlite.sql.bindings import touch
 from trunkline.core.store.sqlite.sql.intents import insert_intent
+from trunkline.core.store.sqlite.sql.session_lookup import has_left
 from trunkline.core.store.sqlite.sql.session_moves import tie_nowhere
 from trunkline.core.store.sqlite.sql.sessions import known_as, look_up, session_for
 from trunkline.core.store.sqlite.sql.transcript import append
-from trunkline.core.values import DelegationId, HandOutcome, InboundId, IntentId, WorkKind
+from trunkline.core.values import Address, DelegationId, HandOutcome, InboundId, IntentId, WorkKind
 
 _json = msgspec.json.Encoder().encode
+_address = msgspec.json.Decoder(Address).decode
 _ROLES = {WorkKind.MESSAGE: "user", WorkKind.CALLBACK: "hand", WorkKind.WAKE: "user", WorkKind.CONTROL: "user"}
 
 
@@ -114,14 +116,14 @@ def start_delegation(c: sqlite3.Connection, command: StartDelegation) -> None:
 
 
 def finish_delegation(c: sqlite3.Connection, command: FinishDelegation) -> HandFinish:
-    """Handle `FinishDelegation`. A callback whose requester's session was reset meanwhile is not stored."""
-    callback = command.callback
+    """Handle `FinishDelegation`. Nothing is stored for a requester's session that was reset or left meanwhile."""
+    callback, returns = command.callback, command.callback is not None or command.line is not None
     before, has_session, own = _requester(c, command.delegation)
     try:
         state = next_delegation_state(before, DelegationEvent.FINISH)
     except IllegalTransition:
         return HandFinish(first=False)
-    if callback is not None and has_session and own is None:
+    if returns and has_session and own is None:
         return HandFinish(first=True, replaced=True)
     if callback is None:
         # The intents of this transaction carry the result to the requester.
@@ -133,6 +135,9 @@ def finish_delegation(c: sqlite3.Connection, command: FinishDelegation) -> HandF
         (state.value, command.result.outcome.value, text, command.now, command.delegation),
     )
     session = None if callback is None else admit(c, callback, own).session
+    if command.line is not None and own is not None:
+        append(c, own.id, _ROLES[WorkKind.CALLBACK], command.line, f"{command.delegation}.back", command.now)
+        session = own
     for intent in command.intents:
         insert_intent(c, intent, command.now)
     return HandFinish(first=True, session=session)
@@ -146,16 +151,16 @@ def _state(c: sqlite3.Connection, delegation: DelegationId) -> DelegationState:
 
 
 def _requester(c: sqlite3.Connection, delegation: DelegationId) -> tuple[DelegationState, bool, SessionRow | None]:
-    """State of a delegation, whether it belongs to a session, and that session if a key has it today."""
+    """State of a delegation, whether it belongs to a session, and that session unless it was reset or left."""
     row = c.execute(
-        "SELECT d.state, d.session_id, s.session_key, s.generation FROM delegations d"
+        "SELECT d.state, d.session_id, s.session_key, s.generation, d.origin FROM delegations d"
         " LEFT JOIN session_map s ON s.session_id = d.session_id WHERE d.id = ?",
         (delegation,),
     ).fetchone()
     if row is None:
         raise IllegalTransition(f"there is no delegation {delegation}")
-    state, session, key, generation = row
-    if key is None:
+    state, session, key, generation, origin = row
+    if key is None or (origin is not None and has_left(c, session, _address(origin))):
         return DelegationState(state), session is not None, None
     return DelegationState(state), True, SessionRow(key=key, id=session, generation=generation, created=False)
 

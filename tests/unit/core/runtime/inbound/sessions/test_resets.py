@@ -213,7 +213,7 @@ async def test_the_result_of_a_hand_follows_a_session_that_moved(path: Path, pla
     assert agent.remembered["built: a house"][-1] == "built: a house"
 
 
-async def test_the_result_of_a_hand_stays_in_a_session_that_its_conversation_has_left(
+async def test_the_result_of_a_hand_is_posted_if_its_conversation_has_left_the_session(
     path: Path, platform: TinyPlatform
 ) -> None:
     agent, hand = Foreman(), Builder()
@@ -225,10 +225,12 @@ async def test_the_result_of_a_hand_stays_in_a_session_that_its_conversation_has
         hand.go.set()
         await running.until(IntentSettled, 4)
         shared, own = running.recorded(SessionCreated)
-        assert "built: a house" in await lines(running, shared.session_id)
-        assert await lines(running, own.session_id) == ["two", "you said two"]
+        assert "built: a house" not in await lines(running, shared.session_id)
+        assert await lines(running, own.session_id) == ["two", "you said two", "built: a house"]
         assert len(running.recorded(SessionLeft)) == 1
-    assert agent.turns[-1] == ("built: a house", shared.session_id)
+        [plan] = running.recorded(CompletionPlanned)
+        assert [step.reason for step in plan.steps] == [Reason.REQUESTER_REPLACED]
+    assert "built: a house" not in [text for text, _ in agent.turns]
 
 
 # ---------------------------------------------------------------- keys of older versions

@@ -144,7 +144,7 @@ async def test_a_running_turn_goes_along_with_its_session(path: Path, platform: 
     assert agent.turns == [("one", created.session_id), ("two", created.session_id)]
 
 
-async def test_a_running_turn_stays_in_a_session_that_its_conversation_has_left(
+async def test_the_answer_of_a_running_turn_is_remembered_where_its_conversation_is(
     path: Path, platform: TinyPlatform
 ) -> None:
     agent = Slow("one")
@@ -157,8 +157,8 @@ async def test_a_running_turn_stays_in_a_session_that_its_conversation_has_left(
         agent.go["one"].set()
         await running.until(IntentSettled, 3)
         shared, own = running.recorded(SessionCreated)
-        assert await lines(running, shared.session_id) == ["zero", "you said zero", "one", "you said one"]
-        assert await lines(running, own.session_id) == ["two", "you said two"]
+        assert await lines(running, shared.session_id) == ["zero", "you said zero", "one"]
+        assert sorted(await lines(running, own.session_id)) == ["two", "you said one", "you said two"]
         # The late answer does not tie the conversation to the old session again.
         await say(running, platform, "three")
         assert (await lines(running, own.session_id))[-2:] == ["three", "you said three"]
