@@ -14,21 +14,31 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.errors import PlaceGone, Refused
+from trunkline.core.errors import PlaceGone, Refused, UnknownName
 from trunkline.core.events import Body, Event
-from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared, IntentSettled, MirrorAppended
+from trunkline.core.events.delivery import (
+    AttemptEnded,
+    AttemptStarted,
+    ChunkAcked,
+    IntentPrepared,
+    IntentSettled,
+    MirrorAppended,
+    RecoveryDecided,
+)
 from trunkline.core.events.gateway import (
     CompletionPlanned,
     DelegationFinished,
     InboundAdmitted,
     RouteDecided,
     TranscriptAppended,
+    TurnEnded,
     TurnStarted,
 )
 from trunkline.core.reasons import Reason
 from trunkline.core.values import HandOutcome, IntentState, WorkKind
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.events.world import PeerSaid
 
 Lane = tuple[str, str, str, str]
 #: a visible chunk: intent, chunk number, place, text
@@ -60,6 +70,8 @@ class IntentDigest(msgspec.Struct, kw_only=True):
     """One intent: its preparation, what people saw of it, and how it ended."""
 
     body: IntentPrepared
+    #: its id without the last part
+    origin: str
     #: number of configuration reloads when its work was routed, and when it was prepared
     configured: tuple[int, int]
     #: plain id of the work it comes from
@@ -74,7 +86,14 @@ class IntentDigest(msgspec.Struct, kw_only=True):
     vouched: bool = False
     #: faults of the script that struck its sends, by kind
     struck: Counter[str]
+    prepared_at: float
+    #: chunk -> number of sends and of failed look-ups; recoveries may count as attempts too
+    attempts: Counter[int]
+    recovered: int = 0
     state: IntentState | None = None
+    ended_at: float = 0.0
+    #: why it ended
+    why: Reason | None = None
 
     @property
     def missing(self) -> int:
@@ -99,6 +118,13 @@ class RunDigest:
         self.replaced: set[str] = set()
         #: plain ids of work started by a schedule
         self.wakes: set[str] = set()
+        #: plain ids of work whose agent used a place that did not exist, and of messages that were said
+        self.placeless: set[str] = set()
+        self.said: set[str] = set()
+        #: plain id of work or delegation -> numbers of configuration reloads when it was routed, run and reported
+        self.configurations: defaultdict[str, set[int]] = defaultdict(set)
+        #: plain id of a delegation -> how it ended
+        self.outcomes: defaultdict[str, set[HandOutcome]] = defaultdict(set)
         self._by_id: dict[str, IntentDigest] = {}
         #: session -> turns so far, checksum of its lines
         self._turns: defaultdict[str, set[str]] = defaultdict(set)
@@ -113,6 +139,9 @@ class RunDigest:
             RouteDecided: self._route,
             IntentPrepared: self._prepared,
             AttemptStarted: self._begun,
+            AttemptEnded: self._ended,
+            RecoveryDecided: self._recovered,
+            PeerSaid: self._said,
             FaultFired: self._fault,
             IntentSettled: self._progress,
             WireAccepted: self._progress,
@@ -124,6 +153,7 @@ class RunDigest:
             TranscriptAppended: self._line,
             MirrorAppended: self._line,
             TurnStarted: self._turn,
+            TurnEnded: self._turn_ended,
         }
         for event in events:
             handle = handlers.get(type(event.body))
@@ -135,7 +165,12 @@ class RunDigest:
 
     def _turn(self, event: Event, body: TurnStarted) -> None:
         self._turns[body.session_id].add(plain(event.turn))
+        self.configurations[plain(event.inbound)].add(self._configuration(event.at))
         self._running[event.turn or ""] = body.session_id, self._heard(body.session_id)
+
+    def _turn_ended(self, event: Event, body: TurnEnded) -> None:
+        if body.reason is Reason.AGENT_RAISED and body.detail.startswith(UnknownName.__name__):
+            self.placeless.add(plain(event.inbound))
 
     def _line(self, _event: Event, body: TranscriptAppended | MirrorAppended) -> None:
         role = body.role if isinstance(body, TranscriptAppended) else "assistant"
@@ -147,11 +182,14 @@ class RunDigest:
         routed = self._routed.get(event.inbound or "", event.at)
         intent = IntentDigest(
             body=body,
+            origin=(event.intent or "").rpartition(".")[0],
             configured=(self._configuration(routed), self._configuration(event.at)),
             work=plain(event.inbound),
             heard=heard,
             accepted=Counter(),
             struck=Counter(),
+            prepared_at=event.at,
+            attempts=Counter(),
         )
         self._by_id[event.intent or ""] = intent
         self.intents[plain(event.intent)].append(intent)
@@ -161,9 +199,24 @@ class RunDigest:
 
     def _route(self, event: Event, _body: RouteDecided) -> None:
         self._routed[event.inbound or ""] = event.at
+        self.configurations[plain(event.inbound)].add(self._configuration(event.at))
 
-    def _begun(self, event: Event, _body: AttemptStarted) -> None:
+    def _said(self, event: Event, _body: PeerSaid) -> None:
+        self.said.add(plain(event.inbound))
+
+    def _begun(self, event: Event, body: AttemptStarted) -> None:
         self._attempt = event
+        if intent := self._by_id.get(event.intent or ""):
+            intent.attempts[body.chunk] += 1
+
+    def _ended(self, event: Event, body: AttemptEnded) -> None:
+        intent = self._by_id.get(event.intent or "")
+        if intent is not None and body.reason is Reason.LOOKUP_FAILED:
+            intent.attempts[body.chunk] += 1
+
+    def _recovered(self, event: Event, _body: RecoveryDecided) -> None:
+        if intent := self._by_id.get(event.intent or ""):
+            intent.recovered += 1
 
     def _fault(self, event: Event, body: FaultFired) -> None:
         # The fault fires at the same moment as the start of the attempt is recorded.
@@ -178,7 +231,7 @@ class RunDigest:
             return
         match body:
             case IntentSettled():
-                intent.state = body.state
+                intent.state, intent.why, intent.ended_at = body.state, body.reason, event.at
             case WireAccepted():
                 intent.accepted[body.chunk] += 1
             case WireRefused():
@@ -187,10 +240,12 @@ class RunDigest:
                 intent.vouched |= body.reason is Reason.OPERATOR_SENT
 
     def _finished(self, event: Event, body: DelegationFinished) -> None:
+        self.outcomes[plain(event.delegation)].add(body.outcome)
         if body.outcome is HandOutcome.LOST:
             self.lost.add(plain(event.delegation))
 
     def _planned(self, event: Event, body: CompletionPlanned) -> None:
+        self.configurations[plain(event.delegation)].add(self._configuration(event.at))
         if any(step.reason is Reason.REQUESTER_REPLACED for step in body.steps):
             self.replaced.add(plain(event.delegation))
 

@@ -8,28 +8,32 @@ A crash changes the timing of a run, which may legitimately change what people s
 - A hand is lost with its process, so its result and the agent's reply differ.
 - A client or a schedule finds no process, or one that dies before storing anything.
 - A session is reset earlier, later or never, so a hand's result is reported differently.
+- An agent uses a thread that is not open yet, so its turn fails.
 - As a consequence of these, the agent's session had other lines.
 - The intent is prepared under another configuration, because the script reloads it.
-- A fault of the script strikes this send instead of another.
+- A fault of the script strikes this send or hand instead of another, or damages its row.
 - An operator of the script resolves a chunk as sent.
 - For one of these causes a message ends differently, and a notice replaces it, or does not.
 - A platform refuses a send at this time, or accepts one that it would have refused.
+- The crash uses up the attempts, the age or the key of a message, and it is given up.
 
-Any other difference is a breach. On platforms with a key or look-up, each chunk of every prepared intent is seen once,
-even if the text differs.
+Any other difference is a breach; so is an intent that is prepared more often than without a crash. On platforms with a
+key or look-up, each chunk of every prepared intent is seen once, even if the text differs.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
 
 from trunkline.core.events import Event
+from trunkline.core.reasons import Reason
 from trunkline.core.values import Idempotency, IntentKind, IntentState
 from trunkline.sim.explore.run_digest import Heard, IntentDigest, Lane, RunDigest, Seen, seen_of
+from trunkline.sim.explore.send_limits import SendLimits
 from trunkline.sim.platforms import PLATFORMS
 from trunkline.sim.scenario import ScenarioFile
 
@@ -45,12 +49,15 @@ class DifferenceCause(StrEnum):
     HAND_LOST = "the hand was lost with its process"
     RESET = "its session was reset at another time"
     NOT_ASKED = "no process received the request, or it died before storing anything"
+    NO_PLACE = "a place that its agent uses did not exist at this time"
     HEARD = "the agent's session had other lines"
     CONFIGURED = "it was prepared under another configuration"
     STRUCK = "a fault of the script struck it instead of another send, or the other way round"
     VOUCHED = "an operator resolved it as sent"
     REFUSED = "the platform refused it at this time"
     TAKEN = "the platform accepted it at this time"
+    DAMAGED = "its row in the store was damaged"
+    GIVEN_UP = "its attempts, its age or its key had run out"
 
 
 class VisibleDifference(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,12 +68,14 @@ class VisibleDifference(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
-def sure_channels(file: ScenarioFile) -> frozenset[str]:
-    """The platforms of a scenario with idempotency keys or look-up."""
-    found = {
-        name: spec.idempotency or PLATFORMS[name].idempotency for name, spec in file.scenario.world.platforms.items()
-    }
-    return frozenset(name for name, idempotency in found.items() if idempotency is not Idempotency.NONE)
+def sure_accounts(file: ScenarioFile) -> frozenset[tuple[str, str]]:
+    """The accounts of a scenario with idempotency keys or look-up, each with its platform."""
+    return frozenset(
+        (name, account)
+        for name, spec in file.scenario.world.platforms.items()
+        for account, own in spec.accounts.items()
+        if (own.idempotency or spec.idempotency or PLATFORMS[name].idempotency) is not Idempotency.NONE
+    )
 
 
 class CrashFreeRun:
@@ -76,10 +85,10 @@ class CrashFreeRun:
         steps = zip(file.scenario.script, file.times, strict=True)
         self._reloads = tuple(at for step, at in steps if step.reload is not None)
         self._sound = RunDigest(events, self._reloads)
-        self._sure = sure_channels(file)
-        policy = file.scenario.gateway.delivery
-        #: prefix of a text that may be a repeat; None: such texts are not sent
-        self._mark = policy.mark if policy.ambiguous == "resend-marked" else None
+        self._sure = sure_accounts(file)
+        self._limits = limits = SendLimits(file)
+        #: prefixes of texts that may be repeats
+        self._marks = limits.marks
 
     def differences(self, events: Sequence[Event]) -> tuple[VisibleDifference, ...]:
         """Every intent that people see differently in another run of the scenario."""
@@ -91,9 +100,10 @@ class CrashFreeRun:
         return tuple(self._difference(name, here, _of(name, more), _of(name, less)) for name in names)
 
     def _difference(self, name: str, here: RunDigest, more: Counter[Seen], less: Counter[Seen]) -> VisibleDifference:
-        cause = next(self._causes(name, here, more, less), None)
+        repeated = self._repeats(name, here)
+        cause = None if repeated else next(self._causes(name, here, more, less), None)
         left = () if cause is None else tuple(self._unseen(here.intents.get(name, ())))
-        lines = [*(_line("seen", seen) for seen in more), *(_line("not seen", seen) for seen in less)]
+        lines = [*repeated, *(_line("seen", seen) for seen in more), *(_line("not seen", seen) for seen in less)]
         if left:
             return VisibleDifference(intent=name, cause=None, detail="; ".join([*lines, *left]))
         return VisibleDifference(intent=name, cause=cause, detail="; ".join(lines))
@@ -102,33 +112,64 @@ class CrashFreeRun:
         self, name: str, here: RunDigest, more: Counter[Seen], less: Counter[Seen]
     ) -> Iterator[DifferenceCause]:
         """All causes that explain a difference, the most specific first."""
-        before, now = self._sound.intents.get(name, []), here.intents.get(name, [])
+        now = here.intents.get(name, [])
         if not more and less.total() <= sum(intent.missing for intent in now if self._is_parked(intent)):
             yield DifferenceCause.PARKED
         yield from self._of_notice(name, here)
-        if self._mark is not None and self._same_but_marked(name, here, self._mark):
+        if any(self._same_but_marked(name, here, mark) for mark in self._marks):
             yield DifferenceCause.MARKED
-        if _below(name, self._sound.lost ^ here.lost):
+        yield from self._of_origin(name, here)
+        yield from self._of_ending(name, here, more, less)
+
+    def _of_origin(self, name: str, here: RunDigest) -> Iterator[DifferenceCause]:
+        """Causes in what an intent comes from: its hand, its request, its session, its configuration."""
+        sound = self._sound
+        before, now = sound.intents.get(name, []), here.intents.get(name, [])
+        if _below(name, sound.lost ^ here.lost):
             yield DifferenceCause.HAND_LOST
-        if _below(name, self._sound.replaced ^ here.replaced):
+        if _below(name, sound.replaced ^ here.replaced):
             yield DifferenceCause.RESET
-        if not now and all(_not_asked(intent, self._sound, here) for intent in before):
+        if _below(name, (sound.placeless ^ here.placeless) | (sound.said ^ here.said)):
+            yield DifferenceCause.NO_PLACE
+        if before and not now and all(_not_asked(intent, sound, here) for intent in before):
             yield DifferenceCause.NOT_ASKED
-        if not before and all(_not_asked(intent, here, self._sound) for intent in now):
+        if now and not before and all(_not_asked(intent, here, sound) for intent in now):
             yield DifferenceCause.NOT_ASKED
         if before and now and _places(before) == _places(now) and _heard(before) != _heard(now):
             yield DifferenceCause.HEARD
+        if _below(name, _otherwise(sound.configurations, here.configurations)):
+            yield DifferenceCause.CONFIGURED
         if before and now and _configured(before) != _configured(now):
             yield DifferenceCause.CONFIGURED
+
+    def _of_ending(
+        self, name: str, here: RunDigest, more: Counter[Seen], less: Counter[Seen]
+    ) -> Iterator[DifferenceCause]:
+        """Causes in what became of an intent: faults, operators, refusals, limits."""
+        sound = self._sound
+        before, now = sound.intents.get(name, []), here.intents.get(name, [])
         if before and now and _struck(before) != _struck(now):
             yield DifferenceCause.STRUCK
+        if self._limits.hand_faults and _below(name, _otherwise(sound.outcomes, here.outcomes)):
+            yield DifferenceCause.STRUCK
+        if not more and less.total() <= sum(intent.missing for intent in now if intent.why is Reason.BROKEN_ROW):
+            yield DifferenceCause.DAMAGED
         if not more and less.total() <= sum(intent.missing for intent in now if intent.vouched):
             yield DifferenceCause.VOUCHED
         if not more and less.total() <= sum(intent.missing for intent in now if intent.refused):
             yield DifferenceCause.REFUSED
+        if not more and less.total() <= sum(intent.missing for intent in now if self._limits.ran_out(intent)):
+            yield DifferenceCause.GIVEN_UP
         ended_otherwise = (intent for intent in before if intent.state is not IntentState.DELIVERED)
         if not less and more.total() <= sum(intent.missing for intent in ended_otherwise):
             yield DifferenceCause.TAKEN
+
+    def _repeats(self, name: str, here: RunDigest) -> list[str]:
+        """What says that an intent was prepared more often than without a crash; empty if it was not."""
+        before, intents = len(self._sound.intents.get(name, ())), here.intents.get(name, ())
+        # Each account that receives a message has its own work, and its own answer.
+        most = before or len({intent.origin for intent in intents})
+        return [f"prepared {len(intents)} times, without a crash {before}"] if len(intents) > most else []
 
     def _of_notice(self, name: str, here: RunDigest) -> Iterator[DifferenceCause]:
         """Causes of a notice: it exists exactly if the message it replaces is known to be undelivered."""
@@ -138,21 +179,29 @@ class CrashFreeRun:
             yield DifferenceCause.PARKED if IntentState.UNKNOWN in ends[0] | ends[1] else DifferenceCause.REFUSED
 
     def _same_but_marked(self, name: str, here: RunDigest, mark: str) -> bool:
-        """Whether both runs show the same chunks once or twice, apart from marks."""
+        """Whether both runs show the same chunks, apart from marks; without a mark each at most once."""
         before, now = (_unmarked(digest.seen, name, mark) for digest in (self._sound, here))
-        unsure = all(place[0] not in self._sure for _, place, _ in now)
-        return unsure and before.keys() == now.keys() and max(now.values(), default=0) <= 2
+        unsure = all(place[:2] not in self._sure for _, place, _ in now)
+        most = max(len(here.intents.get(name, ())), 1)
+        unmarked = (times for seen, times in _of(name, here.seen).items() if not seen[3].startswith(mark))
+        within = max(unmarked, default=0) <= most and max(now.values(), default=0) <= 2 * most
+        return unsure and within and before.keys() == now.keys()
 
     def _is_parked(self, intent: IntentDigest) -> bool:
         # No platform recognises a repeat by a webhook.
-        sure = intent.body.identity is None and intent.body.address.channel in self._sure
+        sure = intent.body.identity is None and intent.body.address.lane[:2] in self._sure
         return intent.state is IntentState.UNKNOWN and not sure
+
+    def _is_explained(self, intent: IntentDigest) -> bool:
+        """Whether the end of an intent explains that people did not see all of it."""
+        if self._is_parked(intent) or intent.vouched or intent.refused or intent.why is Reason.BROKEN_ROW:
+            return True
+        return self._limits.ran_out(intent) or (intent.state is IntentState.DEAD and bool(intent.struck))
 
     def _unseen(self, now: Sequence[IntentDigest]) -> Iterator[str]:
         """Chunks of this run that were never seen, without an explanation."""
         for intent in now:
-            given_up = intent.state is IntentState.DEAD and bool(intent.struck)
-            if intent.missing and not (self._is_parked(intent) or intent.vouched or intent.refused or given_up):
+            if intent.missing and not self._is_explained(intent):
                 yield f"{intent.missing} of {intent.body.chunks} chunks were never seen ({intent.state or 'no ending'})"
 
 
@@ -170,6 +219,11 @@ def _unmarked(found: Counter[Seen], name: str, mark: str) -> Counter[tuple[int, 
 def _below(name: str, roots: Collection[str]) -> bool:
     """Whether an id descends from one of the roots: an id begins with that of its origin."""
     return any(name.startswith(f"{root}.") for root in roots)
+
+
+def _otherwise(before: Mapping[str, object], now: Mapping[str, object]) -> set[str]:
+    """The ids that both runs have, with different values."""
+    return {name for name in before if name in now and before[name] != now[name]}
 
 
 def _not_asked(intent: IntentDigest, there: RunDigest, here: RunDigest) -> bool:

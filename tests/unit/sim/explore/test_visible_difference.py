@@ -14,7 +14,7 @@ from trunkline.sim import ScenarioFile, run_scenario
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.explore.run_digest import plain
-from trunkline.sim.explore.visible_difference import CrashFreeRun, DifferenceCause, sure_channels
+from trunkline.sim.explore.visible_difference import CrashFreeRun, DifferenceCause, sure_accounts
 from trunkline.sim.scenario import load_text
 
 WORLD = """\
@@ -90,7 +90,7 @@ def test_the_scenario_has_what_the_tests_speak_of():
         "send:k1",
         "wake-main/morning.send1",
     ]
-    assert sure_channels(FILE) == {"discord"}
+    assert sure_accounts(FILE) == {("discord", "default")}
 
 
 def test_the_same_is_no_difference():

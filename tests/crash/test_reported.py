@@ -1,0 +1,93 @@
+"""Reported defects of exploration: what it must find, and what it must not call a difference."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.support.paths import FIXTURES
+from trunkline.core.gateway import Gateway
+from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import Enqueue
+from trunkline.core.values import IntentId, IntentKind
+from trunkline.sim import BUGS, CrashAt, load_scenario
+from trunkline.sim.bugs import Bug
+from trunkline.sim.explore import Explorer, Sampling
+from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.scenario import load_text
+
+FOLDER = FIXTURES / "reported"
+ECHO = """\
+scenario: 1
+title: no reload anywhere
+world: {people: [ana], discord: {rooms: [ops]}}
+cast: {agents: {main: [{do: [{think: 3s}, {reply: "re: {text}"}]}]}}
+script:
+  - {at: 1s, as: ana, in: ops, say: one}
+"""
+
+
+def file_of(name: str) -> Path:
+    return next(FOLDER.rglob(f"{name}*"))
+
+
+def answers_again(suffix: str):
+    """A defect after a restart: each answer is prepared twice, the second time under an id with this suffix."""
+
+    def install(wiring: Wiring) -> None:
+        if wiring.generation == 1:
+            return
+
+        class Doubling(Gateway):
+            def __init__(self, **parts: object) -> None:
+                super().__init__(**parts)
+                deliver = self._turns._deliver
+
+                def both(row, cause) -> None:
+                    deliver(row, cause)
+                    if row.kind is IntentKind.REPLY and suffix not in row.id:
+                        self._group.start_soon(self._again, row)
+
+                self._turns._deliver = both
+
+            async def _again(self, row) -> None:
+                again = msgspec.structs.replace(row, id=IntentId(row.id + suffix))
+
+                def story(new):
+                    return self._ctx.tell_prepared(again, targeted=False, reason=Reason.REPLY_TO_ORIGIN, cause=None)
+
+                command = Enqueue(intent=again, now=self._ctx.env.now())
+                await self._ctx.store.write(command, story, then=lambda seq: self._delivery.queue(again, seq))
+
+        wiring.make_gateway = Doubling
+
+    return install
+
+
+@pytest.mark.parametrize("suffix", ["~b", "+2"])
+def test_an_answer_that_comes_twice_after_each_crash_is_found_under_any_id(monkeypatch, suffix):
+    bug = Bug(name="answers-again", sentence="Answers again.", caught_by=(), install=answers_again(suffix))
+    monkeypatch.setitem(BUGS, bug.name, bug)
+    explorer = Explorer(load_text(ECHO, "echo.yaml"), bugs=[bug.name])
+    assert explorer.sound.holds
+    tried = [explorer.run([CrashAt(what="commit", n=n)]) for n in (1, 2)]
+    assert all("SEEN" in {breach.id for breach in one.breaches} for one in tried), tried
+
+
+def test_a_message_less_before_it_changes_no_thread():
+    explorer = Explorer(load_scenario(file_of("P11")))
+    tried = [one for trial in explorer.plan(Sampling(every_step=3)) for one in explorer.attempt(trial)]
+    assert len(tried) > 150
+    assert [(one.crashes, one.breaches) for one in tried if one.breaches] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "crash"),
+    [
+        ("L5-refusal-of-a-dead-process.explore", CrashAt(what="step", n=120)),
+        ("V1-broken-row-hooks.explore", CrashAt(what="commit", n=9, kind="stop")),
+    ],
+)
+def test_a_sound_gateway_is_not_blamed(name, crash):
+    tried = Explorer(load_scenario(file_of(name))).run([crash])
+    assert (tried.fired, tried.breaches) == (1, ())
