@@ -31,6 +31,7 @@ from trunkline.core.hands.port import HandRunner
 from trunkline.core.keys import Migration, SessionKey, StoredKey, plan_migration
 from trunkline.core.profiles import codec_of
 from trunkline.core.routing.index import index_of
+from trunkline.core.routing.route_rules import rule_scopes
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.bindings.expiry_notice import ExpiryNotice
 from trunkline.core.runtime.bindings.live_bindings import LiveBindings
@@ -258,6 +259,7 @@ class Gateway:
             dm_scope=config.session.dm_scope.value,
             group_scope=config.session.group_scope.value,
             identity_links=config.session.identity_links,
+            rule_scopes=rule_scopes(config),
         )
         ctx.events.record(body, cause)
         return ctx.config.revision
@@ -344,6 +346,7 @@ def _started(config: GatewayConfig) -> ProcessStarted:
         dm_scope=config.session.dm_scope.value,
         group_scope=config.session.group_scope.value,
         identity_links=config.session.identity_links,
+        rule_scopes=rule_scopes(config),
         profile=config.profile.value,
         revision=config.revision,
     )

@@ -13,6 +13,20 @@ from trunkline.core.values import Address, HandOutcome, Peer, SessionEntry, Work
 # ---------------------------------------------------------------- the gateway process
 
 
+class RuleScopes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A route rule with scopes of its own, and the conversations that it matches."""
+
+    channel: str
+    #: ``*`` for every account
+    account: str
+    #: whether it names people, or rooms; none: both
+    direct: bool | None = None
+    #: id of the peer; none: every one
+    peer: str | None = None
+    dm_scope: str
+    group_scope: str
+
+
 class ProcessStarted(Body, frozen=True, kw_only=True):
     """A gateway process started on the store."""
 
@@ -23,6 +37,8 @@ class ProcessStarted(Body, frozen=True, kw_only=True):
     group_scope: str = ""
     #: canonical name -> ids of one person on several platforms
     identity_links: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict[str, tuple[str, ...]])
+    #: route rules that give their conversations other scopes
+    rule_scopes: tuple[RuleScopes, ...] = ()
     #: the rule set: ``trunkline`` or an upstream profile
     profile: str = "trunkline"
     #: number of the configuration, incremented by each reload
@@ -39,6 +55,7 @@ class ConfigReloaded(Body, frozen=True, kw_only=True):
     dm_scope: str
     group_scope: str
     identity_links: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict[str, tuple[str, ...]])
+    rule_scopes: tuple[RuleScopes, ...] = ()
 
 
 class ProcessRecovered(Body, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from sys import intern
 import msgspec
 
 from trunkline.core.config import DmScope, GatewayConfig, GroupScope, RouteRuleConfig, RuleSessionConfig, SessionConfig
+from trunkline.core.events.gateway import RuleScopes
 from trunkline.core.keys.openclaw import agent_id
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
@@ -89,6 +90,22 @@ def rules_of(config: GatewayConfig) -> Iterator[RouteRule]:
             )
         agent = _agent(binding.agent, known, config)
         yield _rule(number, binding, agent, scoped[own], config.profile)
+
+
+def rule_scopes(config: GatewayConfig) -> tuple[RuleScopes, ...]:
+    """The rules with scopes of their own, as events record them."""
+    return tuple(
+        RuleScopes(
+            channel=rule.channel,
+            account=rule.account,
+            direct=rule.direct,
+            peer=rule.peer,
+            dm_scope=rule.session.dm_scope.value,
+            group_scope=rule.session.group_scope.value,
+        )
+        for rule in rules_of(config)
+        if rule.session is not None
+    )
 
 
 def _rule(

@@ -57,8 +57,8 @@ class RunBindings(Projection):
         self.fell_back: set[str] = set()
         #: intent -> the first chunk that the bot posts, by a recorded fallback
         self.by_bot: dict[str, int] = {}
-        #: (channel, id of a proxy's copy) -> id of the original message
-        self.proxied: dict[tuple[str, str], str] = {}
+        #: (channel, conversation, id of a proxy's copy) -> id of the original message
+        self.proxied: dict[tuple[str, str, str], str] = {}
 
     def routing(self, place: Address, at: float) -> BindingFacts | None:
         """The binding by which a place belongs to a session at a time."""
@@ -132,7 +132,8 @@ class RunBindings(Projection):
     @on(PeerSaid)
     def _said(self, event: Event, body: PeerSaid) -> None:
         if body.stands_for is not None:
-            self.proxied[body.address.channel, body.message_id] = body.stands_for
+            place = body.address
+            self.proxied[place.channel, place.conversation, body.message_id] = body.stands_for
 
     @on(IdentityFallback)
     def _identity(self, event: Event, body: IdentityFallback) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trunkline.core.channels import rules_for
+import msgspec
+
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
     AttemptEnded,
@@ -29,9 +30,7 @@ from trunkline.core.events.gateway import (
     RouteDecided,
     TurnStarted,
 )
-from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
-from trunkline.core.routing.session_keys import linked_name
 from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.values import Address, WorkKind
 from trunkline.sim.events.wire import WireAccepted
@@ -39,6 +38,7 @@ from trunkline.sim.events.world import PlatformPushed, ThreadOpened, WorldAccoun
 from trunkline.sim.index.binding_facts import RunBindings
 from trunkline.sim.index.process_facts import RunProcesses
 from trunkline.sim.index.projection import Handlers, Projection, on
+from trunkline.sim.index.scope_facts import RunScopes
 from trunkline.sim.invariants.routing.place_names import named
 
 Lane = tuple[str, str, str, str]
@@ -149,8 +149,8 @@ class RunFacts(Projection):
         self.planned: dict[str, tuple[Event, int]] = {}
         #: callback work -> its delegation
         self.callbacks: dict[str, str] = {}
-        #: (channel, message id) -> thread opened on the message
-        self.opened_on: dict[tuple[str, str], Address] = {}
+        #: (channel, conversation, message id) -> thread opened on the message
+        self._opened_on: dict[tuple[str, str, str], Address] = {}
         #: inbound id -> the place and original id of its message
         self.messages: dict[str, tuple[Lane, str]] = {}
         #: turn id -> the session that it runs in
@@ -161,15 +161,8 @@ class RunFacts(Projection):
         self.delegated_in: dict[str, str] = {}
         #: whether platforms record events too; the trace of a real gateway has only its own
         self.witnessed = False
-        #: the current DM scope and group scope
-        self.dm_scope = ""
-        self.group_scope = ""
-        #: canonical name -> ids of one person
-        self.links: dict[str, tuple[str, ...]] = {}
-        #: incremented when the scopes may have changed
-        self.scopes_changed = 0
-        #: places whose route rule puts them into the main session
-        self.in_main: set[Lane] = set()
+        #: the configured scopes of sessions
+        self.scopes = RunScopes()
         self._names: dict[Lane, str] = {}
         #: (lane, id as delivered) -> original id, if it differs
         self._original: dict[tuple[Lane, str], str] = {}
@@ -205,11 +198,10 @@ class RunFacts(Projection):
         origin = self.origin(inbound)
         return None if origin is None else origin[0]
 
-    def person(self, place: Address) -> str:
-        """The person of a direct conversation: the linked name (``*ana``), else the platform's id."""
-        rules = rules_for(place.channel)
-        name = linked_name(rules, place.conversation, self.links, Profile.TRUNKLINE)
-        return f"*{name}" if name else rules.fold(place.kind, place.conversation)
+    def opened_on(self, place: Address, message: str) -> Address | None:
+        """The thread that was opened on a message of a place, as the account of that place sees it."""
+        opened = self._opened_on.get((place.channel, place.conversation, message))
+        return None if opened is None else msgspec.structs.replace(opened, account=place.account)
 
     def is_marked(self, text: str) -> bool:
         """Whether a text has the configured mark of an uncertain repeat."""
@@ -237,15 +229,12 @@ class RunFacts(Projection):
 
     @on(ProcessStarted)
     def _process(self, event: Event, body: ProcessStarted) -> None:
-        before = (self.dm_scope, self.group_scope, self.links)
-        self.dm_scope, self.group_scope, self.links = body.dm_scope, body.group_scope, body.identity_links
-        self.scopes_changed += before != (self.dm_scope, self.group_scope, self.links)
+        self.scopes.started(body)
         self.processes.started(event)
 
     @on(ConfigReloaded)
     def _reloaded(self, event: Event, body: ConfigReloaded) -> None:
-        self.dm_scope, self.group_scope, self.links = body.dm_scope, body.group_scope, body.identity_links
-        self.scopes_changed += 1
+        self.scopes.reloaded(body)
 
     @on(TurnStarted)
     def _turn(self, event: Event, body: TurnStarted) -> None:
@@ -254,7 +243,9 @@ class RunFacts(Projection):
     @on(ThreadOpened)
     def _opened(self, event: Event, body: ThreadOpened) -> None:
         if body.on_message is not None:
-            self.opened_on[body.address.channel, body.on_message] = body.address
+            # Ids of messages are unique in their conversation only.
+            room = body.address.parent or body.address.conversation
+            self._opened_on[body.address.channel, room, body.on_message] = body.address
 
     @on(InboundReceived)
     def _received(self, event: Event, body: InboundReceived) -> None:
@@ -262,7 +253,7 @@ class RunFacts(Projection):
         lane, message = body.address.lane, body.message_id
         # What a proxy posted may be repeated under a new id, and it may stand for a message that was repeated so.
         message = self._original.get((lane, message), message)
-        message = self.bindings.proxied.get((lane[0], message), message)
+        message = self.bindings.proxied.get((lane[0], lane[2], message), message)
         message = self._original.get((lane, message), message)
         self.received[inbound] = event
         self.messages[inbound] = (lane, message)
@@ -290,8 +281,8 @@ class RunFacts(Projection):
             self._homes[event.inbound or ""] = body.reply_to
         elif received is not None and isinstance(received.body, InboundReceived):
             self._homes[event.inbound or ""] = received.body.address
-        if body.scope == "main" and body.reply_to is not None:
-            self.in_main.add(body.reply_to.lane)
+        if body.reply_to is not None:
+            self.scopes.routed(body.reply_to, body.scope)
 
     @on(RecoveryDecided)
     def _recovered(self, event: Event, _body: RecoveryDecided) -> None:

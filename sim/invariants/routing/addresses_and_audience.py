@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from trunkline.core.config import DmScope
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared, TargetResolved
 from trunkline.core.values import Address, ChatKind
@@ -146,12 +145,9 @@ class AudienceConfinement(Checker):
                 continue
             self.exercised += 1
             explicit = facts is not None and facts.body.targeted
-            if secret in body.text and not explicit and not (self._in_main(place) and self._in_main(body.address)):
+            merged = self.run.scopes.may_be_main(place) and self.run.scopes.may_be_main(body.address)
+            if secret in body.text and not explicit and not merged:
                 self._leaked(secret, said, event)
-
-    def _in_main(self, place: Address) -> bool:
-        scope = self.run.dm_scope if place.kind is ChatKind.DIRECT else self.run.group_scope
-        return scope == DmScope.MAIN or place.lane in self.run.in_main
 
     def _leaked(self, secret: str, said: Event, event: Event) -> None:
         body, facts = event.body, self.run.intents.get(event.intent or "")

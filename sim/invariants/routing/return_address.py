@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from trunkline.core.channels import rules_for
-from trunkline.core.config import DmScope
 from trunkline.core.errors import KeyFormatError
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
@@ -46,16 +43,14 @@ class ExactReturnAddress(Checker):
             return
         self.exercised += 1
         place, message = origin
+        opened = self.run.opened_on(place, message)
         bound = self.run.bindings.of_delegation.get(facts.prepared.delegation or "")
         if bound is not None:
-            self._of_bound_work(event, facts, bound, place)
+            asked = {place.lane} if opened is None else {place.lane, opened.lane}
+            self._of_bound_work(event, facts, bound, asked)
             return
         if body.address == place and body.reply_to in (None, message):
             return
-        opened = self.run.opened_on.get((place.channel, message))
-        if opened is not None:
-            # Every account sees the same thread.
-            opened = msgspec.structs.replace(opened, account=place.account)
         right = {place.lane} if opened is None else {place.lane, opened.lane}
         if body.requested.lane in right and body.address.lane not in right:
             return  # requested correctly, misplaced by the platform: R2 and L3 judge the record of it
@@ -70,13 +65,13 @@ class ExactReturnAddress(Checker):
             first_wrong=self._first_wrong(facts, right, event),
         )
 
-    def _of_bound_work(self, event: Event, facts: IntentFacts, bound: BindingFacts, origin: Address) -> None:
-        """Bound work is announced in its conversation only; a notice or a recorded fallback at its origin."""
+    def _of_bound_work(self, event: Event, facts: IntentFacts, bound: BindingFacts, origin: set[Lane]) -> None:
+        """Bound work is announced in its conversation only; a notice or a recorded fallback where it was asked for."""
         body = event.body
         assert isinstance(body, WireAccepted)
         right = bound.body.conversation
         allowed = facts.body.intent_kind is IntentKind.NOTICE or self.run.bindings.has_fallen_back(facts.prepared)
-        if body.address.lane == right.lane or (allowed and body.address.lane == origin.lane):
+        if body.address.lane == right.lane or (allowed and body.address.lane in origin):
             return
         if body.requested.lane == right.lane:
             return  # misplaced by the platform: R2 and L3 judge the record of it
@@ -319,10 +314,9 @@ def key_is_of(text: str, place: Address, run: RunFacts) -> bool:
     except KeyFormatError:
         return False
     if key.is_main:
-        scope = run.dm_scope if place.kind is ChatKind.DIRECT else run.group_scope
-        return scope == DmScope.MAIN or place.lane in run.in_main
+        return run.scopes.may_be_main(place)
     if key.linked:
-        return place.kind is ChatKind.DIRECT and run.person(place) == f"*{key.peer}"
+        return place.kind is ChatKind.DIRECT and run.scopes.person(place) == f"*{key.peer}"
     rules = rules_for(place.channel)
     return (
         key.kind is place.kind

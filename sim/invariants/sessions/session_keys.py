@@ -116,9 +116,9 @@ class OneKey(Checker):
 
     def _known(self, agent: str, lane: Lane, key: str) -> bool:
         """Whether this is the known key of the place under the current scopes."""
-        if self._scopes != self.run.scopes_changed:
+        if self._scopes != self.run.scopes.changes:
             # Another scope gives other keys; `_same_session` checks that the session continues.
-            self._scopes = self.run.scopes_changed
+            self._scopes = self.run.scopes.changes
             self._keys.clear()
         known = self._keys.get((agent, lane))
         return known is not None and known[0] == key
@@ -225,7 +225,7 @@ def identity(place: Address, scope: str, run: RunFacts) -> tuple[str, ...]:
     thread = place.thread or ""
     if place.kind is not ChatKind.DIRECT:
         return (GroupScope.PER_GROUP.value, place.kind.value, *_folded(place), thread)
-    parts: tuple[str, ...] = ("direct", run.person(place), thread)
+    parts: tuple[str, ...] = ("direct", run.scopes.person(place), thread)
     if scope in (DmScope.PER_CHANNEL_PEER, DmScope.PER_ACCOUNT_CHANNEL_PEER):
         parts = (*parts, place.channel)
     return (*parts, place.account) if scope == DmScope.PER_ACCOUNT_CHANNEL_PEER else parts
@@ -257,8 +257,8 @@ class DistinctKeys(Checker):
         assert isinstance(routed.body, RouteDecided)
         if routed.binding is not None:
             return  # a binding chose the session: B1 judges that
-        if self._scopes != self.run.scopes_changed:
-            self._scopes = self.run.scopes_changed
+        if self._scopes != self.run.scopes.changes:
+            self._scopes = self.run.scopes.changes
             self._places.clear()
             self._fine.clear()
         self.exercised += 1
@@ -302,22 +302,22 @@ class ScopesAndLinks(Checker):
     def _shared(self, event: Event, body: SessionShared) -> None:
         home = self.run.home(event.inbound)
         if home is not None:
-            self._warned.add((body.session_key, f"{home.channel}:{self.run.person(home)}"))
+            self._warned.add((body.session_key, f"{home.channel}:{self.run.scopes.person(home)}"))
 
     @on(InboundAdmitted)
     def _admitted(self, event: Event, body: InboundAdmitted) -> None:
         """Linked people: one identity, one key."""
-        if not self.run.links:
+        if not self.run.scopes.links:
             return
         place, routed = self.run.home(event.inbound), self.run.routed.get(event.inbound or "")
         if place is None or routed is None or place.kind is not ChatKind.DIRECT or body.work is not WorkKind.MESSAGE:
             return
         assert isinstance(routed.body, RouteDecided)
-        if self._scopes != self.run.scopes_changed:
-            self._scopes = self.run.scopes_changed
+        if self._scopes != self.run.scopes.changes:
+            self._scopes = self.run.scopes.changes
             self._keys.clear()
         scope = routed.body.scope
-        if scope == DmScope.MAIN or not self.run.person(place).startswith("*"):
+        if scope == DmScope.MAIN or not self.run.scopes.person(place).startswith("*"):
             return
         self.exercised += 1
         who = (routed.body.agent, *identity(place, scope, self.run))
@@ -325,7 +325,7 @@ class ScopesAndLinks(Checker):
         if first != body.session_key:
             self.violate(
                 at=event.seq,
-                summary=f"{self.run.person(place)[1:]} has two sessions, though linked under the scope {scope}",
+                summary=f"{self.run.scopes.person(place)[1:]} has two sessions, though linked under the scope {scope}",
                 expected=[f"#{since.seq} {first}"],
                 actual=[f"#{event.seq} {body.session_key}"],
                 evidence=[since.seq, event.seq],
@@ -341,7 +341,7 @@ class ScopesAndLinks(Checker):
         routed = self.run.routed.get(event.inbound or "")
         if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.scope != DmScope.MAIN:
             return
-        person = self.run.person(place)
+        person = self.run.scopes.person(place)
         who = person if person.startswith("*") else f"{place.channel}:{person}"
         people = self._people.setdefault(body.session_id, {})
         new = who not in people
