@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingTouched
-from trunkline.core.events.delivery import ChunkAcked, IntentPrepared
+from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared
 from trunkline.core.events.gateway import InboundAdmitted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import WorkKind
@@ -28,8 +28,8 @@ class FreshActivity(Checker):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: binding -> messages in its conversation that have not touched it yet
-        self._said: dict[str, Event] = {}
+        #: binding -> when a message was in its conversation that has not touched it yet, and its commit
+        self._said: dict[str, tuple[float, Event]] = {}
         self._tokens: dict[tuple[str, str], Event] = {}
 
     @on(InboundAdmitted)
@@ -37,16 +37,18 @@ class FreshActivity(Checker):
         routed = self.run.routed.get(event.inbound or "")
         # The answer to a chat command shows whether it was received.
         if routed is not None and body.work is WorkKind.MESSAGE:
-            self._active(routed.binding, event)
+            received = self.run.received.get(event.inbound or "", event)
+            self._active(routed.binding, event, received.at)
 
     @on(ChunkAcked)
     def _acked(self, event: Event, body: ChunkAcked) -> None:
         facts = self.run.intents.get(event.intent or "")
         if facts is not None and body.reason not in _NOT_THERE:
-            self._active(facts.prepared.binding, event)
+            seen = facts.accepts[-1] if facts.accepts else event
+            self._active(facts.prepared.binding, event, seen.at)
 
-    def _active(self, binding: str | None, event: Event) -> None:
-        """Expect a touch of the binding of a conversation."""
+    def _active(self, binding: str | None, event: Event, at: float) -> None:
+        """Expect a touch of the binding of a conversation, for the time of a message and not of its commit."""
         bound = self.run.bindings.by_id.get(binding or "")
         if bound is None or (bound.ended is not None and bound.ended.seq < event.seq):
             return
@@ -54,8 +56,8 @@ class FreshActivity(Checker):
             return  # expired: nothing moves its deadlines
         self.exercised += 1
         self._look(bound, event.at)
-        if bound.last_activity_at < event.at - _SLACK:
-            self._said.setdefault(bound.id, event)
+        if bound.last_activity_at < at - _SLACK:
+            self._said.setdefault(bound.id, (at, event))
 
     @on(BindingTouched)
     def _touched(self, event: Event, body: BindingTouched) -> None:
@@ -64,7 +66,7 @@ class FreshActivity(Checker):
         if said is None or bound is None:
             return
         self._look(bound, event.at)
-        if body.last_activity_at >= said.at - _SLACK:
+        if body.last_activity_at >= said[0] - _SLACK:
             self._said.pop(bound.id, None)
 
     def finish(self, last: Event) -> None:
@@ -74,14 +76,14 @@ class FreshActivity(Checker):
 
     def _look(self, bound: BindingFacts, now: float | None) -> None:
         """A message did not touch its binding in time, so its deadlines stayed too early."""
-        said = self._said.get(bound.id)
+        at, said = self._said.get(bound.id, (0.0, None))
         if said is None or (now is not None and now <= said.at + _SLACK):
             return
         del self._said[bound.id]
         self.violate(
             at=said.seq,
             summary=f"a message in {self.run.name(bound.body.conversation)} did not touch {bound.id}",
-            expected=[f"binding.touched of {bound.id} at {said.at:.3f}s"],
+            expected=[f"binding.touched of {bound.id} at {at:.3f}s"],
             actual=[f"#{said.seq} {said.at:.3f}s {said.kind}, and nothing for {_SLACK:g} s"],
             evidence=[bound.bound.seq, said.seq],
             missing_after=said.seq,
@@ -98,7 +100,11 @@ class FreshActivity(Checker):
             return
         self.exercised += 1
         given = newest.at + newest.body.tell
-        if body.credential >= newest.body.number or event.at <= given + _TO_LEARN:
+        facts = self.run.intents.get(event.intent or "")
+        left = None if facts is None else facts.started
+        # The network is slow: what counts is when the request left. A late one is of an earlier attempt.
+        since = event.at if left is None else left.at if _attempt(left) == body.attempt else given
+        if body.credential >= newest.body.number or since <= given + _TO_LEARN:
             return
         self.violate(
             at=event.seq,
@@ -107,6 +113,10 @@ class FreshActivity(Checker):
             actual=[f"#{event.seq} {event.at:.3f}s token {body.credential}"],
             evidence=[newest.seq, event.seq],
         )
+
+
+def _attempt(started: Event) -> int:
+    return started.body.attempt if isinstance(started.body, AttemptStarted) else 0
 
 
 class IdentityFidelity(Checker):

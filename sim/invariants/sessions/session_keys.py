@@ -294,15 +294,16 @@ class ScopesAndLinks(Checker):
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         self._keys: dict[tuple[str, ...], tuple[str, Event]] = {}
-        self._people: dict[str, dict[str, Event]] = {}
-        self._warned: set[tuple[str, str]] = set()
+        #: session -> the first turn for each account of a person
+        self._turns: dict[str, dict[tuple[str, str], Event]] = {}
+        self._warned: set[tuple[str, tuple[str, str]]] = set()
         self._scopes = 0
 
     @on(SessionShared)
     def _shared(self, event: Event, body: SessionShared) -> None:
         home = self.run.home(event.inbound)
         if home is not None:
-            self._warned.add((body.session_key, f"{home.channel}:{self.run.scopes.person(home)}"))
+            self._warned.add((body.session_key, _raw(home)))
 
     @on(InboundAdmitted)
     def _admitted(self, event: Event, body: InboundAdmitted) -> None:
@@ -341,16 +342,15 @@ class ScopesAndLinks(Checker):
         routed = self.run.routed.get(event.inbound or "")
         if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.scope != DmScope.MAIN:
             return
-        person = self.run.scopes.person(place)
-        who = person if person.startswith("*") else f"{place.channel}:{person}"
-        people = self._people.setdefault(body.session_id, {})
-        new = who not in people
-        people.setdefault(who, event)
-        if not new or len(people) < 2:
+        turns = self._turns.setdefault(body.session_id, {})
+        others = tuple(turns.values())
+        if turns.setdefault(_raw(place), event) is not event or not others:
+            return
+        # Links may have changed since: the person may have been there under another id.
+        if any(self._person(other) == self._person(event) for other in others):
             return
         self.exercised += 1
-        if (body.session_key, f"{place.channel}:{person}") not in self._warned:
-            others = [e for name, e in people.items() if name != who]
+        if (body.session_key, _raw(place)) not in self._warned:
             self.violate(
                 at=event.seq,
                 summary=f"{self.run.name(place)} shares {body.session_key} with others, and no warning was recorded",
@@ -359,3 +359,14 @@ class ScopesAndLinks(Checker):
                 evidence=[*(e.seq for e in others), event.seq],
                 missing_after=routed.seq,
             )
+
+    def _person(self, turn: Event) -> str:
+        """The person of a turn, by the links of today."""
+        place = turn.body.origin if isinstance(turn.body, TurnStarted) else None
+        person = "" if place is None else self.run.scopes.person(place)
+        return person if place is None or person.startswith("*") else f"{place.channel}:{person}"
+
+
+def _raw(place: Address) -> tuple[str, str]:
+    """A person's id on one platform, whatever it is linked to."""
+    return place.channel, rules_for(place.channel).fold(place.kind, place.conversation)
