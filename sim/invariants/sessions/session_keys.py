@@ -50,6 +50,8 @@ class OneKey(Checker):
         #: sessions that were reset, moved or left
         self._told: set[str] = set()
         self._asked: dict[int, str] = {}
+        #: the last decided route
+        self._routed: Event | None = None
         self._scopes = 0
 
     @on(WireAccepted)
@@ -86,12 +88,24 @@ class OneKey(Checker):
 
     @on(SessionMoved)
     def _moved(self, event: Event, body: SessionMoved) -> None:
+        """All conversations of a session get its new key; until then, work in it was remembered under the old one."""
+        for spot in [spot for spot, (key, _) in self._keys.items() if key == body.old_key]:
+            del self._keys[spot]
         self._ids.pop(body.old_key, None)
         self._ids[body.session_key] = (body.session_id, event)
 
     @on(SessionLeft)
     def _left(self, event: Event, body: SessionLeft) -> None:
+        """One conversation has another session, and its key, from its next message on."""
         self._told.add(body.old_session_id)
+        leaving = self._routed
+        place = None if leaving is None or leaving.seq != event.cause else self.run.home(leaving.inbound)
+        if place is not None:
+            self._keys.pop((_agent(body.session_key), place.lane), None)
+
+    @on(RouteDecided)
+    def _routed_now(self, event: Event, _body: RouteDecided) -> None:
+        self._routed = event
 
     @on(InboundAdmitted)
     def _admitted(self, event: Event, body: InboundAdmitted) -> None:
