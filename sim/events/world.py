@@ -114,6 +114,16 @@ class ThreadOpened(PlatformBody, frozen=True, kw_only=True):
     on_message: str | None = None
 
 
+class ThreadRequestAbandoned(PlatformBody, frozen=True, kw_only=True):
+    """The gateway gave up a request to open a thread. It may still arrive; then nobody learns the thread's id."""
+
+    kind: ClassVar[str] = "thread.abandoned"
+    #: the place where the thread was to be opened
+    address: Address
+    #: what the thread is for
+    key: str
+
+
 class ThreadClosed(PlatformBody, frozen=True, kw_only=True):
     """A thread was archived or deleted."""
 

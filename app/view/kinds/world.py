@@ -11,6 +11,7 @@ from trunkline.sim.events.world import (
     ThreadClosed,
     ThreadOpened,
     ThreadReopened,
+    ThreadRequestAbandoned,
     WebhookGone,
     WorldAccount,
     WorldLimits,
@@ -37,6 +38,7 @@ label_text(WorldPlace, "place {address:place}")
 label_text(PlatformConnected, "connected to {channel} as {account}")
 label_text(ThreadOpened, "thread {name} opened in {address.channel}")
 row_text(ThreadOpened, "{name} opened", at="address")
+label_text(ThreadRequestAbandoned, "the request for a thread {key} in {address:place} was given up", row=note)
 label_text(ThreadClosed, "{address:place} {how}")
 row_text(ThreadClosed, "{address:place_name} {how}", at="address")
 label_text(ThreadReopened, "{address:place} accepts messages again")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingBound, BindingEnded, BindingRefused, RouterDecided
 from trunkline.core.events.gateway import (
@@ -15,7 +17,7 @@ from trunkline.core.events.gateway import (
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
 from trunkline.sim.events.script import FaultFired
-from trunkline.sim.events.world import PeerSaid, ThreadOpened
+from trunkline.sim.events.world import PeerSaid, ThreadClosed, ThreadOpened, ThreadRequestAbandoned
 from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
@@ -47,6 +49,8 @@ class BindingLife(Checker):
         self._opened: dict[Lane, Event] = {}
         #: the response to the next opening is lost, so the gateway cannot know that thread
         self._lost = False
+        #: work -> threads for it whose request the gateway gave up, so that it cannot know them
+        self._abandoned: Counter[str] = Counter()
         #: messages by their place on the platform: the accounts that received them, and turns of other accounts
         self._heard: dict[_Message, set[str]] = {}
         self._foreign: dict[_Message, tuple[Event, BindingFacts]] = {}
@@ -170,6 +174,15 @@ class BindingLife(Checker):
     def _fault(self, event: Event, body: FaultFired) -> None:
         self._lost |= body.fault == _NEVER_TOLD
 
+    @on(ThreadRequestAbandoned)
+    def _request_abandoned(self, event: Event, body: ThreadRequestAbandoned) -> None:
+        self._abandoned[body.key] += 1
+
+    @on(ThreadClosed)
+    def _closed(self, event: Event, body: ThreadClosed) -> None:
+        if body.how == "deleted":
+            self._opened.pop(body.address.lane, None)
+
     @on(BindingRefused)
     def _refused(self, event: Event, body: BindingRefused) -> None:
         """A refused binding must not leave an opened thread behind (B130)."""
@@ -178,9 +191,13 @@ class BindingLife(Checker):
         for lane, opened in tuple(self._opened.items()):
             assert isinstance(opened.body, ThreadOpened)
             name = self.run.name(opened.body.address)
-            # A thread that was opened for delegated work has the name of that work.
-            if work and name.rpartition("/")[2] == work:
+            # A thread that was opened for delegated work has its name, and a number if it is not the first.
+            first, _, number = name.rpartition("/")[2].rpartition("+")
+            if work and work in (name.rpartition("/")[2], first if number.isdecimal() else ""):
                 del self._opened[lane]
+                if self._abandoned[work]:
+                    self._abandoned[work] -= 1
+                    continue
                 self.violate(
                     at=event.seq,
                     summary=f"a binding was refused, and {name} was left behind",

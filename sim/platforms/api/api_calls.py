@@ -9,16 +9,20 @@ import asyncio
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trunkline.core.errors import PlatformError, Refused
 from trunkline.core.values import Address
+from trunkline.sim.events.world import ThreadRequestAbandoned
 from trunkline.sim.platforms.rooms import WorldPort, resolve
 
 if TYPE_CHECKING:
     from trunkline.sim.platforms.base import FakePlatform
 
 _TOKEN = "token-"
+#: the call that opens a thread of its own
+_CHILD = "child"
 #: key of the thread being opened; passed here because it is not part of the platform's API
 _KEY: ContextVar[str | None] = ContextVar("key", default=None)
 
@@ -76,10 +80,17 @@ class Calls:
         answer = self._world.future()
         if kind == "drop":
             return answer
+        if what[0] == _CHILD and kind != "lose-response":
+            answer.add_done_callback(partial(self._given_up, place, what[-1]))
         back = self._platform.latency("answer", *what) if there_and_back else 0.0
         when = self._world.now() + self._platform.latency(*what) + (extra if kind == "slow" else 0.0)
         self._world.at(when, self._arrive, place.account, token, kind, do, answer, back)
         return answer
+
+    def _given_up(self, place: Address, key: str, answer: asyncio.Future[Any]) -> None:
+        """Record that nobody waits for a thread any more; it is opened all the same when the request arrives."""
+        if answer.cancelled():
+            self._platform.events.record(ThreadRequestAbandoned(address=place, key=key))
 
     def _arrive(
         self, account: str, token: int, kind: str, do: Callable[[], Any], answer: asyncio.Future[Any], back: float

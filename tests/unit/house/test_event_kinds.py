@@ -74,7 +74,6 @@ WITHOUT_PROJECTION = {
     "send.joined": "the answer to the client is judged",
     "send.refused": "the answer to the client is judged",
     "store.pruned": "removes only ended work",
-    "thread.closed": "sends into a closed thread are judged",
     "thread.reopened": "sends into the thread are judged",
     "tool.called": "the effect of a tool is judged",
     "tool.refused": "a refused tool has no effect",

@@ -3,8 +3,9 @@
 import pytest
 
 from tests.support.factories import room
-from tests.support.invariants.bound_trace import DEFAULT, OTHER, THREAD, WORK, Author
+from tests.support.invariants.bound_trace import DEFAULT, OTHER, ROOM, THREAD, WORK, Author
 from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.world import ThreadClosed, ThreadRequestAbandoned
 from trunkline.sim.invariants import Status
 
 
@@ -210,3 +211,19 @@ def test_a_thread_whose_opening_was_not_reported_cannot_be_known(b1: Author) -> 
     b1.opened("ops/m2.hand1", place=OTHER)
     b1.refused_binding("main:subagent:m2.hand1")
     assert len(b1.wrong) == 1
+
+
+def test_a_request_that_was_given_up_excuses_one_thread_and_no_other(b1: Author) -> None:
+    b1.tell(ThreadRequestAbandoned(address=ROOM, key="m1.hand1"), node="discord")
+    b1.opened()
+    b1.opened("ops/m1.hand1+2", place=OTHER)
+    b1.refused_binding()
+    assert b1.wrong == ["a binding was refused, and discord/ops/m1.hand1+2 was left behind"]
+
+
+@pytest.mark.parametrize(("how", "wrong"), [("deleted", 0), ("archived", 1)])
+def test_a_thread_that_was_deleted_is_not_left_behind(b1: Author, how: str, wrong: int) -> None:
+    b1.opened()
+    b1.tell(ThreadClosed(address=THREAD, how=how), node="discord")
+    b1.refused_binding()
+    assert len(b1.end().wrong) == wrong
