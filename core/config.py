@@ -276,6 +276,12 @@ class DeliveryConfig(Model):
     The lease is renewed three times as often, and is never shorter than three times `request_timeout`."""
     watch: Duration = 20.0
     """A running gateway applies an operator's changes to the store file within this time."""
+    failed_notice: str = ""
+    """Text to the person whose answer could not be delivered, at the same place; empty: none. It is not sent to a place
+    where nothing can be posted any more."""
+    notify_agent: bool = False
+    """Whether a message that could not be delivered starts a turn of its agent. The transcript gets a line of it in any
+    case."""
     retention: Duration = 30 * 86400.0
     """How long finished messages, and the records that detect duplicates of received ones, are kept."""
 

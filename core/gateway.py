@@ -125,6 +125,7 @@ class Gateway:
             targets=targets,
             preparer=self._preparer,
         )
+        self._delivery.settler.lines.connect(start_turn=self._turns.start)
         self._delegations.connect(start_turn=self._turns.start, busy=self._turns.lanes.busy)
         self._intake = Intake(self._ctx, self._turns.start, self._delivery.broken)
         #: the queue administration of operators

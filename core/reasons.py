@@ -83,6 +83,7 @@ class Reason(StrEnum):
     BAD_TTL = "bad-ttl"
     IDENTITY_GONE = "identity-gone"
     THREAD_NOTICE = "thread-notice"
+    FAILED_NOTICE = "failed-notice"
     # commands from peers to the gateway
     CONTROL_REPLY = "control-reply"
     NOT_PERMITTED = "not-permitted"
@@ -229,6 +230,7 @@ _SENTENCES: dict[Reason, str] = {
     Reason.BAD_TTL: "The time to live is not a positive number of seconds.",
     Reason.IDENTITY_GONE: "The webhook that should post the message is gone or may not be used.",
     Reason.THREAD_NOTICE: "A notice, without its content, that a message could not be delivered to its thread.",
+    Reason.FAILED_NOTICE: "The configured notice, without its content, that an answer could not be delivered.",
     Reason.CONTROL_REPLY: "The gateway answers a command in the conversation where it was given.",
     Reason.NOT_PERMITTED: "The requester may not do that.",
     Reason.UNKNOWN_COMMAND: "There is no such command.",

@@ -113,14 +113,16 @@ def next_state(
     return IntentState.PARTIAL if accepted_chunks and event in _GIVES_UP else after
 
 
-def may_end(state: IntentState, end: IntentState, *, accepted_chunks: int = 0, in_doubt: bool = False) -> bool:
-    """Whether an event of the delivery loop, other than a receipt, can end an intent in state `end`."""
-    if is_final(state):
-        return False
-    by_receipt = (DeliveryEvent.ACK_LAST, DeliveryEvent.MISPLACE)
-    events = (event for event in TRANSITIONS[state] if event not in by_receipt)
-    ends = {next_state(state, event, accepted_chunks=accepted_chunks, in_doubt=in_doubt) for event in events}
-    return is_final(end) and end in ends
+#: ends by a receipt, which has to be stored
+_BY_RECEIPT = frozenset({_E.ACK_LAST, _E.MISPLACE})
+
+
+def end_state(state: IntentState, event: DeliveryEvent, *, accepted_chunks: int, in_doubt: bool) -> IntentState:
+    """The final state after an event other than a receipt. Raises `IllegalTransition` for one that ends nothing."""
+    after = next_state(state, event, accepted_chunks=accepted_chunks, in_doubt=in_doubt)
+    if is_final(state) or event in _BY_RECEIPT or not is_final(after):
+        raise IllegalTransition(f"{event.value!r} does not end an intent")
+    return after
 
 
 def is_final(state: IntentState) -> bool:

@@ -225,7 +225,7 @@ class SessionShared(Body, frozen=True, kw_only=True):
 
 
 class TranscriptAppended(Body, frozen=True, kw_only=True):
-    """Committed: an entry of the agent's transcript. The role is ``user`` or ``hand``."""
+    """Committed: an entry of the agent's transcript. The role is ``user``, ``hand`` or, for a bad end, ``delivery``."""
 
     kind: ClassVar[str] = "transcript.appended"
     session_id: str

@@ -47,7 +47,7 @@ class Maintenance:
     def __init__(self, context: Context, delivery: Delivery) -> None:
         self._ctx = context
         self._delivery = delivery
-        self._mirrors = delivery.settler
+        self._lines = delivery.settler.lines
         self._acted = False
         self._due = anyio.Event()
         self._prune_at = context.env.steady() + _PRUNE_FIRST
@@ -60,7 +60,7 @@ class Maintenance:
             acted, self._acted, self._due = self._acted, False, anyio.Event()
             if acted or await self._ctx.store.read(HasNudges()):
                 await self.take_up()
-            if self._mirrors.mirrors_due and self._ctx.env.steady() >= self._mirror_at:
+            if self._lines.due and self._ctx.env.steady() >= self._mirror_at:
                 await self._mirror_again()
             if self._ctx.env.steady() >= self._prune_at:
                 await self.prune()
@@ -73,8 +73,8 @@ class Maintenance:
         self._due.set()
 
     async def _mirror_again(self) -> None:
-        await self._mirrors.store_due()
-        refused = self._mirrors.mirrors_due
+        await self._lines.store_due()
+        refused = self._lines.due
         self._mirror_wait = min(self._mirror_wait * 2, _MIRROR_LAST) if refused else _MIRROR_FIRST
         self._mirror_at = self._ctx.env.steady() + self._mirror_wait if refused else 0.0
 
@@ -112,8 +112,8 @@ class Maintenance:
             # Intents that were purged since, or cannot be read, are skipped.
             for row in (await self._ctx.store.read(LoadIntents(ids=tuple(last)))).rows:
                 await self._take_up(row, *last[row.id], queue=queue)
-            if queue and self._mirrors.mirrors_due:
-                await self._mirrors.store_due()
+            if queue and self._lines.due:
+                await self._lines.store_due()
 
     async def _take_up(self, row: IntentRow, nudge: Nudge, seq: int, *, queue: bool) -> None:
         ctx = self._ctx
@@ -123,8 +123,7 @@ class Maintenance:
             seq = ctx.events.record(await self._acked(row), seq, **ids)
         if is_final(row.state):
             settled = IntentSettled(state=row.state, reason=reason, attempts=row.attempts)
-            ctx.events.record(settled, seq, **ids)
-            self._mirrors.mirrors_due = True
+            self._lines.postpone(row.id, ctx.events.record(settled, seq, **ids))
             return
         assert nudge.before is not None
         seq = ctx.events.record(IntentReopened(before=nudge.before, reason=reason, chunk=row.acked), seq, **ids)

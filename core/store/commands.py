@@ -13,7 +13,7 @@ import msgspec
 
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.bindings.states import BindingEvent
-from trunkline.core.delivery.states import DeliveryEvent, next_state
+from trunkline.core.delivery.states import DeliveryEvent, end_state, next_state
 from trunkline.core.keys import Migration, StoredKey
 from trunkline.core.reasons import Reason
 from trunkline.core.store.queue_admin import BATCH, Nudge, PruneCounts, QueueFilter, QueueVerdict
@@ -109,10 +109,10 @@ class AckChunk(Write[Settlement], frozen=True, kw_only=True, dict=True):
     intent: IntentRow
     receipt: Receipt
     #: the session that mirrors the intent; only with the last chunk
-    mirror: NewSession | None = None
-    now: float
+    mirror: NewSession | None
     #: the mirror was refused and is stored later; see `StoreMirror`
-    mirror_due: bool = False
+    mirror_due: bool
+    now: float
 
     @property
     def last(self) -> bool:
@@ -143,6 +143,10 @@ class Misplace(Write[Settlement], frozen=True, kw_only=True, dict=True):
     intent: IntentRow
     receipt: Receipt
     mirror: NewSession | None
+    #: see `EndIntent`
+    note: str | None
+    wake: Work | None
+    mirror_due: bool
     now: float
 
     @cached_property
@@ -168,33 +172,50 @@ class Defer(Write[None], frozen=True, kw_only=True):
         return msgspec.structs.replace(row, state=state, next_at=self.next_at, reason=self.reason)
 
 
-class EndIntent(Write[Settlement], frozen=True, kw_only=True, gc=False):
+class EndIntent(Write[Settlement], frozen=True, kw_only=True, dict=True):
     """End an intent in a final state other than delivered; its accepted chunks are mirrored as partial."""
 
     intent: IntentRow
-    state: IntentState
+    event: DeliveryEvent
     reason: Reason
     mirror: NewSession | None
-    now: float
-    mirror_due: bool = False
+    #: the transcript line that says so, in the session that sent the message; none: no line
+    note: str | None
+    #: work that is admitted to the session of the note
+    wake: Work | None
+    #: transcript lines were refused and are stored later; see `StoreMirror`
+    mirror_due: bool
     #: an intent that is stored with it
-    notice: IntentRow | None = None
+    notice: IntentRow | None
+    now: float
+
+    @cached_property
+    def after(self) -> IntentRow:
+        """The intent once it has ended. Raises `IllegalTransition` for an event that does not end it."""
+        row = self.intent
+        state = end_state(row.state, self.event, accepted_chunks=row.acked, in_doubt=row.doubt_at is not None)
+        return msgspec.structs.replace(row, state=state, next_at=None, reason=self.reason)
 
 
-class StoreMirror(Write[Settlement], frozen=True, kw_only=True):
-    """Store the mirror of an intent that was refused before."""
+class StoreMirror(Write[Settlement], frozen=True, kw_only=True, gc=False):
+    """Store the refused transcript lines of an intent. They stay due if an operator has acted since it was read."""
 
     intent: IntentRow
-    mirror: NewSession
+    mirror: NewSession | None
+    note: str | None
+    wake: Work | None
     now: float
 
 
-class EndUnreadableIntent(Write[None], frozen=True, kw_only=True):
-    """End an open intent whose row cannot be read: it is neither mirrored nor reported to hooks."""
+class EndUnreadableIntent(Write[Settlement], frozen=True, kw_only=True, gc=False):
+    """End an open intent whose row cannot be read: it is not mirrored."""
 
-    intent: IntentId
+    #: as far as it can be read; see `BrokenIntent`
+    intent: IntentRow
     state: IntentState
     reason: Reason
+    note: str | None
+    wake: Work | None
     now: float
 
 

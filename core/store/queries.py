@@ -10,6 +10,7 @@ import msgspec
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.store.queue_admin import IntentDetails, QueueFilter, QueueRow
 from trunkline.core.store.records import (
+    DueMirror,
     IntentFate,
     IntentRow,
     LoadedIntents,
@@ -57,8 +58,11 @@ class FindSend(Read[SendRow | None], frozen=True, kw_only=True):
     key: str
 
 
-class ListDueMirrors(Read[tuple[IntentRow, ...]], frozen=True, kw_only=True):
-    """Intents whose mirror was refused and is stored later; those with no accepted chunk have none."""
+class ListDueMirrors(Read[tuple[DueMirror, ...]], frozen=True, kw_only=True):
+    """Intents whose transcript lines were refused and are stored later.
+
+    An intent with a note of an operator comes after that note is taken: its lines follow from it.
+    """
 
 
 class ListUnnotified(Read[tuple[tuple[int, IntentRow, IntentFate], ...]], frozen=True, kw_only=True):

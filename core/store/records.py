@@ -277,11 +277,34 @@ class OpenIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     address: Address
 
 
+class BrokenIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An intent whose row cannot be read, and why. `row` has what can be read; the rest is empty."""
+
+    problem: str
+    row: IntentRow
+    receipts: tuple[Receipt, ...] = ()
+
+
 class LoadedIntents(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Intents read from the store. `broken`: the rows that cannot be read, and why."""
+    """Intents read from the store. `broken`: the rows that cannot be read."""
 
     rows: tuple[IntentRow, ...]
-    broken: dict[IntentId, str] = msgspec.field(default_factory=dict[IntentId, str])
+    broken: dict[IntentId, BrokenIntent] = msgspec.field(default_factory=dict[IntentId, BrokenIntent])
+
+
+class DueMirror(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An intent whose transcript lines were refused, with its receipts."""
+
+    intent: IntentRow
+    receipts: tuple[Receipt, ...]
+
+
+class Noted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The line about a bad end in the session that sent the message. `woken`: the work that was admitted there."""
+
+    session: SessionRow
+    text: str
+    woken: Work | None = None
 
 
 class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -291,6 +314,10 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     mirror_text: str = ""
     #: the binding of the intent, with its new idle deadline
     touched: SessionBindingRecord | None = None
+    #: none: there is no such line, or the transcript has it already
+    noted: Noted | None = None
+    #: whether the notice is new: an intent that ends once more has posted it before
+    noticed: bool = False
 
 
 class BindResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):

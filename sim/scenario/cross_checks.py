@@ -39,7 +39,7 @@ from trunkline.sim.scenario.templates import HOOK_SLOTS, template_problem
 
 _DEFAULT_AGENTS = ("main",)
 #: roles in a transcript
-ROLES = ("user", "assistant", "hand")
+ROLES = ("user", "assistant", "hand", "delivery")
 #: where agents are declared
 _AGENTS = ("gateway.agents[].id", "script[].reload.agents[].id")
 _RULES = ("cast.agents.*[]", "cast.hands.*[]")

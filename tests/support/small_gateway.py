@@ -28,6 +28,7 @@ from trunkline import (
     system_env,
 )
 from trunkline.core.decisions import Decisions
+from trunkline.core.delivery.notes import ROLE as NOTE
 from trunkline.core.errors import NotSent
 from trunkline.core.events import Body, Event
 from trunkline.core.hands.port import HandRunner
@@ -129,8 +130,13 @@ class Running:
         return self.recorded(body)
 
     async def transcript(self, key: str) -> list[tuple[str, str]]:
+        """What was said in a session: its transcript without the notes about bad ends."""
         lines: tuple[TranscriptLine, ...] = await transcript_of(self.store, key)
-        return [(line.role, line.text) for line in lines]
+        return [(line.role, line.text) for line in lines if line.role != NOTE]
+
+    async def notes(self, key: str) -> list[str]:
+        """The notes about bad ends in a transcript."""
+        return [line.text for line in await transcript_of(self.store, key) if line.role == NOTE]
 
 
 @asynccontextmanager

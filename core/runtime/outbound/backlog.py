@@ -7,7 +7,7 @@ import anyio
 from trunkline.core.events.delivery import BacklogWaiting
 from trunkline.core.runtime.context import Context
 from trunkline.core.store.queries import LoadIntents
-from trunkline.core.store.records import IntentRow
+from trunkline.core.store.records import BrokenIntent, IntentRow
 from trunkline.core.values import Address, IntentId
 
 _Lane = tuple[str, str, str, str]
@@ -25,7 +25,7 @@ class Backlog:
         self.held = 0
         self._freed: anyio.Event | None = None
         self._wanted: dict[IntentId, anyio.Event] = {}
-        self._loaded: dict[IntentId, IntentRow | str | None] = {}
+        self._loaded: dict[IntentId, IntentRow | BrokenIntent | None] = {}
         self._loading = False
 
     def add(self, lane: _Lane, *, held: bool) -> None:
@@ -71,8 +71,8 @@ class Backlog:
         here = self._by_lane.get(lane, 0)
         return (here, limits.max_backlog_per_conversation) if here >= limits.max_backlog_per_conversation else None
 
-    async def load(self, intent: IntentId) -> IntentRow | str | None:
-        """An intent with its texts; a text that says why its row cannot be read; None if it is gone.
+    async def load(self, intent: IntentId) -> IntentRow | BrokenIntent | None:
+        """An intent with its texts; what is left of a broken one; None if it is gone.
 
         Concurrent calls share one query.
         """
@@ -88,7 +88,7 @@ class Backlog:
         self._loading = True
         wanted, self._wanted = self._wanted, {}
         loaded = await self._ctx.store.read(LoadIntents(ids=tuple(wanted)))
-        rows: dict[IntentId, IntentRow | str] = {row.id: row for row in loaded.rows}
+        rows: dict[IntentId, IntentRow | BrokenIntent] = {row.id: row for row in loaded.rows}
         rows.update(loaded.broken)
         for intent, called in wanted.items():
             self._loaded[intent] = rows.get(intent)

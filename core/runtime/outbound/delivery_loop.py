@@ -20,7 +20,7 @@ from trunkline.core.delivery.policy import (
 from trunkline.core.delivery.recovery import RecoveryAction
 from trunkline.core.delivery.states import DeliveryEvent, is_final
 from trunkline.core.errors import IllegalTransition
-from trunkline.core.events.delivery import AttemptEnded, IntentSettled, LaneWaiting
+from trunkline.core.events.delivery import AttemptEnded, LaneWaiting
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context, QueuedIntent, ids_of
 from trunkline.core.runtime.lanes import HELD, Lanes
@@ -30,10 +30,10 @@ from trunkline.core.runtime.outbound.interrupted import Interrupted, born_at, do
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.outbound.settle import Settler
 from trunkline.core.runtime.user_code import UserCode
-from trunkline.core.store.commands import Defer, EndUnreadableIntent
+from trunkline.core.store.commands import Defer
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, ListUnnotified
-from trunkline.core.store.records import IntentRow
+from trunkline.core.store.records import BrokenIntent, IntentRow
 from trunkline.core.values import IntentState
 from trunkline.core.well_formed import describe, plain_text
 
@@ -93,7 +93,7 @@ class Delivery:
 
     async def finish_interrupted(self, cause: int) -> None:
         """Finish the after-work of an earlier process: store due transcript lines and notify hooks."""
-        await self.settler.store_due()
+        await self.settler.lines.store_due()
         after = 0
         while page := await self._ctx.store.read(ListUnnotified(after=after, limit=_PAGE)):
             for n, row, fate in page:
@@ -209,7 +209,7 @@ class Delivery:
         receipt, reason, ended = item.accepted
         if isinstance(item.error, IllegalTransition):
             raise item.error
-        self.settler.refused(row, item.error, ended)
+        self.settler.lines.refused(row, item.error, ended)
         await self.settler.settle(row, receipt, reason, ended)
         return None
 
@@ -218,14 +218,13 @@ class Delivery:
     async def _load(self, item: QueuedIntent) -> QueuedIntent | None:
         """The item with its texts; None if there is nothing left to send."""
         row = await self.backlog.load(item.id)
-        if isinstance(row, str):
+        if isinstance(row, BrokenIntent):
             # Only the head of a conversation can have been on the wire.
             state = IntentState.UNKNOWN if item.left and item.head else IntentState.DEAD
-            body = IntentSettled(state=state, reason=Reason.BROKEN_ROW, attempts=0, detail=row)
-            end = EndUnreadableIntent(intent=item.id, state=state, reason=Reason.BROKEN_ROW, now=self._ctx.env.now())
-            await self._ctx.store.write(end, lambda _: self._ctx.events.record(body, item.cause, intent=item.id))
-        if row is None or isinstance(row, str) or is_final(row.state):
-            self.settler.gone(item.id, row.binding if isinstance(row, IntentRow) else None)
+            await self.settler.end_unreadable(row, state, item.cause)
+            return None
+        if row is None or is_final(row.state):
+            self.settler.gone(item.id, None if row is None else row.binding)
             return None
         born = born_at(self._ctx.env, row) if item.born is None else item.born
         return msgspec.structs.replace(item, row=row, born=born, doubt=doubt_at(self._ctx.env, row))

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 
 import anyio
 import msgspec
 
-from trunkline.core.decisions import MirrorQuestion
-from trunkline.core.delivery.states import DeliveryEvent, is_final, next_state
+from trunkline.core.delivery.notes import notice_place
+from trunkline.core.delivery.states import DeliveryEvent, end_state, is_final
 from trunkline.core.errors import IllegalTransition, StoreError
 from trunkline.core.events.bindings import FallbackDenied
-from trunkline.core.events.delivery import ChunkAcked, IntentSettled, MirrorAppended, MirrorRefused
+from trunkline.core.events.delivery import ChunkAcked, IntentSettled
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.store.commands import AckChunk, EndIntent, Misplace, StoreMirror
-from trunkline.core.store.queries import ListDueMirrors
-from trunkline.core.store.records import IntentFate, IntentRow, NewSession, Settlement
-from trunkline.core.values import Address, IntentId, Receipt
-from trunkline.core.well_formed import well_formed
+from trunkline.core.runtime.outbound.transcript_lines import TranscriptLines, Woken
+from trunkline.core.store.commands import AckChunk, EndIntent, EndUnreadableIntent, Misplace
+from trunkline.core.store.records import BrokenIntent, IntentFate, IntentRow, Settlement
+from trunkline.core.values import IntentId, IntentState, Receipt
+
+#: seqs of an end and of its notice, and the work that it starts
+_Ended = tuple[int, int | None, tuple[Woken, ...]]
 
 
 class Settler:
@@ -30,41 +33,26 @@ class Settler:
         self._ctx = context
         self._preparer = preparer
         self._drafts = IntentDrafts(context)
+        self.lines = TranscriptLines(context)
         #: queues a notice
         self._deliver: Callable[[IntentRow, int | None], None] = _nobody
         self._waiters: dict[IntentId, list[anyio.Event]] = {}
-        #: whether transcript lines are due; see `store_due`
-        self.mirrors_due = False
 
     def connect(self, *, deliver: Callable[[IntentRow, int | None], None]) -> None:
         """Set the callback that queues a notice. Set late: the two modules depend on each other."""
         self._deliver = deliver
 
-    # ------------------------------------------------------------ storing
+    # ------------------------------------------------------------ receipts
 
     async def settle(self, row: IntentRow, receipt: Receipt, reason: Reason, cause: int) -> tuple[IntentRow, int]:
-        """Store the receipt of a chunk; returns the intent after it and the seq. For the last one see `settle_last`."""
-        ctx = self._ctx
-        # A last chunk comes here after its mirror was refused: ack it now and mirror it later.
+        """Store the receipt of a chunk; returns the intent after it and the seq.
+
+        A last chunk comes here only after the store has refused its mirror, which is stored later.
+        """
         due = row.acked + 1 == len(row.chunks) and row.mirror_key is not None
-        ack = AckChunk(intent=row, receipt=receipt, now=ctx.env.now(), mirror_due=due)
-        after, last = ack.after, ack.last
-
-        def story(settled: Settlement) -> int:
-            body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
-            seq = ctx.events.record(body, cause, **ids_of(row))
-            if last:
-                self._record_mirror(row, settled, seq, place=_place(row), partial=False)
-                self._record_settled(after, reason, seq)
-            ctx.bindings.record_touch(settled.touched, "outbound", seq)
-            return seq
-
-        seq = await ctx.store.write(ack, story, then=lambda _: self._note_activity(row))
-        # Set after the commit, so that `store_due` finds it.
-        self.mirrors_due |= due
-        if last:
-            self._over(after, reason, receipt, seq)
-        return after, seq
+        ack = AckChunk(intent=row, receipt=receipt, mirror=None, mirror_due=due, now=self._ctx.env.now())
+        then = partial(self._acked, ack, reason)
+        return ack.after, await self._ctx.store.write(ack, self._story_of_ack(ack, reason, cause), then=then)
 
     def settle_last(
         self,
@@ -75,84 +63,139 @@ class Settler:
         done: Callable[[], None],
         failed: Callable[[Exception], None],
     ) -> None:
-        """Like `settle` for the last chunk, without waiting: calls `done` when it is stored, else `failed`."""
-        ctx = self._ctx
-        ack = AckChunk(intent=row, receipt=receipt, mirror=self._mirror(row), now=ctx.env.now())
-        after, ids = ack.after, ids_of(row)
+        """Store the receipt of the last chunk, without waiting: calls `done` when it is stored, else `failed`."""
+        mirror = self.lines.mirror(row)
+        ack = AckChunk(intent=row, receipt=receipt, mirror=mirror, mirror_due=False, now=self._ctx.env.now())
+
+        def then(seq: int) -> None:
+            self._acked(ack, reason, seq)
+            done()
+
+        self._ctx.store.submit(ack, self._story_of_ack(ack, reason, cause), then=then, failed=failed)
+
+    def _story_of_ack(self, ack: AckChunk, reason: Reason, cause: int) -> Callable[[Settlement], int]:
+        """The story of a receipt; its result is the seq of the receipt, or of the end that it is."""
+        ctx, row, receipt = self._ctx, ack.intent, ack.receipt
+        after, last, ids = ack.after, ack.last, ids_of(row)
 
         def story(settled: Settlement) -> int:
             body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
             seq = ctx.events.record(body, cause, **ids)
-            self._record_mirror(row, settled, seq, place=_place(row), partial=False)
+            if last:
+                self.lines.record_mirror(after, settled, seq, None)
             ctx.bindings.record_touch(settled.touched, "outbound", seq)
-            return self._record_settled(after, reason, seq)
+            return self._record_settled(after, reason, seq) if last else seq
 
-        def then(seq: int) -> None:
-            self._note_activity(row)
-            self._over(after, reason, receipt, seq)
-            done()
+        return story
 
-        ctx.store.submit(ack, story, then=then, failed=failed)
+    def _acked(self, ack: AckChunk, reason: Reason, seq: int) -> None:
+        """Continue after a stored receipt."""
+        self._note_activity(ack.intent)
+        if ack.mirror_due:
+            self.lines.postpone(ack.intent.id, seq)
+        if ack.last:
+            self._over(ack.after, reason, (ack.receipt,), seq)
+
+    # ------------------------------------------------------------ other ends
 
     async def misplaced(self, row: IntentRow, receipt: Receipt, cause: int) -> None:
         """End an intent whose chunk went to the wrong place: mirror it where it is visible, and send nothing more."""
-        ctx = self._ctx
-        question = MirrorQuestion(
-            kind=row.kind, agent=row.agent, running=row.mirror_key or "", origin=None, target=receipt.address
+        ctx, lines, reason = self._ctx, self.lines, Reason.MISPLACED
+        note = lines.note(row, IntentState.MISPLACED, reason)
+        end = Misplace(
+            intent=row,
+            receipt=receipt,
+            mirror=lines.mirror_astray(row, receipt),
+            note=note,
+            wake=lines.wake(row, note),
+            mirror_due=False,
+            now=ctx.env.now(),
         )
-        key = None if row.mirror_key is None else ctx.decisions.plan_mirror(question, ctx.config).key
-        mirror = None if key is None else ctx.new_session(key, row.agent, receipt.address)
-        end = Misplace(intent=row, receipt=receipt, mirror=mirror, now=ctx.env.now())
         after = end.after
 
-        def story(settled: Settlement) -> int:
-            body = ChunkAcked(
-                chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=Reason.MISPLACED
-            )
+        def story(settled: Settlement) -> _Ended:
+            body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
             seq = ctx.events.record(body, cause, **ids_of(row))
-            self._record_mirror(row, settled, seq, place=receipt.address, partial=after.acked < len(row.chunks))
-            return self._record_settled(after, Reason.MISPLACED, seq, detail=f"it is at {receipt.address}")
+            lines.record_mirror(after, settled, seq, receipt)
+            seq = self._record_settled(after, reason, seq, detail=f"it is at {receipt.address}")
+            return seq, None, lines.record_note(row, settled, seq)
 
-        try:
-            seq = await ctx.store.write(end, story)
-        except (IllegalTransition, StoreError):
-            raise
-        except Exception as error:  # noqa: BLE001 -- a refused mirror must not block the end of the intent
-            self.refused(row, error, cause)
-            seq = await ctx.store.write(msgspec.structs.replace(end, mirror=None), story)
-        self._over(after, Reason.MISPLACED, receipt, seq)
+        seq, _ = await self._store_end(end, story, cause)
+        self._over(after, reason, (receipt,), seq)
 
     async def end(
         self, row: IntentRow, event: DeliveryEvent, reason: Reason, cause: int | None, *, archived: bool = False
     ) -> None:
         """End an undeliverable intent; accepted chunks are mirrored as partial. `archived`: the thread may return."""
-        ctx = self._ctx
-        state = next_state(row.state, event, accepted_chunks=row.acked, in_doubt=row.doubt_at is not None)
-        after = msgspec.structs.replace(row, state=state)
-        notice = await self._notice(row, event, reason, cause)
-        noticed: list[int] = []
+        ctx, lines = self._ctx, self.lines
+        state = end_state(row.state, event, accepted_chunks=row.acked, in_doubt=row.doubt_at is not None)
+        note, notice = lines.note(row, state, reason), await self._notice(row, state, reason, cause)
+        end = EndIntent(
+            intent=row,
+            event=event,
+            reason=reason,
+            mirror=lines.mirror(row),
+            note=note,
+            wake=lines.wake(row, note),
+            mirror_due=False,
+            notice=notice,
+            now=ctx.env.now(),
+        )
+        after = end.after
 
-        def story(settled: Settlement) -> int:
-            self._record_mirror(row, settled, cause, place=_place(row), partial=True)
+        def story(settled: Settlement) -> _Ended:
+            lines.record_mirror(after, settled, cause, None)
             seq = self._record_settled(after, reason, cause)
-            noticed.extend(self._record_denied(row, notice, reason, seq))
-            return seq
+            woken = lines.record_note(row, settled, seq)
+            return seq, self._record_notice(row, notice if settled.noticed else None, reason, seq), woken
 
-        mirror, now = self._mirror(row), ctx.env.now()
-        end = EndIntent(intent=row, state=state, reason=reason, mirror=mirror, now=now, notice=notice)
-        try:
-            seq = await ctx.store.write(end, story)
-        except (IllegalTransition, StoreError):
-            raise
-        except Exception as error:  # noqa: BLE001 -- end it without the mirror, which comes later
-            self.refused(row, error, cause)
-            seq = await ctx.store.write(msgspec.structs.replace(end, mirror=None, mirror_due=row.acked > 0), story)
-            self.mirrors_due = True
+        seq, noticed = await self._store_end(end, story, cause)
         if reason is Reason.PLACE_GONE:
             ctx.bindings.gone(row.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq)
-        if notice is not None and noticed:
-            self._deliver(notice, noticed[0])
-        self._over(after, reason, None, seq)
+        if notice is not None and noticed is not None:
+            self._deliver(notice, noticed)
+        self._over(after, reason, (), seq)
+
+    async def _store_end(
+        self, end: Misplace | EndIntent, story: Callable[[Settlement], _Ended], cause: int | None
+    ) -> tuple[int, int | None]:
+        """Store an end, without its transcript lines if they are refused; returns the seqs of end and notice."""
+        row, write = end.intent, self._ctx.store.write
+        try:
+            seq, noticed, woken = await write(end, story)
+        except (IllegalTransition, StoreError):
+            raise
+        except Exception as error:  # noqa: BLE001 -- refused lines must not block the end of the intent
+            self.lines.refused(row, error, cause)
+            due = end.after.acked > 0 or end.note is not None
+            end = msgspec.structs.replace(end, mirror=None, note=None, wake=None, mirror_due=due)
+            seq, noticed, woken = await write(end, story)
+            self.lines.postpone(row.id, seq)
+        self.lines.start(woken)
+        return seq, noticed
+
+    async def end_unreadable(self, broken: BrokenIntent, state: IntentState, cause: int | None) -> None:
+        """End an intent whose row cannot be read, with what is known of it."""
+        lines, reason = self.lines, Reason.BROKEN_ROW
+        row = msgspec.structs.replace(broken.row, state=state, reason=reason)
+        note = lines.note(row, state, reason)
+        end = EndUnreadableIntent(
+            intent=row, state=state, reason=reason, note=note, wake=lines.wake(row, note), now=self._ctx.env.now()
+        )
+
+        def story(settled: Settlement) -> _Ended:
+            seq = self._record_settled(row, reason, cause, detail=broken.problem)
+            return seq, None, lines.record_note(row, settled, seq)
+
+        try:
+            seq, _, woken = await self._ctx.store.write(end, story)
+        except (IllegalTransition, StoreError):
+            raise
+        except Exception as error:  # noqa: BLE001 -- refused lines must not block the end of the intent
+            lines.refused(row, error, cause)
+            seq, _, woken = await self._ctx.store.write(msgspec.structs.replace(end, note=None, wake=None), story)
+        lines.start(woken)
+        self._over(row, reason, broken.receipts, seq)
 
     def _note_activity(self, row: IntentRow) -> None:
         """Note the activity of the account and the binding after an accepted chunk."""
@@ -163,53 +206,32 @@ class Settler:
             if row.identity is not None:
                 bound.identity_worked(row.binding)
 
-    async def _notice(
-        self, row: IntentRow, event: DeliveryEvent, reason: Reason, cause: int | None
-    ) -> IntentRow | None:
+    async def _notice(self, row: IntentRow, state: IntentState, reason: Reason, cause: int | None) -> IntentRow | None:
         """The notice of an undeliverable intent, without its content, where the requester waits for it."""
-        if row.notice_to is None or row.acked or event is DeliveryEvent.PARK:
+        if row.acked or state is IntentState.UNKNOWN:
             return None
-        text = notice_text(row, reason)
-        return await self._preparer.prepare_notice(self._drafts.notice(row, row.notice_to), text, cause)
+        if row.notice_to is not None:
+            draft, text = self._drafts.notice(row, row.notice_to), notice_text(row, reason)
+        else:
+            place, text = notice_place(row, state, reason), self._ctx.config.delivery.failed_notice
+            if place is None or not text:
+                return None
+            # The thread of the answer may not be open yet.
+            draft = msgspec.structs.replace(self._drafts.notice(row, place), open_on=row.open_on)
+        return await self._preparer.prepare_notice(draft, text, cause)
 
-    def _record_denied(self, row: IntentRow, notice: IntentRow | None, reason: Reason, cause: int) -> Iterator[int]:
-        """Record that an undeliverable intent goes nowhere else; yields the seq of its notice."""
+    def _record_notice(self, row: IntentRow, notice: IntentRow | None, reason: Reason, cause: int) -> int | None:
+        """Record that an undeliverable intent goes nowhere else; returns the seq of its notice."""
+        if row.notice_to is None and notice is not None:
+            return self._ctx.record_prepared(notice, targeted=False, reason=Reason.FAILED_NOTICE, cause=cause)
         if notice is None and (row.binding is None or reason is not Reason.PLACE_GONE):
-            return
+            return None
         posted = notice is not None and not is_final(notice.state)
         body = FallbackDenied(asked=row.address, refused=row.notice_to, reason=reason, notice=posted)
         seq = self._ctx.events.record(body, cause, binding=row.binding, **ids_of(row))
         if notice is None:
-            return
-        yield self._ctx.record_prepared(notice, targeted=False, reason=Reason.THREAD_NOTICE, cause=seq)
-
-    async def store_due(self) -> None:
-        """Store the transcript lines that were refused earlier; some may be refused again."""
-        self.mirrors_due = False
-        for row in await self._ctx.store.read(ListDueMirrors()):
-            await self.mirror_later(row)
-
-    async def mirror_later(self, row: IntentRow) -> None:
-        """Store the transcript line of an intent whose mirror was refused."""
-        ctx, mirror = self._ctx, self._mirror(row)
-        if mirror is None:
-            return
-
-        def story(settled: Settlement) -> None:
-            self._record_mirror(row, settled, None, place=_place(row), partial=row.acked < len(row.chunks))
-
-        try:
-            await ctx.store.write(StoreMirror(intent=row, mirror=mirror, now=ctx.env.now()), story)
-        except StoreError:
-            raise
-        except Exception as error:  # noqa: BLE001 -- refused again: it stays due
-            self.refused(row, error, None)
-            self.mirrors_due = True
-
-    def _mirror(self, row: IntentRow) -> NewSession | None:
-        if row.mirror_key is None:
             return None
-        return self._ctx.new_session(row.mirror_key, row.agent, _place(row))
+        return self._ctx.record_prepared(notice, targeted=False, reason=Reason.THREAD_NOTICE, cause=seq)
 
     # ------------------------------------------------------------ notifying
 
@@ -219,11 +241,11 @@ class Settler:
 
     def over(self, row: IntentRow, cause: int | None) -> None:
         """End an intent that a hook cancelled before it was stored."""
-        self._over(row, row.reason or Reason.CANCELLED_BY_HOOK, None, cause)
+        self._over(row, row.reason or Reason.CANCELLED_BY_HOOK, (), cause)
 
-    def _over(self, row: IntentRow, reason: Reason, receipt: Receipt | None, cause: int | None) -> None:
+    def _over(self, row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
         """Notify waiters and hooks of the end of an intent."""
-        self._preparer.ended(row, reason, () if receipt is None else (receipt,), cause)
+        self._preparer.ended(row, reason, receipts, cause)
         self.gone(row.id, row.binding, cause)
 
     def gone(self, intent: IntentId, binding: str | None, cause: int | None = None) -> None:
@@ -244,38 +266,10 @@ class Settler:
         if not waiters:
             self._waiters.pop(intent, None)
 
-    def refused(self, row: IntentRow, error: Exception, cause: int | None) -> None:
-        """Record that the store refused a mirror."""
-        body = MirrorRefused(
-            session_key=row.mirror_key or "",
-            reason=Reason.MIRROR_REFUSED,
-            detail=well_formed(f"{type(error).__name__}: {error}"),
-        )
-        self._ctx.events.record(body, cause, **ids_of(row))
-
-    def _record_mirror(
-        self, row: IntentRow, settled: Settlement, cause: int | None, *, place: Address | None, partial: bool
-    ) -> None:
-        session = settled.mirror
-        if session is None:
-            return
-        if session.created or session.moved_from is not None or session.left is not None:
-            self._ctx.record_session(session, row.agent, place, "outbound", cause)
-        self._ctx.events.record(
-            MirrorAppended(session_id=session.id, session_key=session.key, text=settled.mirror_text, partial=partial),
-            cause,
-            **ids_of(row),
-        )
-
     def _record_settled(self, row: IntentRow, reason: Reason, cause: int | None, detail: str = "") -> int:
         assert is_final(row.state)
         body = IntentSettled(state=row.state, reason=reason, attempts=row.attempts, detail=detail)
         return self._ctx.events.record(body, cause, **ids_of(row))
-
-
-def _place(row: IntentRow) -> Address | None:
-    """The place of the mirror session; None for a bound session or one that the caller named."""
-    return None if row.named_session or row.binding is not None else row.address
 
 
 def notice_text(row: IntentRow, reason: Reason) -> str:

@@ -21,7 +21,7 @@ from tests.support.cli.queues import (
     writing,
 )
 from tests.support.factories import direct
-from trunkline.core.delivery.states import OPEN
+from trunkline.core.delivery.states import OPEN, DeliveryEvent
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import BeginSend, EndIntent, ResolveIntent
 from trunkline.core.store.queue_admin import QueueVerdict
@@ -72,7 +72,20 @@ def test_all_of_a_state_are_tried_again_but_for_those_that_cannot_be(trunkline, 
                 now=BORN,
             ),
         )
-        execute(raw, EndIntent(intent=first, state=S.DEAD, reason=Reason.ATTEMPTS_EXHAUSTED, mirror=None, now=BORN))
+        execute(
+            raw,
+            EndIntent(
+                intent=first,
+                event=DeliveryEvent.EXHAUST,
+                reason=Reason.ATTEMPTS_EXHAUSTED,
+                mirror=None,
+                now=BORN,
+                note=None,
+                wake=None,
+                mirror_due=False,
+                notice=None,
+            ),
+        )
         execute(
             raw,
             BeginSend(

@@ -78,7 +78,8 @@ async def stories_of_different_verbs_are_recorded_in_one_order(bench: Bench) -> 
             ),
             lambda: it.store.write(Enqueue(intent=intent("i1"), now=1.0), story("enqueue")),
             lambda: it.store.write(
-                AckChunk(intent=intent("i1"), receipt=receipt(), mirror=session(), now=1.0), story("ack")
+                AckChunk(intent=intent("i1"), receipt=receipt(), mirror=session(), now=1.0, mirror_due=False),
+                story("ack"),
             ),
             lambda: it.store.write(AcceptDelegation(row=delegation()), story("accept")),
             lambda: it.store.write(
@@ -96,7 +97,8 @@ async def the_story_of_a_refused_write_is_not_recorded(bench: Bench) -> None:
     async with bench.opened() as it:
         with pytest.raises(IllegalTransition):
             await it.store.write(
-                AckChunk(intent=intent("nowhere"), receipt=receipt(), mirror=None, now=1.0), told.append
+                AckChunk(intent=intent("nowhere"), receipt=receipt(), mirror=None, now=1.0, mirror_due=False),
+                told.append,
             )
     assert told == []
 

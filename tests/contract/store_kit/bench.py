@@ -16,6 +16,7 @@ import msgspec
 from tests.support.factories import delegation, intent, receipt, room, session, work
 from tests.support.stores import transcript_of
 from trunkline.core.agent import CallbackFacts
+from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.events import EventLog
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
@@ -104,18 +105,40 @@ class Opened:
         """Acknowledge the next chunk; the mirror goes with the last one, as the gateway does it."""
         last = row.acked + 1 == len(row.chunks)
         new = session(name="s-mirror") if mirror and last else None
-        return await self.store.write(AckChunk(intent=row, receipt=receipt(), mirror=new, now=3.0), same)
+        return await self.store.write(
+            AckChunk(intent=row, receipt=receipt(), mirror=new, now=3.0, mirror_due=False), same
+        )
 
     async def misplace(self, row: IntentRow) -> Settlement:
         """The next chunk's receipt shows `ELSEWHERE`."""
         there = session(ELSEWHERE_KEY, "s-elsewhere", address=ELSEWHERE)
         return await self.store.write(
-            Misplace(intent=row, receipt=receipt(address=ELSEWHERE), mirror=there, now=3.0), same
+            Misplace(
+                intent=row,
+                receipt=receipt(address=ELSEWHERE),
+                mirror=there,
+                now=3.0,
+                note=None,
+                wake=None,
+                mirror_due=False,
+            ),
+            same,
         )
 
-    async def end(self, row: IntentRow, state: IntentState) -> Settlement:
+    async def end(self, row: IntentRow, event: DeliveryEvent) -> Settlement:
         return await self.store.write(
-            EndIntent(intent=row, state=state, reason=Reason.REFUSED, mirror=session(name="s-mirror"), now=3.0), same
+            EndIntent(
+                intent=row,
+                event=event,
+                reason=Reason.REFUSED,
+                mirror=session(name="s-mirror"),
+                now=3.0,
+                note=None,
+                wake=None,
+                mirror_due=False,
+                notice=None,
+            ),
+            same,
         )
 
 
@@ -160,6 +183,16 @@ async def all_at_once(*calls: Callable[[], Awaitable[Any]]) -> list[Any]:
     return answers
 
 
+#: states that an intent without receipts ends in, and an event that leads there
+ENDS = {
+    IntentState.FAILED: DeliveryEvent.REFUSE,
+    IntentState.DEAD: DeliveryEvent.EXHAUST,
+    IntentState.EXPIRED: DeliveryEvent.EXPIRE,
+    IntentState.UNKNOWN: DeliveryEvent.PARK,
+    IntentState.CANCELLED: DeliveryEvent.CANCEL,
+}
+
+
 async def bring(it: Opened, name: str, state: IntentState, *chunks: str) -> IntentRow:
     """An intent of three chunks in a state; where the state allows it, none has a receipt."""
     row = intent(name, *(chunks or ("one", "two", "three")))
@@ -174,12 +207,12 @@ async def bring(it: Opened, name: str, state: IntentState, *chunks: str) -> Inte
     elif state is IntentState.PARTIAL:
         await it.ack(row)
         row = replace(row, acked=1)
-        await it.end(row, IntentState.PARTIAL)
+        await it.end(row, DeliveryEvent.REFUSE)
     elif state is IntentState.MISPLACED:
         await it.misplace(row)
         row = replace(row, acked=1)
     elif state is not IntentState.PREPARED:
-        await it.end(row, state)
+        await it.end(row, ENDS[state])
     return replace(row, state=state)
 
 

@@ -10,6 +10,7 @@ from tests.support.factories import intent, room, session
 from trunkline.core.bindings.conversation_match import place_id
 from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord, TargetKind
 from trunkline.core.bindings.states import BINDING_TRANSITIONS, BindingEvent
+from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.keys import Migration
 from trunkline.core.keys.canonical import Move
@@ -24,7 +25,7 @@ from trunkline.core.store.queries import (
     LoadIntents,
 )
 from trunkline.core.store.records import BindResult, StoredBindings
-from trunkline.core.values import Address, Identity, IntentId, IntentState
+from trunkline.core.values import Address, Identity, IntentId
 
 S, E = BindingStatus, BindingEvent
 replace = msgspec.structs.replace
@@ -304,7 +305,7 @@ async def open_messages_of_each_binding_are_counted(bench: Bench) -> None:
         for row in (*rows, intent("i9")):
             await it.enqueue(row)
         await it.ack(rows[0])
-        await it.end(rows[3], IntentState.FAILED)
+        await it.end(rows[3], DeliveryEvent.REFUSE)
     async with bench.opened() as it:
         assert await it.store.read(CountOpenByBinding()) == {"b1": 2, "b2": 1}
         [loaded] = (await it.store.read(LoadIntents(ids=[IntentId("i1")]))).rows

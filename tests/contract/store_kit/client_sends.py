@@ -14,6 +14,7 @@ from tests.contract.store_kit.bench import (
     same,
 )
 from tests.support.factories import intent, session
+from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.store.commands import (
     BeginSend,
 )
@@ -86,7 +87,7 @@ async def whether_a_send_may_be_tried_again_is_asked_of_its_state(bench: Bench) 
     async with bench.opened() as it:
         begun = await begin(it, send())
         assert begun.intent is not None
-        await it.end(begun.intent, IntentState.FAILED)
+        await it.end(begun.intent, DeliveryEvent.REFUSE)
         asked: list[IntentState] = []
 
         def again(state: IntentState) -> bool:

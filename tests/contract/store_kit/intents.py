@@ -6,6 +6,7 @@ import pytest
 from tests.contract.store_kit.bench import Bench, all_at_once, check, row_of, same
 from tests.support.factories import intent, room, session, work
 from tests.support.stores import state_of
+from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import Defer, EnsureSession, FinishTurn, MarkSending
@@ -258,7 +259,7 @@ async def what_was_accepted_of_a_broken_off_intent_is_mirrored_as_partial(bench:
     async with bench.opened() as it:
         await it.enqueue(row)
         await it.ack(row)
-        settled = await it.end(msgspec.structs.replace(row, acked=1), IntentState.PARTIAL)
+        settled = await it.end(msgspec.structs.replace(row, acked=1), DeliveryEvent.REFUSE)
         assert settled.mirror_text == "one"
         assert await it.lines() == [("assistant", "one", "i1", True)]
         assert await state_of(it.store, row.id) is IntentState.PARTIAL
@@ -269,5 +270,5 @@ async def what_was_accepted_of_a_broken_off_intent_is_mirrored_as_partial(bench:
 async def an_intent_that_ends_without_any_receipt_is_not_mirrored(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.enqueue(intent("i1"))
-        assert await it.end(intent("i1"), IntentState.FAILED) == Settlement(mirror=None)
+        assert await it.end(intent("i1"), DeliveryEvent.REFUSE) == Settlement(mirror=None)
         assert await it.lines() == []

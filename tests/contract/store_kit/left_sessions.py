@@ -8,6 +8,7 @@ import pytest
 from tests.contract.store_kit.bench import Bench, Opened, all_at_once, bring, check, nudges, same
 from tests.support.factories import direct, intent, receipt, room, session
 from tests.support.stores import state_of
+from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import StoreError
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import (
@@ -119,9 +120,12 @@ async def pending_notifications_are_found_until_they_are_delivered(bench: Bench)
         await enqueue(it, "i1", "open", "i2", hooks_pending=True)
         await enqueue(it, "quiet")
         await it.store.write(
-            AckChunk(intent=intent("i1", hooks_pending=True), receipt=receipt("901"), mirror=None, now=3.0), same
+            AckChunk(
+                intent=intent("i1", hooks_pending=True), receipt=receipt("901"), mirror=None, now=3.0, mirror_due=False
+            ),
+            same,
         )
-        await it.end(intent("i2", hooks_pending=True), S.FAILED)
+        await it.end(intent("i2", hooks_pending=True), DeliveryEvent.REFUSE)
         await it.ack(intent("quiet"))
     async with bench.opened() as it:
         first, second = await it.store.read(ListUnnotified(after=0, limit=10))
@@ -219,16 +223,24 @@ async def a_broken_row_is_buried_and_stops_nobody(bench: Bench) -> None:
         await enqueue(it, "bad", "good", hooks_pending=True)
         await it.spoil("bad", "chunks", "?")
         await it.store.write(
-            EndUnreadableIntent(intent=IntentId("bad"), state=S.DEAD, reason=Reason.BROKEN_ROW, now=9.0), same
+            EndUnreadableIntent(
+                intent=intent("bad"), state=S.DEAD, reason=Reason.BROKEN_ROW, now=9.0, note=None, wake=None
+            ),
+            same,
         )
         await it.store.write(
-            EndUnreadableIntent(intent=IntentId("nobody"), state=S.DEAD, reason=Reason.BROKEN_ROW, now=9.0), same
+            EndUnreadableIntent(
+                intent=intent("nobody"), state=S.DEAD, reason=Reason.BROKEN_ROW, now=9.0, note=None, wake=None
+            ),
+            same,
         )
         [row] = await it.store.read(ListIntents(which=QueueFilter(ids=("bad",))))
         assert (row.state, row.reason, row.chunks, row.text, row.updated_at) == (S.DEAD, Reason.BROKEN_ROW, 0, "", 9.0)
         assert [one.id for one in await it.store.read(ListOpenIntents(after=0, limit=10))] == ["good"]
-        # No hook can be notified of it, and it can be removed.
-        assert await it.store.read(ListUnnotified(after=0, limit=10)) == ()
+        # Its hooks hear what is known of it.
+        [(_, row, fate)] = await it.store.read(ListUnnotified(after=0, limit=10))
+        assert (row.id, fate.state, fate.reason) == ("bad", S.DEAD, Reason.BROKEN_ROW)
+        await it.store.write(MarkNotified(intent=row.id), same)
         assert await it.store.write(PurgeIntents(which=QueueFilter(channel="discord", states=(S.DEAD,))), same) == 1
 
 
@@ -238,7 +250,10 @@ async def only_what_is_open_is_buried(bench: Bench) -> None:
         for state in IntentState:
             row = await bring(it, state.value, state)
             await it.store.write(
-                EndUnreadableIntent(intent=row.id, state=S.UNKNOWN, reason=Reason.BROKEN_ROW, now=9.0), same
+                EndUnreadableIntent(
+                    intent=row, state=S.UNKNOWN, reason=Reason.BROKEN_ROW, now=9.0, note=None, wake=None
+                ),
+                same,
             )
             is_open = state in (S.PREPARED, S.SENDING)
             assert await state_of(it.store, row.id) is (S.UNKNOWN if is_open else state)
@@ -279,8 +294,13 @@ async def a_broken_row_that_has_ended_keeps_no_other_from_its_end(bench: Bench) 
             )
         await it.spoil("bad", "chunks", "?")
     async with bench.opened() as it:
-        assert [row.id for row in await it.store.read(ListDueMirrors())] == ["good"]
-        assert [row.id for _, row, _ in await it.store.read(ListUnnotified(after=0, limit=1))] == ["good"]
+        assert [due.intent.id for due in await it.store.read(ListDueMirrors())] == ["good"]
+        # Hooks hear of the broken one what is known of it.
+        unnotified = await it.store.read(ListUnnotified(after=0, limit=9))
+        assert [(row.id, row.chunks, fate.state) for _, row, fate in unnotified] == [
+            ("bad", (), S.DELIVERED),
+            ("good", ("hello back",), S.DELIVERED),
+        ]
         [due] = await it.store.read(ListDueMirrors())
-        await it.store.write(StoreMirror(intent=due, mirror=session(), now=4.0), same)
+        await it.store.write(StoreMirror(intent=due.intent, mirror=session(), now=4.0, note=None, wake=None), same)
         assert [ref for _, _, ref, _ in await it.lines()] == ["good"]

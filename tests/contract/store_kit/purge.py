@@ -6,7 +6,7 @@ from tests.contract.store_kit.bench import KEY, Bench, Opened, all_at_once, brin
 from tests.contract.store_kit.client_sends import begin, send
 from tests.contract.store_kit.queue_admin import ids
 from tests.support.factories import direct, intent, receipt, session, work
-from trunkline.core.delivery.states import OPEN
+from trunkline.core.delivery.states import OPEN, DeliveryEvent
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import (
     AckChunk,
@@ -58,10 +58,10 @@ async def what_is_still_to_be_done_after_the_end_keeps_an_intent(bench: Bench) -
             AckChunk(intent=intent("due"), receipt=receipt(), mirror=None, now=3.0, mirror_due=True), same
         )
         await it.enqueue(intent("untold", hooks_pending=True))
-        await it.end(intent("untold"), S.FAILED)
+        await it.end(intent("untold"), DeliveryEvent.REFUSE)
         assert await purge(it) == 0
         [due] = await it.store.read(ListDueMirrors())
-        await it.store.write(StoreMirror(intent=due, mirror=session(), now=4.0), same)
+        await it.store.write(StoreMirror(intent=due.intent, mirror=session(), now=4.0, note=None, wake=None), same)
         await it.store.write(MarkNotified(intent=IntentId("untold")), same)
         assert await purge(it) == 2
 
@@ -72,7 +72,7 @@ async def a_purge_is_as_narrow_as_it_was_asked_for(bench: Bench) -> None:
         for name, state in (("dead", S.DEAD), ("failed", S.FAILED)):
             await bring(it, name, state)
         await it.enqueue(intent("t1", address=direct("7", channel="telegram")))
-        await it.end(intent("t1"), S.DEAD)
+        await it.end(intent("t1"), DeliveryEvent.EXHAUST)
         for nothing in ({"before": 3.0}, {"channel": "slack"}, {"states": (S.EXPIRED,)}, {"ids": ("nobody",)}):
             assert await purge(it, **nothing) == 0
         assert await purge(it, states=(S.DEAD,), channel="discord", before=3.5) == 1
@@ -107,7 +107,7 @@ async def a_key_stays_taken_when_an_earlier_try_is_gone(bench: Bench) -> None:
     async with bench.opened() as it:
         first = await begin(it, send())
         assert first.intent is not None
-        await it.end(first.intent, S.FAILED)
+        await it.end(first.intent, DeliveryEvent.REFUSE)
         second = await begin(it, send(), again=True)
         assert second.intent is not None
         await it.ack(second.intent)
@@ -124,11 +124,11 @@ async def an_earlier_try_that_is_left_alone_has_not_said_anything(bench: Bench) 
     async with bench.opened() as it:
         first = await begin(it, send())
         assert first.intent is not None
-        await it.end(first.intent, S.FAILED)
+        await it.end(first.intent, DeliveryEvent.REFUSE)
         for _ in range(2):
             later = await begin(it, send(), again=True)
             assert later.intent is not None
-            await it.end(later.intent, S.DEAD)
+            await it.end(later.intent, DeliveryEvent.EXHAUST)
         assert await purge(it, ids=("send:k1+3",)) == 1
         refused = await begin(it, send())
         assert (refused.new, refused.send.intent) == (False, "send:k1")
@@ -162,7 +162,7 @@ async def what_ended_long_ago_is_removed_and_nothing_else(bench: Bench) -> None:
             AckChunk(intent=intent("due"), receipt=receipt(), mirror=None, now=3.0, mirror_due=True), same
         )
         await it.enqueue(intent("untold", hooks_pending=True))
-        await it.end(intent("untold"), S.FAILED)
+        await it.end(intent("untold"), DeliveryEvent.REFUSE)
         lines = await it.lines()
         assert await prune(it) == PruneCounts(intents=len(IntentState) - 3, inbounds=0, sends=0)
         assert sorted(await ids(it)) == ["due", "prepared", "sending", "unknown", "untold"]
@@ -176,13 +176,33 @@ async def what_is_young_or_ended_a_moment_ago_stays(bench: Bench) -> None:
         # It was prepared long ago, and ended now.
         await it.enqueue(intent("slow"))
         await it.store.write(
-            EndIntent(intent=intent("slow"), state=S.DEAD, reason=Reason.ATTEMPTS_EXHAUSTED, mirror=None, now=LATER),
+            EndIntent(
+                intent=intent("slow"),
+                event=DeliveryEvent.EXHAUST,
+                reason=Reason.ATTEMPTS_EXHAUSTED,
+                mirror=None,
+                now=LATER,
+                note=None,
+                wake=None,
+                mirror_due=False,
+                notice=None,
+            ),
             same,
         )
         for name, born in (("old", 1.0), ("young", LATER), ("behind", 1.0)):
             await it.enqueue(intent(name, created_at=born))
             await it.store.write(
-                EndIntent(intent=intent(name), state=S.DEAD, reason=Reason.ATTEMPTS_EXHAUSTED, mirror=None, now=3.0),
+                EndIntent(
+                    intent=intent(name),
+                    event=DeliveryEvent.EXHAUST,
+                    reason=Reason.ATTEMPTS_EXHAUSTED,
+                    mirror=None,
+                    now=3.0,
+                    note=None,
+                    wake=None,
+                    mirror_due=False,
+                    notice=None,
+                ),
                 same,
             )
         # Only what stands before the first young one is looked at: the order is that of time.
@@ -200,10 +220,14 @@ async def what_was_tried_again_is_young(bench: Bench) -> None:
         await it.store.write(
             EndIntent(
                 intent=(await it.store.read(ShowIntent(intent="i1"))).intent,
-                state=S.DEAD,
+                event=DeliveryEvent.EXHAUST,
                 reason=Reason.ATTEMPTS_EXHAUSTED,
                 mirror=None,
                 now=LATER,
+                note=None,
+                wake=None,
+                mirror_due=False,
+                notice=None,
             ),
             same,
         )
@@ -242,10 +266,12 @@ async def a_key_outlives_the_try_that_failed_first(bench: Bench) -> None:
     async with bench.opened() as it:
         first = await begin(it, send())
         assert first.intent is not None
-        await it.end(first.intent, S.FAILED)
+        await it.end(first.intent, DeliveryEvent.REFUSE)
         second = await begin(it, send(), again=True)
         assert second.intent is not None
-        await it.store.write(AckChunk(intent=second.intent, receipt=receipt(), mirror=None, now=LATER), same)
+        await it.store.write(
+            AckChunk(intent=second.intent, receipt=receipt(), mirror=None, now=LATER, mirror_due=False), same
+        )
         assert await prune(it) == PruneCounts(intents=1, inbounds=0, sends=0)
         repeated = await begin(it, send())
         assert (repeated.new, repeated.send.intent) == (False, "send:k1+2")

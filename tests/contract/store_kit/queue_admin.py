@@ -9,6 +9,7 @@ import pytest
 from tests.contract.store_kit.bench import Bench, Opened, all_at_once, bring, check, nudges, row_of, same
 from tests.contract.store_kit.client_sends import begin, send
 from tests.support.factories import direct, intent, receipt, session
+from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import IllegalTransition, UnknownName
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import AckChunk, Defer, ResolveIntent, RetryIntent, StoreMirror
@@ -40,9 +41,10 @@ async def parked(it: Opened, name: str = "i1", *, acked: int = 0, chunks: int = 
     await it.enqueue(row)
     for n in range(acked):
         await it.store.write(
-            AckChunk(intent=replace(row, acked=n), receipt=receipt(f"90{n}"), mirror=None, now=3.0), same
+            AckChunk(intent=replace(row, acked=n), receipt=receipt(f"90{n}"), mirror=None, now=3.0, mirror_due=False),
+            same,
         )
-    await it.end(replace(row, acked=acked), S.UNKNOWN)
+    await it.end(replace(row, acked=acked), DeliveryEvent.PARK)
     return await stored(it, name)
 
 
@@ -123,7 +125,7 @@ async def one_is_shown_with_all_that_is_known_of_it(bench: Bench) -> None:
     async with bench.opened() as it:
         row = intent("i1", "one", "two", media=("/a.png",), payload="{}", hooks_pending=True, best_effort=True)
         await it.enqueue(row)
-        await it.store.write(AckChunk(intent=row, receipt=receipt("901"), mirror=None, now=3.0), same)
+        await it.store.write(AckChunk(intent=row, receipt=receipt("901"), mirror=None, now=3.0, mirror_due=False), same)
         shown = await it.store.read(ShowIntent(intent="i1"))
     assert shown.intent == replace(row, acked=1, reason=Reason.ACCEPTED, updated_at=3.0)
     assert shown.receipts == (receipt("901"),)
@@ -178,7 +180,7 @@ async def nothing_is_left_of_the_doubts_and_waits_of_the_try_before(bench: Bench
         await it.enqueue(row)
         doubt = replace(row, marked=True, doubt_at=2.0, transport=Transport.GATEWAY)
         await it.store.write(Defer(intent=doubt, next_at=60.0, reason=Reason.MARKED_RESEND, now=3.0), same)
-        await it.end(replace(row), S.UNKNOWN)
+        await it.end(replace(row), DeliveryEvent.PARK)
         await it.store.write(ResolveIntent(intent="i1", verdict=QueueVerdict.UNSENT, now=9.0), answer)
         found = await stored(it, "i1")
         assert (found.marked, found.doubt_at, found.transport, found.next_at, found.attempts) == (
@@ -212,13 +214,13 @@ async def a_try_that_its_client_has_replaced_is_not_sent_too(bench: Bench) -> No
     async with bench.opened() as it:
         first = await begin(it, send())
         assert first.intent is not None
-        await it.end(first.intent, S.FAILED)
+        await it.end(first.intent, DeliveryEvent.REFUSE)
         await begin(it, send(), again=True)
         shown = await it.store.read(ShowIntent(intent="send:k1"))
         with pytest.raises(IllegalTransition, match=r"the try that counts is send:k1\+2"):
             await it.store.write(RetryIntent(intent="send:k1", now=9.0), answer)
         assert (await it.store.read(ShowIntent(intent="send:k1")), await nudges(it)) == (shown, ())
-        await it.end(await stored(it, "send:k1+2"), S.FAILED)
+        await it.end(await stored(it, "send:k1+2"), DeliveryEvent.REFUSE)
         await it.store.write(RetryIntent(intent="send:k1+2", now=9.0), answer)
         assert [row.id for row in await it.open_rows()] == ["send:k1+2"]
 
@@ -240,7 +242,9 @@ async def a_last_chunk_that_was_sent_ends_it_and_its_line_is_due(bench: Bench) -
         assert await nudges(it) == (Nudge(intent=row.id, verb="sent", before=S.UNKNOWN),)
     async with bench.opened() as it:
         [due] = await it.store.read(ListDueMirrors())
-        await it.store.write(StoreMirror(intent=due, mirror=session(name="s-mirror"), now=9.0), same)
+        await it.store.write(
+            StoreMirror(intent=due.intent, mirror=session(name="s-mirror"), now=9.0, note=None, wake=None), same
+        )
         assert await it.lines() == [("assistant", "one\ntwo\nthree", "i1", False)]
         assert await it.store.read(ListDueMirrors()) == ()
 
@@ -285,8 +289,14 @@ async def what_is_abandoned_stays_unknown(bench: Bench) -> None:
             found = await stored(it, name)
             assert (found.state, found.acked, found.reason) == (S.UNKNOWN, acked, Reason.ABANDONED)
         # The line of what was accepted is there already: to store it again is nothing new.
+        # Lines follow from what the operator did, so they come after that is taken up.
+        assert await it.store.read(ListDueMirrors()) == ()
+        assert len(await nudges(it)) == 2
         [due] = await it.store.read(ListDueMirrors())
-        assert (due.id, await it.store.write(StoreMirror(intent=due, mirror=session(), now=9.0), same)) == (
+        assert (
+            due.intent.id,
+            await it.store.write(StoreMirror(intent=due.intent, mirror=session(), now=9.0, note=None, wake=None), same),
+        ) == (
             "i2",
             Settlement(mirror=None),
         )
@@ -361,7 +371,7 @@ async def many_nudges_come_in_parts_and_in_order(bench: Bench) -> None:
     async with bench.opened() as it:
         names = [f"i{n}" for n in range(BATCH + 1)]
         await all_at_once(*(lambda name=name: it.enqueue(intent(name)) for name in names))
-        await all_at_once(*(lambda name=name: it.end(intent(name), S.DEAD) for name in names))
+        await all_at_once(*(lambda name=name: it.end(intent(name), DeliveryEvent.EXHAUST) for name in names))
         await all_at_once(
             *(lambda name=name: it.store.write(RetryIntent(intent=name, now=9.0), answer) for name in names)
         )

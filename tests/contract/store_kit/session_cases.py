@@ -54,7 +54,14 @@ async def mirrors(it: Opened, name: str, key: str, key_of: Keys, place: Address 
     await it.enqueue(intent(name, address=place, mirror_key=key))
     asked = new(place, key_of, name, key=key)
     return await it.store.write(
-        AckChunk(intent=intent(name, address=place, mirror_key=key), receipt=receipt(), mirror=asked, now=3.0), same
+        AckChunk(
+            intent=intent(name, address=place, mirror_key=key),
+            receipt=receipt(),
+            mirror=asked,
+            now=3.0,
+            mirror_due=False,
+        ),
+        same,
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.contract.store_kit.bench import Bench, Opened, bring, check, nudges, same
 from tests.support.stores import state_of
-from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent, next_state
+from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import Defer, MarkSending, ResolveIntent, RetryIntent
@@ -47,9 +47,7 @@ async def apply(it: Opened, row: IntentRow, event: DeliveryEvent) -> None:
         case _ if (verdict := BY_OPERATORS.get(event)) is not None:
             await it.store.write(ResolveIntent(intent=row.id, verdict=verdict, now=3.0), answer)
         case _:
-            # The caller says the end: for a state without such an event, the end that it has from the beginning.
-            start = row.state if event in TRANSITIONS[row.state] else IntentState.PREPARED
-            await it.end(row, next_state(start, event, accepted_chunks=row.acked))
+            await it.end(row, event)
 
 
 @check
@@ -84,13 +82,13 @@ async def a_caller_with_an_old_view_of_an_intent_is_refused(bench: Bench) -> Non
 async def an_intent_cannot_end_as_delivered_or_as_still_open(bench: Bench) -> None:
     async with bench.opened() as it:
         row = await bring(it, "i1", IntentState.PREPARED)
-        for state in (
-            IntentState.DELIVERED,
-            IntentState.PREPARED,
-            IntentState.SENDING,
-            IntentState.PARTIAL,
-            IntentState.MISPLACED,
+        for event in (
+            DeliveryEvent.ACK_LAST,
+            DeliveryEvent.DEFER,
+            DeliveryEvent.MARK,
+            DeliveryEvent.ACK_CHUNK,
+            DeliveryEvent.MISPLACE,
         ):
             with pytest.raises(IllegalTransition):
-                await it.end(row, state)
+                await it.end(row, event)
         assert await state_of(it.store, row.id) is IntentState.PREPARED

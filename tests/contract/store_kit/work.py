@@ -35,6 +35,7 @@ from tests.contract.store_kit.session_cases import (
 )
 from tests.support.factories import delegation, direct, intent, receipt, session, work
 from tests.support.stores import state_of
+from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import (
@@ -70,16 +71,24 @@ async def the_fate_of_an_intent_is_known_with_its_receipts(bench: Bench) -> None
         assert await it.store.read(FindIntentFate(intent=asked.id)) == IntentFate(
             state=IntentState.PREPARED, reason=None, receipts=()
         )
-        await it.store.write(AckChunk(intent=asked, receipt=receipt("901"), mirror=None, now=3.0), same)
         await it.store.write(
-            AckChunk(intent=msgspec.structs.replace(asked, acked=1), receipt=receipt("902"), mirror=session(), now=3.0),
+            AckChunk(intent=asked, receipt=receipt("901"), mirror=None, now=3.0, mirror_due=False), same
+        )
+        await it.store.write(
+            AckChunk(
+                intent=msgspec.structs.replace(asked, acked=1),
+                receipt=receipt("902"),
+                mirror=session(),
+                now=3.0,
+                mirror_due=False,
+            ),
             same,
         )
         assert await it.store.read(FindIntentFate(intent=asked.id)) == IntentFate(
             state=IntentState.DELIVERED, reason=Reason.ACCEPTED, receipts=(receipt("901"), receipt("902"))
         )
         await it.enqueue(intent("i2"))
-        await it.end(intent("i2"), IntentState.FAILED)
+        await it.end(intent("i2"), DeliveryEvent.REFUSE)
         assert await it.store.read(FindIntentFate(intent=IntentId("i2"))) == IntentFate(
             state=IntentState.FAILED, reason=Reason.REFUSED, receipts=()
         )
@@ -121,7 +130,16 @@ async def what_is_seen_elsewhere_and_was_not_to_be_mirrored_is_in_no_transcript(
         asked = intent("i1", mirror_key=None)
         await it.enqueue(asked)
         assert await it.store.write(
-            Misplace(intent=asked, receipt=receipt(address=ELSEWHERE), mirror=None, now=3.0), same
+            Misplace(
+                intent=asked,
+                receipt=receipt(address=ELSEWHERE),
+                mirror=None,
+                now=3.0,
+                note=None,
+                wake=None,
+                mirror_due=False,
+            ),
+            same,
         ) == Settlement(mirror=None)
         assert await state_of(it.store, asked.id) is IntentState.MISPLACED
 
@@ -151,11 +169,15 @@ async def begun(
 async def delivered(it: Opened, asked: IntentRow, key_of: Keys) -> SessionRow | None:
     """Deliver both chunks; the session that remembers them."""
     place = asked.address
-    await it.store.write(AckChunk(intent=asked, receipt=receipt(address=place), mirror=None, now=3.0), same)
+    await it.store.write(
+        AckChunk(intent=asked, receipt=receipt(address=place), mirror=None, now=3.0, mirror_due=False), same
+    )
     again = new(place, key_of, "mirror", key=asked.mirror_key)
     last = msgspec.structs.replace(asked, acked=1)
     return (
-        await it.store.write(AckChunk(intent=last, receipt=receipt(address=place), mirror=again, now=3.0), same)
+        await it.store.write(
+            AckChunk(intent=last, receipt=receipt(address=place), mirror=again, now=3.0, mirror_due=False), same
+        )
     ).mirror
 
 
@@ -225,9 +247,9 @@ async def an_answer_stays_in_a_session_that_was_merged(bench: Bench) -> None:
 async def what_was_broken_off_stays_in_its_own_session_too(bench: Bench) -> None:
     async with bench.opened() as it:
         asked = await begun(it)
-        await it.store.write(AckChunk(intent=asked, receipt=receipt(), mirror=None, now=3.0), same)
+        await it.store.write(AckChunk(intent=asked, receipt=receipt(), mirror=None, now=3.0, mirror_due=False), same)
         await it.store.write(ResetSession(session=session(name="s-new"), now=3.0), same)
-        settled = await it.end(msgspec.structs.replace(asked, acked=1), IntentState.PARTIAL)
+        settled = await it.end(msgspec.structs.replace(asked, acked=1), DeliveryEvent.REFUSE)
         assert settled == Settlement(mirror=row(KEY, "m1"), mirror_text="one")
         assert await it.lines() == []
 

@@ -155,7 +155,8 @@ async def mirrored(store: SqliteStore, row: IntentRow, asked: NewSession) -> Ses
     """The session into which a delivery is mirrored."""
     return (
         await store.write(
-            AckChunk(intent=row, receipt=receipt("901", address=row.address), mirror=asked, now=9.0), same
+            AckChunk(intent=row, receipt=receipt("901", address=row.address), mirror=asked, now=9.0, mirror_due=False),
+            same,
         )
     ).mirror
 

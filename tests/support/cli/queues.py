@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from tests.support.factories import intent, receipt, room
+from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import AckChunk, EndIntent, Enqueue, MarkSending, Misplace
 from trunkline.core.store.records import IntentRow
@@ -18,6 +19,15 @@ from trunkline.core.values import IntentState
 S = IntentState
 BORN, NOW = 1_700_000_000.0, 1_700_000_000.0 + 3 * 3600 + 5 * 60
 replace = msgspec.structs.replace
+#: an event that leads to each end
+ENDS = {
+    S.PARTIAL: DeliveryEvent.REFUSE,
+    S.FAILED: DeliveryEvent.REFUSE,
+    S.DEAD: DeliveryEvent.EXHAUST,
+    S.EXPIRED: DeliveryEvent.EXPIRE,
+    S.UNKNOWN: DeliveryEvent.PARK,
+    S.CANCELLED: DeliveryEvent.CANCEL,
+}
 
 
 @contextlib.contextmanager
@@ -31,16 +41,47 @@ def bring(raw: sqlite3.Connection, row: IntentRow, state: IntentState, *, acked:
     execute(raw, Enqueue(intent=row, now=BORN))
     for n in range(acked):
         execute(
-            raw, AckChunk(intent=replace(row, acked=n), receipt=receipt(f"90{n}", row.address), mirror=None, now=at)
+            raw,
+            AckChunk(
+                intent=replace(row, acked=n),
+                receipt=receipt(f"90{n}", row.address),
+                mirror=None,
+                now=at,
+                mirror_due=False,
+            ),
         )
     row = replace(row, acked=acked)
     if state is S.SENDING:
         execute(raw, MarkSending(intent=replace(row, attempts=1), now=at))
     elif state is S.MISPLACED:
-        execute(raw, Misplace(intent=row, receipt=receipt("666", room("501")), mirror=None, now=at))
+        execute(
+            raw,
+            Misplace(
+                intent=row,
+                receipt=receipt("666", room("501")),
+                mirror=None,
+                now=at,
+                note=None,
+                wake=None,
+                mirror_due=False,
+            ),
+        )
     elif state is not S.PREPARED and acked < len(row.chunks):
         reason = {S.UNKNOWN: Reason.PARKED, S.EXPIRED: Reason.TOO_OLD}.get(state, Reason.PLACE_GONE)
-        execute(raw, EndIntent(intent=replace(row, attempts=2), state=state, reason=reason, mirror=None, now=at))
+        execute(
+            raw,
+            EndIntent(
+                intent=replace(row, attempts=2),
+                event=ENDS[state],
+                reason=reason,
+                mirror=None,
+                now=at,
+                note=None,
+                wake=None,
+                mirror_due=False,
+                notice=None,
+            ),
+        )
 
 
 def made(name: str, *chunks: str, **fields: Any) -> IntentRow:

@@ -18,13 +18,15 @@ from trunkline.core.delivery.mirror_text import mirror_text
 from trunkline.core.store.commands import AckChunk, BeginSend, MarkNotified
 from trunkline.core.store.records import NewSession, SendAdmission, SessionRow, Settlement
 from trunkline.core.store.sqlite.sql.intent_columns import (
+    ACKED_COLUMNS,
     INTENT_COLUMNS,
     PLAIN_COLUMNS,
+    acked_values_of,
     is_plain,
     plain_values_of,
     values_of,
 )
-from trunkline.core.store.sqlite.sql.intents import ACK_SETS, NOTIFIED, ack_values, mirror_session
+from trunkline.core.store.sqlite.sql.intents import NOTIFIED, mirror_session
 from trunkline.core.store.sqlite.sql.receipt_padding import PLAIN
 from trunkline.core.store.sqlite.sql.session_lookup import lane_text
 from trunkline.core.store.sqlite.sql.sessions import session_for
@@ -50,7 +52,10 @@ _INTENTS = _inserts("intents", INTENT_COLUMNS)
 _PLAIN = _inserts("intents", PLAIN_COLUMNS)
 _SENT_AGAIN = "SELECT 1 FROM sends WHERE key IN (SELECT value FROM json_each(?)) LIMIT 1"
 _LINES = _inserts("transcript", "session_id, role, text, ref, partial, at")
-_ACK = f"UPDATE intents SET {ACK_SETS}{PLAIN} WHERE id = ? AND state = ? AND acked = ? AND json_valid(receipts)"  # noqa: S608 -- fixed texts
+_ACK = (
+    f"UPDATE intents SET {ACKED_COLUMNS}, receipts = {PLAIN}"  # noqa: S608 -- fixed texts
+    " WHERE id = ? AND state = ? AND acked = ? AND json_valid(receipts)"
+)
 _SESSIONS = (
     "SELECT json_group_array(json_array(place, session_id, generation, tied, own_key, own_generation)) FROM ("
     "SELECT w.key AS place, s.session_id, s.generation, p.session_key AS tied, o.session_key AS own_key,"
@@ -115,7 +120,7 @@ def ack_last_chunks(c: sqlite3.Connection, writes: Sequence[AckChunk]) -> list[S
     for write, session in zip(writes, _sessions(c, writes), strict=True):
         text, intent = "", write.intent
         receipt = _json(write.receipt).decode()
-        acks.append((*ack_values(write), receipt, intent.id, intent.state.value, intent.acked))
+        acks.append((*acked_values_of(write.after, write.now), receipt, intent.id, intent.state.value, intent.acked))
         if session is not None:
             text = mirror_text("\n".join(intent.chunks), intent.media) or ""
             lines += (session.id, "assistant", text, intent.id, 0, write.now)

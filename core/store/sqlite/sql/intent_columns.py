@@ -1,4 +1,4 @@
-"""An intent as column values of a new row."""
+"""An intent as column values: of a new row, and of the columns that change."""
 
 from __future__ import annotations
 
@@ -80,3 +80,40 @@ def plain_values_of(intent: IntentRow, now: float) -> tuple[object, ...]:
         now,
         int(intent.hooks_pending),
     )
+
+
+#: the columns that change after an intent is stored, but for its receipts
+CHANGED_COLUMNS = (
+    "state = ?, acked = ?, attempts = ?, next_at = ?, reason = ?, marked = ?, doubt_at = ?, transport = ?, open_on = ?,"
+    " bound = ?, updated_at = ?"
+)
+
+
+def changed_values_of(after: IntentRow, now: float) -> tuple[object, ...]:
+    """The values of `CHANGED_COLUMNS` of an intent as it is after a command."""
+    return (
+        after.state.value,
+        after.acked,
+        after.attempts,
+        after.next_at,
+        None if after.reason is None else after.reason.value,
+        int(after.marked),
+        after.doubt_at,
+        None if after.transport is None else after.transport.value,
+        after.open_on,
+        None if after.bound is None else _text(after.bound),
+        now,
+    )
+
+
+#: the same of an intent with another receipt: nothing is left of the attempts at the chunk
+ACKED_COLUMNS = (
+    "state = ?, acked = ?, attempts = ?, reason = ?, updated_at = ?, next_at = NULL, marked = 0, doubt_at = NULL,"
+    " transport = NULL, open_on = NULL"
+)
+
+
+def acked_values_of(after: IntentRow, now: float) -> tuple[object, ...]:
+    """The values of `ACKED_COLUMNS`."""
+    assert after.reason is not None
+    return after.state.value, after.acked, after.attempts, after.reason.value, now

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,6 +18,8 @@ from trunkline.core.store.queries import (
 )
 from trunkline.core.store.records import (
     BoundPart,
+    BrokenIntent,
+    DueMirror,
     IntentFate,
     IntentRow,
     LoadedIntents,
@@ -48,13 +50,15 @@ _poll = msgspec.json.Decoder(Poll).decode
 _bound = msgspec.json.Decoder(BoundPart).decode
 _receipts = msgspec.json.Decoder(tuple[Receipt, ...]).decode
 _COLUMNS = (
-    "id, kind, state, address, chunks, acked, attempts, agent_id, mirror_key, turn_id, inbound_id, delegation_id,"
-    " reply_to, open_on, created_at, next_at, reason, session_id, named_session, media, forms, poll, payload,"
-    " best_effort, transport, marked, doubt_at, untold, updated_at, bound"
+    *("n", "id", "kind", "state", "address", "chunks", "acked", "attempts", "agent_id", "mirror_key", "turn_id"),
+    *("inbound_id", "delegation_id", "reply_to", "open_on", "created_at", "next_at", "reason", "session_id"),
+    *("named_session", "media", "forms", "poll", "payload", "best_effort", "transport", "marked", "doubt_at", "untold"),
+    *("updated_at", "bound", "receipts"),
 )
 #: ids in one statement
 _MOST = 500
 _UNBOUND = BoundPart()
+T = TypeVar("T")
 
 
 def list_open(c: sqlite3.Connection, query: ListOpenIntents) -> tuple[OpenIntent, ...]:
@@ -72,7 +76,7 @@ def _place(row: tuple[int, str, bytes]) -> Address:
     try:
         return _address(row[2])
     except ValueError:
-        return Address(channel="", account="", kind=ChatKind.DIRECT, conversation=row[1])
+        return _nowhere(row[1])
 
 
 def load(c: sqlite3.Connection, query: LoadIntents) -> LoadedIntents:
@@ -84,38 +88,90 @@ def load(c: sqlite3.Connection, query: LoadIntents) -> LoadedIntents:
 _NumberedIntent = tuple[int, IntentRow, tuple[Receipt, ...]]
 
 
-def read_intents(c: sqlite3.Connection, ids: Sequence[IntentId]) -> tuple[list[_NumberedIntent], dict[IntentId, str]]:
-    """Intents with their numbers and receipts, by number; and those that cannot be read, and why.
+def read_intents(
+    c: sqlite3.Connection, ids: Sequence[IntentId]
+) -> tuple[list[_NumberedIntent], dict[IntentId, BrokenIntent]]:
+    """Intents with their numbers and receipts, by number; and those that cannot be read.
 
     A row that cannot be read does not stop the others.
     """
-    columns: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     found: list[_NumberedIntent] = []
-    broken: dict[IntentId, str] = {}
+    broken: dict[IntentId, BrokenIntent] = {}
     for start in range(0, len(ids), _MOST):
         some = ids[start : start + _MOST]
         try:
-            columns += _fetch(c, some)
+            rows += _fetch(c, some)
         except sqlite3.OperationalError as error:
             _raise_unless_not_text(error)
             for one in some:
                 try:
-                    columns += _fetch(c, (one,))
+                    rows += _fetch(c, (one,))
                 except sqlite3.OperationalError as wrong:
                     _raise_unless_not_text(wrong)
-                    broken[one] = str(wrong)
-    for row in sorted(columns, key=lambda row: row[-1]):
+                    broken[one] = _rest_of(c, one, str(wrong))
+    for row in sorted(rows, key=lambda row: row["n"]):
         try:
-            found.append((row[-1], _sound(_intent_of(row)), _receipts(row[-2])))
+            found.append((row["n"], _sound(_intent_of(row)), _receipts(row["receipts"])))
         except (ValueError, TypeError) as error:
-            broken[IntentId(row[0])] = f"{type(error).__name__}: {error}"
+            broken[IntentId(row["id"])] = _rest_of(c, IntentId(row["id"]), f"{type(error).__name__}: {error}")
     return found, broken
 
 
-def _fetch(c: sqlite3.Connection, ids: Sequence[IntentId]) -> list[tuple[Any, ...]]:
+def _fetch(c: sqlite3.Connection, ids: Sequence[IntentId]) -> list[dict[str, Any]]:
+    """The rows of some intents, by column name."""
     marks = ", ".join("?" * len(ids))
-    sql = f"SELECT {_COLUMNS}, receipts, n FROM intents WHERE id IN ({marks})"  # noqa: S608 -- names and marks only
-    return c.execute(sql, tuple(ids)).fetchall()
+    sql = f"SELECT {', '.join(_COLUMNS)} FROM intents WHERE id IN ({marks})"  # noqa: S608 -- names and marks only
+    return [dict(zip(_COLUMNS, row, strict=True)) for row in c.execute(sql, tuple(ids))]
+
+
+def _rest_of(c: sqlite3.Connection, intent: IntentId, problem: str) -> BrokenIntent:
+    """What can be read of a broken row: each column that its decoder takes."""
+    sql = (
+        "SELECT CAST(kind AS BLOB), CAST(address AS BLOB), CAST(agent_id AS BLOB), CAST(mirror_key AS BLOB),"
+        " CAST(turn_id AS BLOB), CAST(inbound_id AS BLOB), CAST(delegation_id AS BLOB), CAST(session_id AS BLOB),"
+        " CAST(bound AS BLOB), CAST(receipts AS BLOB), CAST(state AS BLOB), CAST(reason AS BLOB), untold <> 0"
+        " FROM intents WHERE id = ?"
+    )
+    found = c.execute(sql, (intent,)).fetchone()
+    kind, address, agent, mirror, turn, inbound, delegation, session, bound, receipts, state, reason, untold = found
+    part = _or(_UNBOUND, _bound, bound)
+    row = IntentRow(
+        id=intent,
+        kind=_or(IntentKind.SEND, lambda value: IntentKind(_word(value)), kind),
+        state=_or(IntentState.UNKNOWN, lambda value: IntentState(_word(value)), state),
+        address=_or(_nowhere(intent), _address, address),
+        chunks=(),
+        agent=_or("", _word, agent),
+        mirror_key=_or(None, _word, mirror),
+        session=_or(None, lambda value: SessionId(_word(value)), session),
+        turn=_or(None, lambda value: TurnId(_word(value)), turn),
+        inbound=_or(None, lambda value: InboundId(_word(value)), inbound),
+        delegation=_or(None, lambda value: DelegationId(_word(value)), delegation),
+        reason=_or(None, lambda value: Reason(_word(value)), reason),
+        binding=part.binding,
+        identity=part.identity,
+        hooks_pending=bool(untold),
+        created_at=0.0,
+    )
+    return BrokenIntent(problem=problem, row=row, receipts=_or((), _receipts, receipts))
+
+
+def _word(value: bytes) -> str:
+    return value.decode()
+
+
+def _or(otherwise: T, read: Callable[[bytes], T], value: bytes | None) -> T:
+    """A value that may be broken."""
+    try:
+        return otherwise if value is None else read(value)
+    except ValueError:
+        return otherwise
+
+
+def _nowhere(intent: str) -> Address:
+    """Stands for a place that cannot be read: a lane of its own."""
+    return Address(channel="", account="", kind=ChatKind.DIRECT, conversation=intent)
 
 
 def _raise_unless_not_text(error: sqlite3.OperationalError) -> None:
@@ -179,59 +235,59 @@ def fate_of(c: sqlite3.Connection, intent: IntentId) -> IntentFate | None:
 
 
 def list_unnotified(c: sqlite3.Connection, query: ListUnnotified) -> tuple[tuple[int, IntentRow, IntentFate], ...]:
-    """Handle `ListUnnotified`. Rows that cannot be read are skipped: there is nothing to notify."""
+    """Handle `ListUnnotified`. Of a row that cannot be read there is what can be."""
     sql = (
         "SELECT id, n FROM intents WHERE untold = 1 AND n > ? AND state NOT IN ('prepared', 'sending')"
         " ORDER BY n LIMIT ?"
     )
-    after = query.after
-    found: list[_NumberedIntent] = []
-    while not found and (rows := c.execute(sql, (after, query.limit)).fetchall()):
-        found, _ = read_intents(c, [IntentId(row[0]) for row in rows])
-        after = rows[-1][1]
+    numbers = {IntentId(row[0]): row[1] for row in c.execute(sql, (query.after, query.limit))}
+    found, broken = read_intents(c, tuple(numbers))
+    rows = [*found, *((numbers[one], rest.row, rest.receipts) for one, rest in broken.items())]
     return tuple(
-        (n, row, IntentFate(state=row.state, reason=row.reason, receipts=receipts)) for n, row, receipts in found
+        (n, row, IntentFate(state=row.state, reason=row.reason, receipts=receipts))
+        for n, row, receipts in sorted(rows, key=lambda one: one[0])
     )
 
 
-def list_due_mirrors(c: sqlite3.Connection, _: ListDueMirrors) -> tuple[IntentRow, ...]:
+def list_due_mirrors(c: sqlite3.Connection, _: ListDueMirrors) -> tuple[DueMirror, ...]:
     """Handle `ListDueMirrors`. Rows that cannot be read are skipped."""
-    ids = [IntentId(row[0]) for row in c.execute("SELECT id FROM intents WHERE mirror_due = 1 ORDER BY n")]
-    return tuple(row for _, row, _ in read_intents(c, ids)[0])
+    sql = "SELECT id FROM intents WHERE mirror_due = 1 AND id NOT IN (SELECT intent_id FROM nudges) ORDER BY n"
+    ids = [IntentId(row[0]) for row in c.execute(sql)]
+    return tuple(DueMirror(intent=row, receipts=receipts) for _, row, receipts in read_intents(c, ids)[0])
 
 
-def _intent_of(row: tuple[Any, ...]) -> IntentRow:
-    bound = _UNBOUND if row[29] is None else _bound(row[29])
+def _intent_of(row: Mapping[str, Any]) -> IntentRow:
+    bound = _UNBOUND if row["bound"] is None else _bound(row["bound"])
     return IntentRow(
-        id=IntentId(row[0]),
-        kind=IntentKind(row[1]),
-        state=IntentState(row[2]),
-        address=_address(row[3]),
-        chunks=_texts(row[4]),
-        acked=row[5],
-        attempts=row[6],
-        agent=row[7],
-        mirror_key=row[8],
-        turn=None if row[9] is None else TurnId(row[9]),
-        inbound=None if row[10] is None else InboundId(row[10]),
-        delegation=None if row[11] is None else DelegationId(row[11]),
-        reply_to=row[12],
-        open_on=row[13],
-        created_at=row[14],
-        next_at=row[15],
-        reason=None if row[16] is None else Reason(row[16]),
-        session=None if row[17] is None else SessionId(row[17]),
-        named_session=bool(row[18]),
-        media=_texts(row[19]),
-        forms=() if row[20] is None else _forms(row[20]),
-        poll=None if row[21] is None else _poll(row[21]),
-        payload=row[22],
-        best_effort=bool(row[23]),
-        transport=None if row[24] is None else Transport(row[24]),
-        marked=bool(row[25]),
-        doubt_at=row[26],
-        hooks_pending=bool(row[27]),
-        updated_at=row[28],
+        id=IntentId(row["id"]),
+        kind=IntentKind(row["kind"]),
+        state=IntentState(row["state"]),
+        address=_address(row["address"]),
+        chunks=_texts(row["chunks"]),
+        acked=row["acked"],
+        attempts=row["attempts"],
+        agent=row["agent_id"],
+        mirror_key=row["mirror_key"],
+        turn=None if row["turn_id"] is None else TurnId(row["turn_id"]),
+        inbound=None if row["inbound_id"] is None else InboundId(row["inbound_id"]),
+        delegation=None if row["delegation_id"] is None else DelegationId(row["delegation_id"]),
+        reply_to=row["reply_to"],
+        open_on=row["open_on"],
+        created_at=row["created_at"],
+        next_at=row["next_at"],
+        reason=None if row["reason"] is None else Reason(row["reason"]),
+        session=None if row["session_id"] is None else SessionId(row["session_id"]),
+        named_session=bool(row["named_session"]),
+        media=_texts(row["media"]),
+        forms=() if row["forms"] is None else _forms(row["forms"]),
+        poll=None if row["poll"] is None else _poll(row["poll"]),
+        payload=row["payload"],
+        best_effort=bool(row["best_effort"]),
+        transport=None if row["transport"] is None else Transport(row["transport"]),
+        marked=bool(row["marked"]),
+        doubt_at=row["doubt_at"],
+        hooks_pending=bool(row["untold"]),
+        updated_at=row["updated_at"],
         binding=bound.binding,
         identity=bound.identity,
         notice_to=bound.notice_to,

@@ -111,7 +111,7 @@ def show_intent(c: sqlite3.Connection, query: ShowIntent) -> IntentDetails:
     intent = query.intent
     found, broken = read_intents(c, (IntentId(intent),))
     if broken:
-        raise StoreError(f"the row of intent {intent} cannot be read ({broken[IntentId(intent)]})")
+        raise StoreError(f"the row of intent {intent} cannot be read ({broken[IntentId(intent)].problem})")
     if not found:
         near = c.execute("SELECT id FROM intents WHERE instr(id, ?) ORDER BY n DESC LIMIT 3", (intent,)).fetchall()
         hint = f"; did you mean {', '.join(one for (one,) in near)}?" if near and intent else ""

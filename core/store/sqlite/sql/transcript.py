@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from trunkline.core.delivery.notes import ROLE
 from trunkline.core.store.queries import ReadTranscript
 from trunkline.core.values import IntentId, SessionId, TranscriptLine
 
@@ -12,6 +13,10 @@ _APPEND_MIRROR = (
     f"{_APPEND} ON CONFLICT (session_id, ref) DO UPDATE SET text = excluded.text, partial = excluded.partial"
     " WHERE role = excluded.role AND transcript.partial"
     " AND (transcript.text, transcript.partial) <> (excluded.text, excluded.partial)"
+)
+_APPEND_NOTE = (
+    f"{_APPEND} ON CONFLICT (session_id, ref) DO UPDATE SET text = excluded.text, at = excluded.at"
+    " WHERE transcript.text <> excluded.text"
 )
 
 
@@ -35,6 +40,15 @@ def append_mirror(
     if role != "assistant":
         raise sqlite3.IntegrityError(f"{intent} is the reference of a line of {role!r} in session {session}")
     return False
+
+
+def append_note(c: sqlite3.Connection, session: SessionId, text: str, intent: IntentId, now: float) -> bool:
+    """Append the line about the bad end of an intent; whether that changed anything.
+
+    There is one line for an intent: a later end replaces it.
+    """
+    # No intent has such an id, so that no mirror has this reference.
+    return c.execute(_APPEND_NOTE, (session, ROLE, text, f"{ROLE}/{intent}", False, now)).rowcount == 1
 
 
 def read_transcript(c: sqlite3.Connection, query: ReadTranscript) -> tuple[TranscriptLine, ...]:

@@ -41,7 +41,7 @@ def admit(c: sqlite3.Connection, command: Admit, own: SessionRow | None = None) 
     if known is not None:
         return Admission(session=None, first=InboundId(known))
     row = own or session_for(c, command.session, now, lookup)
-    if work.kind is WorkKind.WAKE:
+    if work.kind is WorkKind.WAKE and own is None:
         tie_nowhere(c, work.agent, row.key)
     c.execute(
         "INSERT INTO inbox (id, identity, kind, session_key, session_id, agent_id, state, work, admitted_at)"

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent, is_final, may_end, next_state
+from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent, end_state, is_final, next_state
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.hands.states import DELEGATION_TRANSITIONS, DelegationEvent, DelegationState, next_delegation_state
 from trunkline.core.values import IntentState
@@ -146,10 +146,10 @@ def test_from_a_doubt_no_path_without_a_fact_leads_to_an_end_that_denies_it(acce
 
 
 @pytest.mark.parametrize("state", [S.PREPARED, S.SENDING])
-@pytest.mark.parametrize("end", S)
+@pytest.mark.parametrize("event", [E.REFUSE, E.EXHAUST, E.EXPIRE, E.PARK])
 @pytest.mark.parametrize("accepted", [0, 1])
-def test_the_store_ends_what_is_in_doubt_as_unknown_only(state: IntentState, end: IntentState, accepted: int) -> None:
-    assert may_end(state, end, accepted_chunks=accepted, in_doubt=True) is (end is S.UNKNOWN)
+def test_what_is_in_doubt_ends_as_unknown_only(state: IntentState, event: DeliveryEvent, accepted: int) -> None:
+    assert end_state(state, event, accepted_chunks=accepted, in_doubt=True) is S.UNKNOWN
 
 
 def test_a_parked_chunk_stays_unknown_whatever_was_accepted_before() -> None:
@@ -158,7 +158,8 @@ def test_a_parked_chunk_stays_unknown_whatever_was_accepted_before() -> None:
 
 def test_a_misplaced_chunk_is_misplaced_whatever_was_accepted_before() -> None:
     assert next_state(S.PREPARED, E.MISPLACE, accepted_chunks=3) is S.MISPLACED
-    assert not may_end(S.PREPARED, S.MISPLACED, accepted_chunks=3)
+    with pytest.raises(IllegalTransition):
+        end_state(S.PREPARED, E.MISPLACE, accepted_chunks=3, in_doubt=False)
 
 
 def test_the_final_states_are_these() -> None:
@@ -166,10 +167,13 @@ def test_the_final_states_are_these() -> None:
 
 
 @pytest.mark.parametrize("state", S)
-@pytest.mark.parametrize("end", S)
-def test_an_intent_may_end_only_as_an_event_other_than_a_receipt_ends_it(state: IntentState, end: IntentState) -> None:
-    ends = {S.FAILED, S.DEAD, S.EXPIRED, S.UNKNOWN} | ({S.CANCELLED} if state is S.PREPARED else set())
-    assert may_end(state, end) is (state in (S.PREPARED, S.SENDING) and end in ends)
-    assert may_end(state, end, accepted_chunks=1) is (
-        state in (S.PREPARED, S.SENDING) and end in (S.PARTIAL, S.UNKNOWN)
-    )
+@pytest.mark.parametrize("event", E)
+def test_an_intent_ends_only_by_an_event_other_than_a_receipt(state: IntentState, event: DeliveryEvent) -> None:
+    ends = {E.REFUSE: S.FAILED, E.EXHAUST: S.DEAD, E.EXPIRE: S.EXPIRED, E.PARK: S.UNKNOWN}
+    ends |= {E.CANCEL: S.CANCELLED} if state is S.PREPARED else {}
+    if state not in (S.PREPARED, S.SENDING) or event not in ends:
+        with pytest.raises(IllegalTransition):
+            end_state(state, event, accepted_chunks=0, in_doubt=False)
+        return
+    assert end_state(state, event, accepted_chunks=0, in_doubt=False) is ends[event]
+    assert end_state(state, event, accepted_chunks=1, in_doubt=False) is (S.UNKNOWN if event is E.PARK else S.PARTIAL)

@@ -53,7 +53,7 @@ def ack_write(
     _, row = asked(key, where)
     row = msgspec.structs.replace(row, attempts=1, session=None if session is None else SessionId(session))
     mirror, got = place(where) if mirrored else None, receipt(f"m-{key}", address=row.address)
-    return _write(AckChunk(intent=row, receipt=got, mirror=mirror, now=3.0), in_bulk=in_bulk)
+    return _write(AckChunk(intent=row, receipt=got, mirror=mirror, now=3.0, mirror_due=False), in_bulk=in_bulk)
 
 
 def _write(command: Write[Any], *, in_bulk: bool) -> PendingWrite:

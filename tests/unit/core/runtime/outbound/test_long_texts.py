@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from tests.support.factories import receipt
 from tests.support.sending import Platform, message, serving
+from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import AckChunk, EndIntent, Enqueue, MarkSending
 from trunkline.core.store.queries import LoadIntents
 from trunkline.core.store.records import IntentRow
 from trunkline.core.store.sqlite.handlers import ask, execute
 from trunkline.core.store.sqlite.migrate import migrate
-from trunkline.core.values import IntentId, IntentKind, IntentState
+from trunkline.core.values import IntentId, IntentKind
 
 CHUNKS = tuple(f"{n:04}" + "x" * 1996 for n in range(100))
 
@@ -56,18 +56,36 @@ def test_a_receipt_of_a_long_text_does_not_write_the_text_again(tmp_path: Path, 
         whole = written(path, lambda: execute(db, Enqueue(intent=row, now=0.5)))
         each: list[int] = []
         for n in range(len(CHUNKS) - 1):
+            mark = MarkSending(intent=row, now=n + 0.25)
+            ack = AckChunk(
+                intent=mark.after if marks else row,
+                receipt=receipt(f"{n:04}"),
+                mirror=None,
+                mirror_due=False,
+                now=n + 0.5,
+            )
 
-            def chunk(row: IntentRow = row, n: int = n) -> None:
+            def chunk(mark: MarkSending = mark, ack: AckChunk = ack) -> None:
                 if marks:
-                    execute(db, MarkSending(intent=row, now=n + 0.25))
-                    row = msgspec.structs.replace(row, state=IntentState.SENDING)
-                execute(db, AckChunk(intent=row, receipt=receipt(f"{n:04}"), mirror=None, now=n + 0.5))
+                    execute(db, mark)
+                execute(db, ack)
 
             each.append(written(path, chunk))
-            row = msgspec.structs.replace(row, acked=n + 1)
+            row = ack.after
         [found] = ask(db, LoadIntents(ids=[row.id])).rows
         settled = execute(
-            db, EndIntent(intent=found, state=IntentState.PARTIAL, reason=Reason.REFUSED, mirror=None, now=999.5)
+            db,
+            EndIntent(
+                intent=found,
+                event=DeliveryEvent.REFUSE,
+                reason=Reason.REFUSED,
+                mirror=None,
+                now=999.5,
+                note=None,
+                wake=None,
+                mirror_due=False,
+                notice=None,
+            ),
         )
         receipts = db.execute("SELECT json_array_length(receipts) FROM intents").fetchone()[0]
     assert settled.mirror is None

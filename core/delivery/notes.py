@@ -1,0 +1,57 @@
+"""What is said about a delivery that ended badly: a note to the agent, and a notice to the person.
+
+A note is a line of the transcript with the role ``delivery``. It has no text of the message: the session remembers what
+people saw, and this is what they did not see. Notices are messages; nothing is ever said about the end of a notice.
+"""
+
+from __future__ import annotations
+
+from trunkline.core.reasons import Reason
+from trunkline.core.store.records import IntentRow, Work
+from trunkline.core.values import Address, InboundId, IntentKind, IntentState, Peer, WorkKind
+
+#: role of the transcript lines
+ROLE = "delivery"
+#: a partial delivery has its mirror, which is marked as a part
+_WHAT = {
+    IntentState.FAILED: "did not arrive",
+    IntentState.DEAD: "did not arrive",
+    IntentState.EXPIRED: "did not arrive",
+    IntentState.UNKNOWN: "may not have arrived",
+    IntentState.MISPLACED: "arrived at another place",
+}
+#: ends after which the person surely has nothing of the message
+_NOTHING_SEEN = frozenset({IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED})
+#: reasons that would end a notice at the same place too
+_DEAD_PLACE = frozenset({Reason.PLACE_GONE, Reason.UNAUTHORIZED, Reason.NO_ADAPTER, Reason.BROKEN_ROW})
+#: part of the id of work that such an end starts
+_WOKEN = "undelivered"
+
+
+def delivery_note(row: IntentRow, state: IntentState, reason: Reason) -> str | None:
+    """The line for the transcript of an intent that ends in `state`; none for a good end and for notices."""
+    what = _WHAT.get(state)
+    if what is None or row.kind is IntentKind.NOTICE:
+        return None
+    return f"The message to {row.address} {what} ({state.value}, {reason.value}). {reason.sentence}"
+
+
+def work_about(row: IntentRow, note: str) -> Work | None:
+    """The work that wakes the agent after a bad end. None for a message of such work: nothing loops."""
+    if row.inbound is not None and _WOKEN in row.inbound.split("."):
+        return None
+    return Work(
+        id=InboundId(f"{row.id}.{_WOKEN}"),
+        kind=WorkKind.WAKE,
+        agent=row.agent,
+        # The store sets the key: that of the session which has the note.
+        session_key=row.mirror_key or "",
+        peer=Peer(id=ROLE, name=ROLE),
+        text=note,
+    )
+
+
+def notice_place(row: IntentRow, state: IntentState, reason: Reason) -> Address | None:
+    """Where a person waits for an answer that ended badly and can be notified: never at a place that takes nothing."""
+    waits = row.kind is IntentKind.REPLY and state in _NOTHING_SEEN
+    return row.address if waits and reason not in _DEAD_PLACE else None

@@ -1,0 +1,159 @@
+"""The transcript lines that a delivery leaves: the mirror of what was accepted, and the note about a bad end.
+
+Lines that the store refuses are stored later: they stop neither the receipt nor the end of an intent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from trunkline.core.decisions import MirrorQuestion
+from trunkline.core.delivery.notes import ROLE, delivery_note, work_about
+from trunkline.core.errors import InvariantBroken, StoreError
+from trunkline.core.events.delivery import MirrorAppended, MirrorRefused
+from trunkline.core.events.gateway import TranscriptAppended
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.context import Context, ids_of
+from trunkline.core.runtime.inbound.intake import record_admitted
+from trunkline.core.store.commands import StoreMirror
+from trunkline.core.store.queries import ListDueMirrors
+from trunkline.core.store.records import DueMirror, IntentRow, NewSession, Settlement, Work
+from trunkline.core.values import Address, IntentId, IntentState, Receipt, SessionId
+from trunkline.core.well_formed import well_formed
+
+#: work with its session and the seq of its admission
+Woken = tuple[Work, SessionId, int]
+
+
+class TranscriptLines:
+    """Plans transcript lines, records them, and stores later what was refused."""
+
+    def __init__(self, context: Context) -> None:
+        self._ctx = context
+        self._start_turn: Callable[[Work, SessionId, int], None] = _nobody
+        #: whether lines are due; see `store_due`
+        self.due = False
+        #: seq of the event that each due line follows from, of this process
+        self._causes: dict[IntentId, int] = {}
+
+    def connect(self, *, start_turn: Callable[[Work, SessionId, int], None]) -> None:
+        """Set the callback that starts the work of a bad end. Set late: turns and deliveries depend on each other."""
+        self._start_turn = start_turn
+
+    # ------------------------------------------------------------ plans
+
+    def mirror(self, row: IntentRow) -> NewSession | None:
+        """The session that mirrors an intent; none: no session does."""
+        if row.mirror_key is None:
+            return None
+        return self._ctx.new_session(row.mirror_key, row.agent, _place(row))
+
+    def mirror_astray(self, row: IntentRow, receipt: Receipt) -> NewSession | None:
+        """The session that mirrors a misplaced text: that of the place where people see it."""
+        if row.mirror_key is None:
+            return None
+        question = MirrorQuestion(
+            kind=row.kind, agent=row.agent, running=row.mirror_key, origin=None, target=receipt.address
+        )
+        key = self._ctx.decisions.plan_mirror(question, self._ctx.config).key
+        return None if key is None else self._ctx.new_session(key, row.agent, receipt.address)
+
+    def note(self, row: IntentRow, state: IntentState, reason: Reason) -> str | None:
+        """The note about the end of an intent, if it is a bad one."""
+        return delivery_note(row, state, reason)
+
+    def wake(self, row: IntentRow, note: str | None) -> Work | None:
+        """The work that a note starts, where configured."""
+        return work_about(row, note) if note is not None and self._ctx.config.delivery.notify_agent else None
+
+    # ------------------------------------------------------------ records
+
+    def record_mirror(self, row: IntentRow, settled: Settlement, cause: int | None, receipt: Receipt | None) -> None:
+        """Record a mirror. `receipt`: that of a misplaced text."""
+        session = settled.mirror
+        if session is None:
+            return
+        if session.created or session.moved_from is not None or session.left is not None:
+            place = _place(row) if receipt is None else receipt.address
+            self._ctx.record_session(session, row.agent, place, "outbound", cause)
+        body = MirrorAppended(
+            session_id=session.id,
+            session_key=session.key,
+            text=settled.mirror_text,
+            partial=row.acked < len(row.chunks),
+        )
+        self._ctx.events.record(body, cause, **ids_of(row))
+
+    def record_note(self, row: IntentRow, settled: Settlement, cause: int | None) -> tuple[Woken, ...]:
+        """Record a note; returns the work that it starts."""
+        noted = settled.noted
+        if noted is None:
+            return ()
+        session = noted.session
+        body = TranscriptAppended(session_id=session.id, session_key=session.key, role=ROLE, text=noted.text)
+        seq = self._ctx.events.record(body, cause, **ids_of(row))
+        if noted.woken is None:
+            return ()
+        return ((noted.woken, session.id, record_admitted(self._ctx, noted.woken, session, seq)),)
+
+    def start(self, woken: Sequence[Woken]) -> None:
+        for one in woken:
+            self._start_turn(*one)
+
+    # ------------------------------------------------------------ refused lines
+
+    def postpone(self, intent: IntentId, cause: int) -> None:
+        """Lines of an intent are due, by a write that is committed."""
+        self._causes[intent] = cause
+        self.due = True
+
+    def refused(self, row: IntentRow, error: Exception, cause: int | None) -> None:
+        """Record that the store refused the lines of an intent."""
+        body = MirrorRefused(
+            session_key=row.mirror_key or "",
+            reason=Reason.MIRROR_REFUSED,
+            detail=well_formed(f"{type(error).__name__}: {error}"),
+        )
+        self._ctx.events.record(body, cause, **ids_of(row))
+
+    async def store_due(self) -> None:
+        """Store the lines that were refused earlier; some may be refused again."""
+        self.due = False
+        for one in await self._ctx.store.read(ListDueMirrors()):
+            await self._store(one)
+
+    async def _store(self, due: DueMirror) -> None:
+        """Store the lines of an intent as its end would have stored them."""
+        ctx, row, cause = self._ctx, due.intent, self._causes.get(due.intent.id)
+        astray = due.receipts[-1] if row.state is IntentState.MISPLACED and due.receipts else None
+        note = self.note(row, row.state, row.reason or Reason.RECOVERED)
+        store = StoreMirror(
+            intent=row,
+            mirror=self.mirror(row) if astray is None else self.mirror_astray(row, astray),
+            note=note,
+            wake=self.wake(row, note),
+            now=ctx.env.now(),
+        )
+
+        def story(settled: Settlement) -> tuple[Woken, ...]:
+            self.record_mirror(row, settled, cause, astray)
+            return self.record_note(row, settled, cause)
+
+        try:
+            await ctx.store.write(store, story, then=self.start)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- refused again: it stays due
+            self.refused(row, error, cause)
+            self.due = True
+        else:
+            self._causes.pop(row.id, None)
+
+
+def _place(row: IntentRow) -> Address | None:
+    """The place of the mirror session; None for a bound session or one that the caller named."""
+    return None if row.named_session or row.binding is not None else row.address
+
+
+def _nobody(_work: Work, _session: SessionId, _cause: int) -> None:
+    raise InvariantBroken("an intent ended before the turns were connected")
