@@ -44,7 +44,7 @@ def _run() -> int:
             return _crashed(error)
         # An error about a file of ours names it; without a name it is about standard output.
         discard_output()
-        print(f"trunkline: the output cannot be written: {error.strerror or error}", file=sys.stderr)
+        print_error(f"trunkline: the output cannot be written: {error.strerror or error}")
         return 2
     except Exception as error:  # noqa: BLE001 -- any error gets a sentence for people, and a file with the traceback
         return _crashed(error)
@@ -64,7 +64,8 @@ def _execute(arguments: list[str]) -> int:
 
 
 def _crashed(error: Exception) -> int:
+    from trunkline.app.cli.io.output import print_error
     from trunkline.app.errors import CRASHED, crash_message
 
-    print(crash_message(error), file=sys.stderr)
+    print_error(crash_message(error))
     return CRASHED

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import App, Group, Parameter
 
+from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.options import Flag
 from trunkline.app.explain.decide import InboundQuestion, decide_inbound, decide_send, read_any_key
 from trunkline.app.report.explain import (
@@ -65,7 +66,10 @@ _DEFAULTS = ConfigOptions()
 
 
 def _print(facts: Iterable[Fact], document: dict[str, Any], *, json: bool) -> int:
-    print(as_json(document) if json else lines(facts))
+    if json:
+        print_json(as_json(document))
+    else:
+        print_lines(*lines(facts).split("\n"))
     return 0
 
 

@@ -42,7 +42,8 @@ def run_line(run: Run) -> str:
 def report_lines(run: Run) -> Iterator[str]:
     """The line of a run, and a block for each violation."""
     yield run_line(run)
-    yield from blocks(run)
+    for block in blocks(run):
+        yield from block.split("\n")
 
 
 def blocks(run: Run) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from time import monotonic
 from typing import cast
@@ -11,6 +11,7 @@ from textual.actions import ActionParseResult
 from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.dom import DOMNode
+from textual.filter import LineFilter
 from textual.theme import BUILTIN_THEMES
 from textual.timer import Timer
 
@@ -19,6 +20,7 @@ from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run, RunSource, ScenarioEntry
 from trunkline.app.tui.command_palette import KeyTableCommands
 from trunkline.app.tui.host import HostApp
+from trunkline.app.tui.platform.harmless_lines import HarmlessLines
 from trunkline.app.tui.platform.key_queue import KeyQueue
 from trunkline.app.tui.platform.terminal_lifecycle import TerminalLifecycle
 from trunkline.app.tui.screens.dialog_base import Dialog
@@ -66,6 +68,7 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
         self.workspace = workspace
         self.ascii_only = ascii_only
         self._palette: Palette | None = None
+        self._harmless_lines = HarmlessLines()
         self._play = play
         self._clocked = clocked
         self._timer: Timer | None = None
@@ -193,6 +196,9 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
             self.sync()
 
     # ------------------------------------------------------------ looks
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return (*super().get_line_filters(), self._harmless_lines)
 
     @property
     def palette(self) -> Palette:

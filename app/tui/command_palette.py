@@ -8,9 +8,11 @@ from functools import partial
 from typing import Any
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.markup import escape
 
 from trunkline.app.tui.host import host_of
 from trunkline.app.tui.keys import keys_of, show
+from trunkline.app.view.text.cells import clean
 from trunkline.app.view.timeline.seek_syntax import read_speed
 
 #: moments and speeds in the syntax of `trunkline.app.view.timeline.seek_syntax`
@@ -23,7 +25,7 @@ _MOVES = "move"
 
 
 class KeyTableCommands(Provider):
-    """Commands made from the key table."""
+    """Commands made from the key table. The palette reads its texts as markup, and titles are from strangers."""
 
     def _commands(self) -> Iterator[tuple[str, str, Callable[[], Any]]]:
         screen = self.screen
@@ -33,7 +35,7 @@ class KeyTableCommands(Provider):
             if key.group != _MOVES and key.id != "palette":
                 yield key.help, show(key.keys[0]), partial(screen.run_action, key.action)
         for entry in app.workspace.source.scenarios() if name else ():
-            yield f"scenario {entry.title}", entry.id, partial(app.open_entry, entry)
+            yield clean(f"scenario {entry.title}"), clean(entry.id), partial(app.open_entry, entry)
 
     async def discover(self) -> Hits:
         if hasattr(self.screen, "go_to"):
@@ -41,16 +43,16 @@ class KeyTableCommands(Provider):
                 "t 1.27  #14  x8: type a moment to go to, or a speed", partial(self.screen.notify, _HOW), help=_HOW
             )
         for title, extra, run in self._commands():
-            yield DiscoveryHit(title, run, help=extra)
+            yield DiscoveryHit(escape(title), run, text=title, help=escape(extra))
 
     async def search(self, query: str) -> Hits:
         """The commands that match the query; a moment (``t 1.27``, ``#14``) or a speed (``x8``) comes first."""
         go = getattr(self.screen, "go_to", None)
         if go is not None and _TYPED.fullmatch(query.strip()):
             what = "play at this speed" if read_speed(query) is not None else "go to this moment"
-            yield Hit(FIRST, f"{what}: {query.strip()}", partial(go, query), help=_HOW)
+            yield Hit(FIRST, escape(f"{what}: {query.strip()}"), partial(go, query), help=_HOW)
         matcher = self.matcher(query)
         for title, extra, run in self._commands():
             score = matcher.match(f"{title} {extra}")
             if score > 0:
-                yield Hit(score, matcher.highlight(title), run, help=extra)
+                yield Hit(score, matcher.highlight(title), run, text=title, help=escape(extra))

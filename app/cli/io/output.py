@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import errno
 import os
+import re
 import sys
 import unicodedata
 from contextlib import suppress
@@ -15,6 +16,8 @@ from typing import TextIO
 UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 #: the name of our encoding error handler
 _FALLBACK = "trunkline-fallback"
+#: what JSON leaves as it is: C1 controls, line separators, direction marks and overrides, and what is no character
+_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
 
 
 def set_encoding_fallback() -> None:
@@ -56,12 +59,25 @@ def _plain(substitute: str, char: str) -> str:
     return "??" if unicodedata.east_asian_width(char) in "WF" else "?"
 
 
-def print_error(text: str) -> None:
-    """Print lines on standard error, without control characters: a quoted file name may contain any."""
+def print_lines(*lines: str, file: TextIO | None = None, end: str = "\n", flush: bool = False) -> None:
+    """Print lines for people, without control characters; a line end inside a line is drawn as a sign.
+
+    Commands print all text with this, and JSON with `print_json`.
+    """
     from trunkline.app.view.text.cells import clean
 
-    for line in text.split("\n"):
-        print(clean(line), file=sys.stderr)
+    for line in lines:
+        print(clean(line), file=file, end=end, flush=flush)
+
+
+def print_error(text: str) -> None:
+    """Print a message of one or more lines on standard error: a quoted file name may contain any character."""
+    print_lines(*text.split("\n"), file=sys.stderr)
+
+
+def print_json(text: str) -> None:
+    """Print a JSON document. What a terminal could obey is escaped; outside of strings there is no such character."""
+    print(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def flush_output() -> None:

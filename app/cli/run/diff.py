@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.io.trace_input import open_trace
 from trunkline.app.cli.options import DEFAULT_LIMITS, LimitOptions
 from trunkline.app.errors import inconsistent_as_error
@@ -34,6 +35,5 @@ def print_diff(a: Path, b: Path, /, *, limits: LimitOptions = DEFAULT_LIMITS) ->
     with inconsistent_as_error(f"{a} beside {b}"):
         diff = Diff(*views)
         lines = list(as_lines(diff))
-    for line in lines:
-        print(line)
+    print_lines(*lines)
     return 0 if diff.same else 1

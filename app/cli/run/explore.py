@@ -14,6 +14,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import Group, Parameter
 
+from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.options import Flag, Many, Selection
 from trunkline.app.cli.run.run import check_folders, load_all
 from trunkline.app.report.exploration import Cost, as_json, lines_of, summary
@@ -131,17 +132,16 @@ def _repeat(job: RunJob, crashes: Sequence[CrashAt], trace: Path | None) -> int:
     if all(breach.id != "PLAYED" for breach in tried.breaches):
         result = run_scenario(job.file, seed=job.seed, bugs=job.bugs, crash=crashes)
         # The expectations of a scenario are about a run without these crashes.
-        for line in report_lines(msgspec.structs.replace(result, unmet=())):
-            print(line)
+        print_lines(*report_lines(msgspec.structs.replace(result, unmet=())))
         if trace is not None:
             write_trace(trace, result.trace)
     for breach in tried.breaches:
         if breach.id in PROMISES:
-            print(f"  ✗ {breach.id} {breach.summary}\n    {PROMISES[breach.id]}")
+            print_lines(f"  ✗ {breach.id} {breach.summary}", f"    {PROMISES[breach.id]}")
     for difference in tried.differences:
         assert difference.cause is not None
-        print(f"  · visible difference, explained: {difference.cause.value}")
-        print(f"    {difference.intent}: {difference.detail}")
+        print_lines(f"  · visible difference, explained: {difference.cause.value}")
+        print_lines(f"    {difference.intent}: {difference.detail}")
     return 0 if tried.holds else 1
 
 
@@ -157,13 +157,13 @@ def _everywhere(jobs: Sequence[RunJob], options: ExploreOptions) -> int:
                     every.append(found)
                 show(every)
                 if not found.left:
-                    print("\n".join(lines_of(found)))
+                    print_lines(*lines_of(found))
     except KeyboardInterrupt:
         interrupted = True
         if every and every[-1].left:
-            print("\n".join(lines_of(every[-1])))
+            print_lines(*lines_of(every[-1]))
     spent = Cost(wall=time.perf_counter() - wall, cpu=cpu_seconds() - cpu)
-    print(summary(every, sampling, spent, interrupted=interrupted))
+    print_lines(*summary(every, sampling, spent, interrupted=interrupted).split("\n"))
     if options.json is not None:
         from trunkline.app.report.json_junit import write_whole
 

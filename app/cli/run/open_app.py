@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trunkline.app.cli.commands import COMMANDS
+from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.io.terminal import can_draw, only_ascii
 from trunkline.app.cli.io.trace_input import open_trace
 from trunkline.app.cli.options import DEFAULT_LIMITS, DEFAULT_LOOKS, Flag, LimitOptions, Looks, LooksOptions, TraceFile
@@ -58,10 +59,11 @@ def open_tour(*, looks: LooksOptions = DEFAULT_LOOKS) -> int:
 
 def _tour_report(file: ScenarioFile) -> int:
     """Print the tour. Exit code 0 when the defect is caught and the sound gateway holds, as they should."""
-    print(f"{file.scenario.title}  ({file.scenario.source})\n\n{file.scenario.story.strip()}\n")
+    story = file.scenario.story.strip().split("\n")
+    print_lines(f"{file.scenario.title}  ({file.scenario.source})", "", *story, "")
     defective, sound = run_scenario(file, bugs=file.scenario.bugs), run_scenario(file)
-    print("With the reported defect:", *report_lines(defective), sep="\n")
-    print("\nWithout it:", *report_lines(sound), sep="\n")
+    print_lines("With the reported defect:", *report_lines(defective))
+    print_lines("", "Without it:", *report_lines(sound))
     return 0 if sound.holds and not defective.holds else 1
 
 
@@ -90,7 +92,7 @@ def replay_trace(
         run = Run(trace=trace, verdicts=judge(trace.events))
         lines = [] if drawn else list(report_lines(run))
     if not drawn:
-        print(*lines, sep="\n")
+        print_lines(*lines)
         return 0 if run.holds else 1
     from trunkline.app.tui import launch
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.io.trace_input import STDIN, open_trace
 from trunkline.app.cli.options import DEFAULT_LIMITS, Flag, LimitOptions, TraceFile
 from trunkline.app.errors import inconsistent_as_error
@@ -26,6 +27,5 @@ def print_report(file: TraceFile, /, *, plain: Flag = False, limits: LimitOption
     with inconsistent_as_error("standard input" if file == STDIN else str(file)):
         run = Run(trace=trace, verdicts=judge(trace.events))
         lines = list(report(run, plain=plain))
-    for line in lines:
-        print(line)
+    print_lines(*lines)
     return 0 if run.holds else 1

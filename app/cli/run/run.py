@@ -14,6 +14,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from trunkline.app import gc_policy
+from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.options import Many, Selection
 from trunkline.app.cli.run.trace_pipe import STDOUT, TracePipe
 from trunkline.app.report.summary import report_lines, summary
@@ -87,9 +88,8 @@ def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*
             advance()
             if pipe is not None:
                 pipe.end()
-            for line in report_lines(run):
-                print(line, file=output)
-    print(summary(runs), file=output)
+            print_lines(*report_lines(run), file=output)
+    print_lines(*summary(runs).split("\n"), file=output)
     _write_reports(options, runs, spent)
     return 0 if all(run.holds for run in runs) else 1
 
@@ -176,5 +176,6 @@ def print_bugs() -> int:
     width = max(len(name) for name in BUGS)
     for bug in BUGS.values():
         reports = f"  ({', '.join(bug.reports)})" if bug.reports else ""
-        print(f"{bug.name:<{width}}  caught by {', '.join(bug.caught_by)}{reports}\n{'':<{width}}  {bug.sentence}")
+        print_lines(f"{bug.name:<{width}}  caught by {', '.join(bug.caught_by)}{reports}")
+        print_lines(f"{'':<{width}}  {bug.sentence}")
     return 0

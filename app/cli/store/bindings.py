@@ -8,10 +8,11 @@ from typing import Any
 
 from cyclopts import App
 
+from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.options import Flag
 from trunkline.app.cli.store.files import Id, Json, StoreFile, open_to_change, open_to_read, or_exit
 from trunkline.app.report.queue import ago, as_json_of, moment
-from trunkline.app.view.text.cells import clean, count
+from trunkline.app.view.text.cells import count
 from trunkline.core.bindings.conversation_match import ref_of
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.store.queries import ListBindings
@@ -43,10 +44,10 @@ def list_(*, store: StoreFile, ended: Flag = False, json: Json = False) -> int:
         found, holder = ask(connection, ListBindings(ended=ended)), holder_of(connection, now)
     if json:
         rows = [_row(one) for one in found.rows]
-        print(_as_json({"bindings": rows, "broken": found.broken, "holder": holder}))
+        print_json(_as_json({"bindings": rows, "broken": found.broken, "holder": holder}))
         return 0
     for line in _lines(found, now):
-        print(clean(line))
+        print_lines(line)
     return 0
 
 
@@ -65,9 +66,9 @@ def unbind(binding: Id, /, *, store: StoreFile, json: Json = False) -> int:
     with open_to_change(store) as connection:
         after = bindings_file.unbind(connection, binding, now=time.time())
     if json:
-        print(_as_json({"unbound": _row(after)}))
+        print_json(_as_json({"unbound": _row(after)}))
     else:
-        print(clean(f"{after.binding_id}: {after.conversation} is no longer bound to {after.target_session_key}"))
+        print_lines(f"{after.binding_id}: {after.conversation} is no longer bound to {after.target_session_key}")
     return 0
 
 

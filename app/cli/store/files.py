@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import wraps
@@ -12,8 +11,8 @@ from typing import Annotated, ParamSpec
 
 from cyclopts import Group, Parameter
 
+from trunkline.app.cli.io.output import print_error
 from trunkline.app.cli.options import Flag
-from trunkline.app.view.text.cells import clean
 from trunkline.core.errors import IllegalTransition, StoreError, UsageError
 from trunkline.core.store.sqlite.offline import queue_file
 
@@ -37,7 +36,7 @@ def or_exit(command: Callable[P, int]) -> Callable[P, int]:
         try:
             return command(*args, **named)
         except NotPossible as error:
-            print(f"trunkline: {clean(str(error))}; nothing was changed", file=sys.stderr)
+            print_error(f"trunkline: {error}; nothing was changed")
             return 1
 
     return run

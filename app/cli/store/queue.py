@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import App, Group, Parameter
 
+from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.options import Flag
 from trunkline.app.cli.store.files import (
     OUTPUT,
@@ -86,10 +87,9 @@ def list_(
     with open_to_read(store) as connection:
         found = queue_file.overview(connection, which, limit=limit, now=now)
     if json:
-        print(as_json(list_json(found, now)))
+        print_json(as_json(list_json(found, now)))
         return 0
-    for line in table(found, now):
-        print(line)
+    print_lines(*table(found, now))
     return 0
 
 
@@ -105,7 +105,10 @@ def show(intent: Id, /, *, store: StoreFile, json: Json = False) -> int:
     now = time.time()
     with open_to_read(store) as connection:
         found = queue_file.inspect(connection, intent, now=now)
-    print(as_json(shown_json(found, now, store)) if json else shown_text(found, now, store))
+    if json:
+        print_json(as_json(shown_json(found, now, store)))
+    else:
+        print_lines(*shown_text(found, now, store).split("\n"))
     return 0
 
 
@@ -223,7 +226,10 @@ def purge(
     if counts:
         with open_to_change(store) as connection:
             removed = queue_file.purge(connection, which)
-    print(as_json(purged_json(counts, removed)) if json else f"{count(removed, 'intent')} removed")
+    if json:
+        print_json(as_json(purged_json(counts, removed)))
+    else:
+        print_lines(f"{count(removed, 'intent')} removed")
     return 0
 
 
@@ -238,14 +244,14 @@ def _confirmed(what: str) -> bool:
     """Ask at the terminal. Raises `UsageError` without one."""
     if not sys.stdin.isatty():
         raise UsageError(f"there is nobody to be asked whether to remove {what}: add --yes")
-    print(f"Remove {what}? What was said stays in the transcripts. [y/N] ", end="", file=sys.stderr, flush=True)
+    question = f"Remove {what}? What was said stays in the transcripts. [y/N] "
+    print_lines(question, end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _print_changes(verb: str, done: QueueChanges, *, json: bool) -> int:
     if json:
-        print(as_json(changed_json(verb, done)))
+        print_json(as_json(changed_json(verb, done)))
         return 0
-    for line in changed_text(done):
-        print(line)
+    print_lines(*changed_text(done))
     return 0

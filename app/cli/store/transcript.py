@@ -6,8 +6,9 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.store.files import StoreFile
-from trunkline.app.view.text.cells import clean, count
+from trunkline.app.view.text.cells import count
 from trunkline.core.errors import StoreError, UnknownName, UsageError
 from trunkline.core.store.sqlite.offline.transcript_export import (
     find_session,
@@ -30,8 +31,11 @@ def print_transcript(session: str | None = None, /, *, store: StoreFile) -> int:
     """
     try:
         with reading(store) as connection:
-            for line in _sessions(connection) if session is None else _transcript(connection, session, store):
-                print(line)
+            if session is None:
+                print_lines(*_sessions(connection))
+            else:
+                for line in _transcript(connection, session, store):
+                    print_json(line)
     except StoreError as error:
         raise UsageError(error.facts) from error
     return 0
@@ -41,7 +45,7 @@ def _sessions(connection: sqlite3.Connection) -> Iterator[str]:
     for header, lines in sessions(connection):
         facts = f"generation {header.generation}, {count(lines, 'line')}"
         ended = "" if header.ended is None else f", ended ({header.ended})"
-        yield f"{clean(header.session_key)}  {clean(header.session_id)}  {facts}{ended}"
+        yield f"{header.session_key}  {header.session_id}  {facts}{ended}"
 
 
 def _transcript(connection: sqlite3.Connection, name: str, store: Path) -> Iterator[str]:

@@ -13,6 +13,8 @@ from aiohttp.typedefs import Handler, Middleware
 from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
+from trunkline.app.cli.io.output import print_lines
+
 #: seconds for the apps of open pages to end after Ctrl-C
 _PATIENCE = 2.0
 
@@ -60,7 +62,7 @@ class LoopbackServer(Server):
 
     async def on_startup(self, app: web.Application) -> None:
         """Print the address; a program that started the server may wait for this line."""
-        print(f"Trunkline is at {self.public_url}  (this machine only; Ctrl-C ends it)", flush=True)
+        print_lines(f"Trunkline is at {self.public_url}  (this machine only; Ctrl-C ends it)", flush=True)
 
     def serve(self, debug: bool = False) -> None:
         self.debug = debug

@@ -9,6 +9,8 @@ from errno import errorcode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trunkline.app.view.text.cells import clean_lines
+
 if TYPE_CHECKING:
     from textual.app import App
 
@@ -28,6 +30,8 @@ def takes_copies(environment: Mapping[str, str]) -> bool:
 
 def copy(app: App[Any], text: str, environment: Mapping[str, str] | None = None) -> str:
     """Copy a text and say where it is now. Raises `OSError` with a path where it could only be written and was not."""
+    # What is pasted into a shell must not press keys there.
+    text = clean_lines(text)
     app.copy_to_clipboard(text)
     if takes_copies(os.environ if environment is None else environment):
         return "on the clipboard"

@@ -8,6 +8,8 @@ import msgspec
 from textual.app import App
 from textual.notifications import SeverityLevel
 
+from trunkline.app.view.text.cells import clean
+
 #: most seconds that a toast stays; a longer time for a title, a warning or an error
 STAY, STAY_LONG = 3.0, 5.0
 #: length of the list
@@ -40,7 +42,7 @@ class NotificationLog(App[int]):
     ) -> None:
         """Show a toast of one line, and list it. Texts are never markup: they contain chat messages."""
         text = "  ".join(message.split("\n"))
-        note = Note(text=f"{title}: {text}" if title else text, severity=severity)
+        note = Note(text=clean(f"{title}: {text}" if title else text), severity=severity)
         if not self.notes or self.notes[0] != note:
             self.notes.appendleft(note)
         most = STAY_LONG if title or severity != "information" else STAY

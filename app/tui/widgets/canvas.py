@@ -10,6 +10,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from trunkline.app.tui.theme import ASCII
+from trunkline.app.view.text.cells import clean
 
 
 class Canvas:
@@ -32,6 +33,8 @@ class Canvas:
             self._cells[x : x + fits] = text[:fits]
             self._styles[x : x + fits] = [style] * fits
             return end
+        if not text.isprintable():
+            text = clean(text)
         for char in text:
             size = get_character_cell_size(char)
             if not size:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from trunkline.app.view.text.cells import clean, quoted
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import IntentPrepared
@@ -23,7 +24,7 @@ UNDER = "/"
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """One conversation, thread or topic."""
+    """One conversation, thread or topic. Its name can be drawn."""
 
     key: PlaceKey
     address: Address
@@ -81,7 +82,7 @@ class Places(Projection):
         self._by_key[key] = Place(
             key=key,
             address=address,
-            name=name.removeprefix(f"{under}{UNDER}") or _own_name(address),
+            name=clean(name.removeprefix(f"{under}{UNDER}")) or _own_name(address),
             parent=self._parent(address, under),
         )
 
@@ -92,7 +93,7 @@ class Places(Projection):
             return (address.channel, address.account, address.parent, "")
         if under is None:
             return None
-        same = (p.key for p in self._by_key.values() if p.name == under and p.channel == address.channel)
+        same = (p.key for p in self._by_key.values() if p.name == clean(under) and p.channel == address.channel)
         return next(same, None)
 
     def __contains__(self, key: object) -> bool:
@@ -109,7 +110,7 @@ class Places(Projection):
 
     def person(self, channel: str, peer_id: str, name: str = "") -> str:
         """The name of a person, else the id."""
-        return name or self._people.get((channel, peer_id), peer_id)
+        return clean(name or self._people.get((channel, peer_id), peer_id))
 
     def label(self, address: Address | None) -> str:
         """The label of a place, as in invariants: ``discord/ops/deploy``."""
@@ -131,7 +132,7 @@ class Places(Projection):
     def target(self, text: str) -> str:
         """The label of a target: that of the known place that it spells out, else the text itself."""
         known = next((place.address for place in self._by_key.values() if str(place.address) == text), None)
-        return self.label(known) if known else f"“{text}”"
+        return self.label(known) if known else quoted(text)
 
     def short(self, place: Place) -> str:
         """The label of a place without its platform."""
@@ -162,5 +163,5 @@ def _families(group: list[Place]) -> Iterable[Place]:
 
 def _own_name(address: Address) -> str:
     if address.thread:
-        return address.thread
-    return f"@{address.conversation}" if address.kind is ChatKind.DIRECT else address.conversation
+        return clean(address.thread)
+    return clean(f"@{address.conversation}" if address.kind is ChatKind.DIRECT else address.conversation)

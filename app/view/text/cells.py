@@ -11,6 +11,8 @@ from trunkline.core.errors import TrunklineError
 #: stands for a line end inside a message
 LINE_END = "↵"
 ELLIPSIS = "…"
+#: harmless where nobody counts cells: tabs, and joiners of emoji and of scripts that need them
+_KEPT = "\t\u200c\u200d"
 
 
 def clean(text: str) -> str:
@@ -21,6 +23,12 @@ def clean(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if _harmless(char) else "·" for char in text)
+
+
+def clean_lines(text: str) -> str:
+    """A text of several lines for elsewhere, such as the clipboard: without control characters, otherwise as it is."""
+    lines = text.split("\n")
+    return "\n".join("".join(char if _harmless(char) or char in _KEPT else "·" for char in line) for line in lines)
 
 
 def _harmless(char: str) -> bool:

@@ -30,6 +30,13 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     mark: str = ""
     seq: int = 0
 
+    def __post_init__(self) -> None:
+        # Names, ids and texts come from outside: a fact is a line for a terminal, wherever it is made.
+        for name in ("label", "text", "mark"):
+            text: str = getattr(self, name)
+            if not text.isprintable():
+                msgspec.structs.force_setattr(self, name, clean(text))
+
 
 def clean_fact(label: str, text: str, seq: int = 0, tone: Tone = Tone.PLAIN) -> Fact:
     """A fact about a text from outside, without control characters."""
