@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 from textual.markup import escape
 
 from trunkline.app.tui.host import host_of
@@ -55,4 +56,6 @@ class KeyTableCommands(Provider):
         for title, extra, run in self._commands():
             score = matcher.match(f"{title} {extra}")
             if score > 0:
-                yield Hit(score, matcher.highlight(title), run, text=title, help=escape(extra))
+                # What is highlighted is read as markup too.
+                shown = Content(title) if "[" in title else matcher.highlight(title)
+                yield Hit(score, shown, run, text=title, help=escape(extra))
