@@ -6,6 +6,7 @@ from math import inf
 
 from trunkline.core.events import Event
 from trunkline.core.events.leases import LeaseTaken
+from trunkline.core.reasons import Reason
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.index.projection import Projection, on
 
@@ -16,7 +17,7 @@ class RunProcesses(Projection):
     def __init__(self) -> None:
         #: the process that took the store last; others stand by
         self.holder: int | None = None
-        self._leased = False
+        self.claim: Event | None = None
         #: process -> when it ended
         self._ended: dict[int, float] = {}
         #: process -> since when it is frozen; and when it resumed
@@ -38,16 +39,23 @@ class RunProcesses(Projection):
         until = min(now, self._ended.get(process, inf), self._frozen.get(process, inf))
         return until - max(since, self._thawed.get(process, 0.0))
 
+    def robbed(self, process: int) -> Event | None:
+        """The claim of another process that took the store as free, although this one still acts on it."""
+        claim = self.claim
+        if claim is None or claim.generation == process or not isinstance(claim.body, LeaseTaken):
+            return None
+        return claim if claim.body.reason is Reason.LEASE_FREE else None
+
     # ------------------------------------------------------------ folding
 
     def started(self, event: Event) -> None:
         """A process has started. In a trace without leases it holds the store."""
-        if not self._leased:
+        if self.claim is None:
             self.holder = event.generation
 
     @on(LeaseTaken)
     def _leased_by(self, event: Event, _body: LeaseTaken) -> None:
-        self.holder, self._leased = event.generation, True
+        self.holder, self.claim = event.generation, event
 
     @on(ProcessFrozen)
     def _process_frozen(self, event: Event, _body: ProcessFrozen) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from trunkline.core.events import Event
+from trunkline.core.events.delivery import OperatorActed
 from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, TurnStarted
+from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.values import IntentKind, WorkKind
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated
 from trunkline.sim.index.projection import on
@@ -23,6 +25,13 @@ class OncePerIntent(Checker):
         super().__init__(run)
         #: channel, account and key -> the first send under it
         self._keys: dict[tuple[str, str, str], Event] = {}
+        #: intent -> the operator who said that the platform does not have its chunk
+        self._denied: dict[str, Event] = {}
+
+    @on(OperatorActed)
+    def _operator_acted(self, event: Event, body: OperatorActed) -> None:
+        if body.verb == QueueVerdict.UNSENT:
+            self._denied[event.intent or ""] = event
 
     @on(WireAccepted)
     def _accepted(self, event: Event, body: WireAccepted) -> None:
@@ -56,21 +65,34 @@ class OncePerIntent(Checker):
         )
 
     def _again(self, event: Event, body: WireAccepted, accepts: list[Event]) -> None:
+        denied = self._denied.get(event.intent or "")
+        if denied is not None:
+            # The operator answers for a copy from before, the gateway for those after.
+            accepts = [accept for accept in accepts if accept.seq > denied.seq]
         marked = sum(self.run.is_marked(e.body.text) for e in accepts if isinstance(e.body, WireAccepted))
         if len(accepts) < 2 or (len(accepts) == 2 and marked == 1):
             return  # once more, by policy and visibly: D4 judges whether it may be
         where = self.run.name(body.address)
-        # Sent again by a decision at a start, if there was one since the accept before; else the send itself is wrong.
-        recovered = self.run.recovered.get(event.intent or "")
-        decided = recovered is not None and recovered.seq > accepts[-2].seq
         self.violate(
             at=event.seq,
             summary=f"“{body.text}” was accepted {len(accepts)} times",
             expected=[f"{event.intent} chunk {body.chunk + 1} accepted once"],
             actual=[f"#{e.seq} {e.at:.3f}s accepted at {where}" for e in accepts],
             evidence=[e.seq for e in accepts],
-            first_wrong=recovered.seq if recovered is not None and decided else event.seq,
+            first_wrong=self._decided(event, accepts[-2]).seq,
         )
+
+    def _decided(self, event: Event, before: Event) -> Event:
+        """The step that sent a chunk again: a decision at a start since the accept before, else the send itself.
+
+        A process that decided on the work of another one, which still does it, is wrong even if it sent first.
+        """
+        recovered = self.run.recovered.get(event.intent or "")
+        facts = self.run.intents[event.intent or ""]
+        claim = None if facts.started is None else self.run.processes.robbed(facts.started.generation)
+        if claim is not None:
+            return claim if recovered is None or recovered.generation != claim.generation else recovered
+        return event if recovered is None or recovered.seq < before.seq else recovered
 
 
 def _chunk(event: Event) -> int:

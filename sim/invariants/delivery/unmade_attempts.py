@@ -13,8 +13,9 @@ from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 class UnmadeAttempts:
     """What counts as an attempt of the next chunk besides its ``attempt.started``: failed look-ups, and deaths.
 
-    A process that died may have counted an attempt that it was about to make, but only if it could make one: not while
-    its adapter was not ready, before the announced time, or while a look-up was due.
+    The first attempt of a chunk may leave no trace in the store, so the process after a death may count one. After
+    that, a process may have been about to make one only if it could: not while its adapter was not ready, before the
+    announced time, or while a look-up was due.
     """
 
     def __init__(self, run: RunFacts) -> None:
@@ -56,8 +57,10 @@ class UnmadeAttempts:
         """The next process decides. The one before may have made an attempt, unless this one is sure."""
         intent = event.intent or ""
         facts = self._run.intents.get(intent)
-        if facts is not None and body.decision != "send" and self._since.get(intent, facts.prepared.at) <= self._died:
-            self._possible[intent] = self._possible.get(intent, 0) + 1
+        if facts is not None and body.decision != "send":
+            first = not facts.tries and intent not in self._possible
+            if first or self._since.get(intent, facts.prepared.at) <= self._died:
+                self._possible[intent] = self._possible.get(intent, 0) + 1
         self._since[intent] = inf if body.decision == "lookup" else body.at or event.at
 
     def forget(self, event: Event) -> None:

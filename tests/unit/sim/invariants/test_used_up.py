@@ -75,6 +75,7 @@ def restarted(story: Story, decision: str, at: float | None = None, reason: Reas
 
 @pytest.mark.parametrize("why", ["not ready", "a look-up is due", "not yet due", "could send"])
 def test_a_process_that_died_made_one_only_if_it_could(why: str) -> None:
+    """But for the first: that one leaves no trace in the store."""
     story = begun(attempts=3)
     for _ in range(3):
         if why == "not ready":
@@ -84,6 +85,14 @@ def test_a_process_that_died_made_one_only_if_it_could(why: str) -> None:
     parked = restarted(story, "park", reason=USED_UP)
     story.settled(IntentState.UNKNOWN, reason=Reason.PARKED, cause=parked)
     assert len(story.wrong) == (why != "could send")
+
+
+def test_the_first_one_leaves_no_trace() -> None:
+    story = begun(attempts=1)
+    story.waits()
+    parked = restarted(story, "park", reason=USED_UP)
+    story.settled(IntentState.UNKNOWN, reason=Reason.PARKED, cause=parked)
+    assert story.wrong == []
 
 
 def test_the_step_that_decided_to_give_up_is_to_blame() -> None:
