@@ -350,4 +350,5 @@ def _started(config: GatewayConfig) -> ProcessStarted:
         rule_scopes=rule_scopes(config),
         profile=config.profile.value,
         revision=config.revision,
+        notes=True,
     )

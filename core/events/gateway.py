@@ -43,6 +43,8 @@ class ProcessStarted(Body, frozen=True, kw_only=True):
     profile: str = "trunkline"
     #: number of the configuration, incremented by each reload
     revision: int = 1
+    #: bad ends of deliveries leave a note in the transcript; earlier versions left none
+    notes: bool = False
 
 
 class ConfigReloaded(Body, frozen=True, kw_only=True):

@@ -97,3 +97,9 @@ def _install_careless(wiring: Wiring) -> None:
     """A receipt that cannot be stored is given up in silence, and its message is sent at every start."""
     wiring.make_store = CarelessStore
     wiring.replace(recover=replay_uncounted, before_attempt=unjudged)
+
+
+@bug("end-without-a-note", replacing_write(EndIntent), caught_by=("M2",))
+async def _end_without_note(store: RewiredStore, command: EndIntent, story: Any, then: Any) -> Any:
+    """What did not arrive is forgotten: the agent believes that it was said."""
+    return await store.inner.write(msgspec.structs.replace(command, note=None, wake=None), story, then)

@@ -18,8 +18,9 @@ from trunkline.core.events import Body
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.gateway import Gateway
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.context import QueuedIntent
+from trunkline.core.runtime.context import Context, QueuedIntent
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
+from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Enqueue
 from trunkline.core.store.lease import LeaseClaim
 from trunkline.core.store.port import answer
@@ -76,6 +77,15 @@ class _ToolsApart(Delivery):
     def _put(self, lane: _Lane, item: QueuedIntent) -> None:
         kind = "tool" if ".send" in item.id else "reply"
         super()._put((*lane, kind), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
+
+
+@bug("notice-waits-for-room", gateway_part("delivery_type"), caught_by=("L1", "L6"))
+class _PoliteEnds(Delivery):
+    """The notice of an end waits for the room that this end would free: with a full queue, everything stands still."""
+
+    def __init__(self, context: Context, preparer: Preparer) -> None:
+        super().__init__(context, preparer)
+        preparer.prepare_notice = preparer.prepare
 
 
 def _roll_back(c: sqlite3.Connection) -> None:

@@ -1,17 +1,30 @@
-"""Texts of mirrors, and sends that must have no effect: M2, P2."""
+"""Texts of mirrors, notes about what did not arrive, and sends that must have no effect: M2, P2."""
 
 from __future__ import annotations
 
 from trunkline.core.delivery.mirror_text import media_name
 from trunkline.core.events import Body, Event
-from trunkline.core.events.delivery import HookSending, HookSent, IntentPrepared, MirrorAppended, SendPreviewed
-from trunkline.core.events.gateway import SessionCreated
-from trunkline.core.values import IntentState
+from trunkline.core.events.delivery import (
+    HookSending,
+    HookSent,
+    IntentPrepared,
+    IntentSettled,
+    MirrorAppended,
+    SendPreviewed,
+)
+from trunkline.core.events.gateway import ProcessStarted, SessionCreated, TranscriptAppended
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentKind, IntentState
 from trunkline.sim.events.script import ClientRequested
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
+
+#: ends that leave a note; a part is marked as one
+NOTED = frozenset(
+    {IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, IntentState.UNKNOWN, IntentState.MISPLACED}
+)
 
 
 class MirrorIsTruth(Checker):
@@ -22,8 +35,56 @@ class MirrorIsTruth(Checker):
     evidence = EvidenceKind.MIRRORS
     sentence = (
         "A mirrored text is that of the accepted chunks, or names the attached files; a part is marked as one, and "
-        "nothing is mirrored that people cannot see."
+        "nothing is mirrored that people cannot see. The session that sent a message has a note if it did not arrive."
     )
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: whether the gateway leaves notes
+        self._notes = False
+        #: bad ends of what turns and hands sent, without a note so far
+        self._unnoted: dict[str, Event] = {}
+
+    @on(ProcessStarted)
+    def _process_started(self, _event: Event, body: ProcessStarted) -> None:
+        self._notes = body.notes
+
+    @on(IntentSettled)
+    def _settled(self, event: Event, body: IntentSettled) -> None:
+        """A bad end is to have a note. Of a broken row it may be unknown which session sent it."""
+        facts = self.run.intents.get(event.intent or "")
+        noted = facts is not None and facts.body.intent_kind is not IntentKind.NOTICE and body.state in NOTED
+        if not self._notes or not noted or body.reason in (Reason.BROKEN_ROW, Reason.ABANDONED):
+            return
+        if event.inbound in self.run.admitted:
+            self.exercised += 1
+            self._unnoted.setdefault(event.intent or "", event)
+
+    @on(TranscriptAppended)
+    def _noted(self, event: Event, body: TranscriptAppended) -> None:
+        if body.role != "delivery":
+            return
+        self.exercised += 1
+        facts = self.run.intents.get(event.intent or "")
+        settled = None if facts is None or not facts.settled else facts.settled[-1].body
+        bad = isinstance(settled, IntentSettled) and settled.state in NOTED
+        home = self.run.admitted.get(event.inbound or "", body.session_id)
+        if facts is not None and not (bad and home == body.session_id):
+            where = "in another session" if bad else "and it did not end badly"
+            self._wrong(event, facts, f"{event.intent} is noted as not arrived, {where}", "no note")
+        self._unnoted.pop(event.intent or "", None)
+
+    def finish(self, last: Event) -> None:
+        """Report bad ends that the session of their message never heard of."""
+        for intent, settled in self._unnoted.items():
+            self.violate(
+                at=last.seq,
+                summary=f"{intent} did not arrive, and the session that sent it has no note of it",
+                expected=["a transcript line with the role delivery, in the transaction of the end"],
+                actual=[f"#{settled.seq} {settled.at:.3f}s {settled.kind}, and no note"],
+                evidence=[settled.seq],
+                first_wrong=settled.seq,
+            )
 
     @on(MirrorAppended)
     def _mirrored(self, event: Event, body: MirrorAppended) -> None:

@@ -11,9 +11,9 @@ from trunkline.core.events.delivery import (
     SendPreviewed,
     SendRequested,
 )
-from trunkline.core.events.gateway import SessionCreated
+from trunkline.core.events.gateway import InboundAdmitted, ProcessStarted, SessionCreated, TranscriptAppended
 from trunkline.core.reasons import Reason
-from trunkline.core.values import IntentState
+from trunkline.core.values import IntentKind, IntentState, WorkKind
 from trunkline.sim.events.script import ClientRequested
 from trunkline.sim.invariants import Status
 
@@ -215,3 +215,59 @@ def test_what_is_sent_after_a_dry_run_is_another_thing():
             )
     story.prepared("send:c", cause=sent)
     assert (story.wrong, story.verdict.status) == ([], Status.OK)
+
+
+# ---------------------------------------------------------------- M2: notes about what did not arrive
+
+
+def ended(state: IntentState, reason: Reason = Reason.REFUSED, *, notes: bool = True, kind=IntentKind.REPLY) -> Story:
+    """An intent of the turn of m1, in session s, that has ended."""
+    story = Story("M2")
+    story.world()
+    story.tell(ProcessStarted(notes=notes))
+    story.tell(InboundAdmitted(work=WorkKind.MESSAGE, session_id="s", session_key="k"), inbound="m1")
+    story.prepared("i1", inbound="m1", intent_kind=kind)
+    story.settled(state, reason=reason, inbound="m1")
+    return story
+
+
+def noted(story: Story, session: str = "s") -> None:
+    body = TranscriptAppended(session_id=session, session_key="k", role="delivery", text="it did not arrive")
+    story.tell(body, intent="i1", inbound="m1")
+
+
+BAD = (IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, IntentState.UNKNOWN, IntentState.MISPLACED)
+
+
+@pytest.mark.parametrize("state", BAD)
+@pytest.mark.parametrize("told", [True, False])
+def test_each_bad_end_has_a_note_in_the_session_that_sent_it(state, told):
+    story = ended(state)
+    if told:
+        noted(story)
+    assert story.end().broken == ([] if told else ["M2"])
+
+
+def test_a_note_is_in_no_other_session():
+    story = ended(IntentState.FAILED)
+    noted(story, "another")
+    assert story.wrong == ["i1 is noted as not arrived, in another session"]
+
+
+def test_what_arrived_has_no_note():
+    story = ended(IntentState.DELIVERED)
+    noted(story)
+    assert story.wrong == ["i1 is noted as not arrived, and it did not end badly"]
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        ended(IntentState.DEAD, notes=False),
+        ended(IntentState.DEAD, kind=IntentKind.NOTICE),
+        ended(IntentState.DEAD, Reason.BROKEN_ROW),
+    ],
+    ids=["an earlier version", "a notice", "a broken row"],
+)
+def test_not_every_end_has_a_note(story):
+    assert story.end().broken == []
