@@ -51,7 +51,7 @@ class LeaseKeeper:
             claim = await self._store.claim(now, self._lasts)
             if claim.taken:
                 self._extend(now, steady)
-                lease, until = claim.lease, round(claim.lease.until, 6)
+                lease, until = claim.lease, round(self._env.steady_of(claim.lease.until), 6)
                 taken = LeaseTaken(
                     owner=lease.owner, token=lease.token, before=claim.before, until=until, reason=claim.reason
                 )
@@ -59,7 +59,8 @@ class LeaseKeeper:
                 return
             if not recorded:
                 recorded = True
-                held = LeaseAwaited(holder=claim.lease.owner, until=round(claim.lease.until, 6), reason=claim.reason)
+                until = round(self._env.steady_of(claim.lease.until), 6)
+                held = LeaseAwaited(holder=claim.lease.owner, until=until, reason=claim.reason)
                 self._events.record(held, started)
             # Poll, since a holder that stops releases the lease early, and a dead one releases its file lock.
             await anyio.sleep(self._look)

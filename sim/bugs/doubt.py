@@ -8,13 +8,15 @@ import msgspec
 
 from trunkline.core.delivery.policy import AttemptFacts, AttemptOutcome, DeliveryDecision, after_attempt
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, RecoveryDecision, recover
+from trunkline.core.env import Env
+from trunkline.core.gateway import Gateway
 from trunkline.core.runtime.context import Context, QueuedIntent
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.interrupted import Interrupted
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.records import IntentRow
 from trunkline.core.values import Capabilities
-from trunkline.sim.bugs.base import bug, deciding, gateway_part
+from trunkline.sim.bugs.base import bug, deciding, gateway_part, making
 
 
 @bug("key-judged-when-planned", deciding("before_attempt"), caught_by=("D1",))
@@ -46,6 +48,12 @@ class _EndsInCertainty(Delivery):
     def __init__(self, context: Context, preparer: Preparer) -> None:
         super().__init__(context, preparer)
         self._interrupted = _Forgetful(context)
+
+
+@bug("waits-by-the-wall-clock", making("gateway"), caught_by=("L5",))
+def _by_wall_clock(*, env: Env, **parts: Any) -> Gateway:
+    """A process waits until the wall clock shows a time: who sets it makes retries come at once, or hours late."""
+    return Gateway(env=Env(now=env.now, steady=env.now, ids=env.ids, seed=""), **parts)
 
 
 @bug("counts-unmade-attempts", deciding("recover"), caught_by=("L4",))

@@ -40,6 +40,6 @@ class SimIds:
         return found
 
 
-def sim_env(now: Callable[[], float], ids: SimIds, seed: int) -> Env:
-    """An environment on virtual time."""
-    return Env(now=now, ids=ids, seed=str(seed), steady=now)
+def sim_env(now: Callable[[], float], steady: Callable[[], float], ids: SimIds, seed: int) -> Env:
+    """An environment on virtual time: the wall clock, which the script may set, and the time itself."""
+    return Env(now=now, ids=ids, seed=str(seed), steady=steady)

@@ -121,7 +121,7 @@ class GatewayProcess:
                 for agent in agents_of((scenario.gateway, *world.file.reloads))
             },
             hands=ScriptedHands(scenario.cast.hands, world.number, world.hand_fault),
-            env=sim_env(world.now, world.ids, world.seed),
+            env=sim_env(world.wall_clock, world.now, world.ids, world.seed),
             events=events,
             decisions=wiring.decisions,
             hooks=scripted_hooks(scenario.cast.hooks, world.is_at, world.events.record),

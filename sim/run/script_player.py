@@ -17,6 +17,7 @@ from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.run.gateway_process import Processes
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.model.scenario import (
+    ClockStep,
     CrashStep,
     Fault,
     FreezeStep,
@@ -63,6 +64,7 @@ class ScriptPlayer:
             "restart": self._restart,
             "second": lambda _: processes.named("second").boot(),
             "freeze": self._freeze,
+            "clock": self._set_clock,
             "reload": lambda _: processes.reload(next(self._reloads)),
         }
         for step, at in zip(world.scenario.script, world.file.times, strict=True):
@@ -139,6 +141,10 @@ class ScriptPlayer:
             world.at(world.now() + step.tell, self._processes.renew, step.platform, account)
         else:
             self._processes.renew(step.platform, account)
+
+    def _set_clock(self, step: ClockStep) -> None:
+        self._world.clock_set_by += step.forward - step.back
+        self._fired("clock", f"{step.forward - step.back:+g} s")
 
     def _restart(self, step: RestartStep) -> None:
         self._processes.named(step.process).stop("restart", self._fired("restart"), step.down)

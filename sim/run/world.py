@@ -43,6 +43,8 @@ class World:
         self.seed = seed
         self.bugs = bugs
         self.loop = loop
+        #: seconds by which the wall clock of the gateway's machine was set
+        self.clock_set_by = 0.0
         self._context = contextvars.copy_context()
         self.log = EventLog(loop.time)
         self.events = self.log.recorder("sim")
@@ -72,6 +74,10 @@ class World:
     def now(self) -> float:
         """Virtual seconds since the start."""
         return self.loop.time()
+
+    def wall_clock(self) -> float:
+        """The wall clock of the gateway's machine. It shows `now` until the script sets it."""
+        return self.loop.time() + self.clock_set_by
 
     def at(self, when: float, call: Callable[..., object], *args: object) -> None:
         """Schedule a callback of the world, independent of any process."""

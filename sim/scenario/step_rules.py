@@ -14,8 +14,8 @@ from trunkline.sim.scenario.problems import Path, ProblemReport, shown
 
 #: actions of a step: exactly one
 STEP_ACTIONS = (
-    *("say", "send", "queue", "wake", "crash", "restart", "second", "freeze", "reload", "reset", "replay"),
-    *("archive", "unarchive", "delete", "rotate", "webhook", "bind", "unbind", "fault", "note"),
+    *("say", "send", "queue", "wake", "crash", "restart", "second", "freeze", "clock", "reload", "reset"),
+    *("replay", "archive", "unarchive", "delete", "rotate", "webhook", "bind", "unbind", "fault", "note"),
 )
 #: actions of an agent: exactly one per item
 AGENT_ACTIONS = ("think", "reply", "send", "delegate", "fail", "silent")

@@ -82,6 +82,7 @@ _DESCRIBED: dict[str, Callable[[ScriptStep, Any], str]] = {
     "restart": lambda _step, value: f"{_process(value)} is restarted, down for {value.down:g}s",
     "second": lambda _step, _value: "a second gateway process starts on the same store",
     "freeze": _freeze,
+    "clock": lambda _step, value: f"the wall clock is set by {value.forward - value.back:+g}s",
     "reload": lambda _step, _value: "the configuration is changed",
     "reset": lambda step, _value: f"the session of {step.place} is reset",
     "replay": lambda _step, _value: "the platform delivers old messages again",

@@ -18,6 +18,7 @@ from trunkline.core.config import Duration, GatewayConfig, Model
 from trunkline.sim.scenario.model.hooks import Hook
 from trunkline.sim.scenario.model.steps import (
     BindStep,
+    ClockStep,
     CrashStep,
     Fault,
     FreezeStep,
@@ -257,6 +258,7 @@ __all__ = [
     "AgentRule",
     "BindStep",
     "Cast",
+    "ClockStep",
     "CrashStep",
     "DelegateAction",
     "Expect",

@@ -62,6 +62,15 @@ class FreezeStep(Model):
     """How long it stays frozen."""
 
 
+class ClockStep(Model):
+    """The wall clock of the gateway's machine is set. Time goes on as before: for people, platforms and waits."""
+
+    back: Duration = 0.0
+    """By how much it is set back."""
+    forward: Duration = 0.0
+    """By how much it is set forward."""
+
+
 class ReplayStep(Model):
     """The platform's connection resets, and the platform redelivers messages that the gateway already received."""
 
@@ -304,6 +313,7 @@ class ScriptStep(Model):
         BeforeValidator(as_switch, json_schema_input_type=SecondProcessStep | Literal[True] | None),
     ] = None
     freeze: Annotated[FreezeStep | None, BeforeValidator(as_settings)] = None
+    clock: ClockStep | None = None
     reload: ReloadStep | None = None
     queue: QueueStep | None = None
     reset: Annotated[
