@@ -12,6 +12,10 @@ FOLDER = FIXTURES / "reported"
 FILES = sorted(FOLDER.rglob("*.yaml"))
 #: file -> the invariants that it still violates, rightly, with the reason
 VIOLATED: dict[str, tuple[frozenset[str], str]] = {}
+#: file -> how many of its own expectations it misses, on purpose, with the reason
+MISSED: dict[str, tuple[int, str]] = {
+    "simulator/evil.yaml": (2, "what is printed of a missed expectation is part of what it shows"),
+}
 #: file -> the crash that showed the defect; the file must hold without it too
 CRASHES: dict[str, CrashAt] = {
     "verdict/L5-refusal-of-a-dead-process.explore.yaml": CrashAt(what="step", n=120),
@@ -31,7 +35,7 @@ def test_it_holds_or_is_violated_as_declared(path):
     result = run_scenario(file)
     violated = {violation.invariant for violation in result.violations}
     assert violated == VIOLATED.get(name_of(path), (frozenset(), ""))[0], [v.summary for v in result.violations]
-    assert result.unmet == ()
+    assert len(result.unmet) == MISSED.get(name_of(path), (0, ""))[0], result.unmet
 
 
 @pytest.mark.parametrize("name", CRASHES)
