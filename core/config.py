@@ -293,6 +293,8 @@ class HandConfig(Model):
     """A run that has not ended after this long is reported as timed out."""
     on_restart: Literal["lost", "rerun"] = "lost"
     """What happens to a run whose process died: it is reported as lost, or run again if it is declared repeatable."""
+    max_attempts: int = Field(default=3, gt=0)
+    """How often a repeatable run is made if the process dies each time. Then it is reported as lost."""
 
 
 class HandsConfig(Model):
@@ -307,6 +309,15 @@ class HandsConfig(Model):
     def of(self, hand: str) -> HandConfig:
         """Settings of one hand."""
         return self.each.get(hand, self.defaults)
+
+
+class TurnsConfig(Model):
+    """What happens to turns that take the process down."""
+
+    max_attempts: int = Field(default=3, gt=1)
+    """How often a turn is run if the process dies each time. Then it ends as failed. An orderly stop does not count."""
+    failed_notice: str = "Sorry, I could not answer this message."
+    """What the person then gets instead of an answer; empty for nothing."""
 
 
 class ControlConfig(Model):
@@ -332,6 +343,7 @@ class GatewayConfig(Model):
     channels: dict[str, ChannelConfig] = Field(default_factory=dict)
     delivery: DeliveryConfig = DeliveryConfig()
     hands: HandsConfig = HandsConfig()
+    turns: TurnsConfig = TurnsConfig()
     control: ControlConfig = ControlConfig()
     _revision: int = PrivateAttr(default=1)
 

@@ -50,13 +50,14 @@ from trunkline.core.runtime.lease_keeper import LeaseKeeper, lost_lease
 from trunkline.core.runtime.maintenance import Maintenance
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target, spread
 from trunkline.core.sessions.session_map import migration_events, reset_session, todays_key
-from trunkline.core.store.commands import MigrateKeys
-from trunkline.core.store.port import Store
+from trunkline.core.store.commands import CountRuns, MigrateKeys
+from trunkline.core.store.port import Store, answer
 from trunkline.core.store.queries import LoadUnfinished
 from trunkline.core.store.records import SessionRow
-from trunkline.core.values import Address
+from trunkline.core.values import Address, SessionId
 
 
 class Gateway:
@@ -114,8 +115,13 @@ class Gateway:
         self._up = anyio.Event()
         ports = GatewaySendPorts(self._ctx, self._delivery, targets, self._preparer)
         self._sends = Sends(ports, events, self._ctx.decisions, self._up)
+        self._suspects = Suspects()
         self._delegations = DelegationRunner(
-            self._ctx, deliver=self._delivery.queue, preparer=self._preparer, bindings=self.bindings
+            self._ctx,
+            deliver=self._delivery.queue,
+            preparer=self._preparer,
+            bindings=self.bindings,
+            suspects=self._suspects,
         )
         self._turns = Turns(
             self._ctx,
@@ -124,6 +130,7 @@ class Gateway:
             control=CommandRunner(self._ctx, self.bindings).run,
             targets=targets,
             preparer=self._preparer,
+            suspects=self._suspects,
         )
         self._delivery.settler.lines.connect(start_turn=self._turns.start)
         self._delegations.connect(start_turn=self._turns.start, busy=self._turns.lanes.busy)
@@ -158,6 +165,7 @@ class Gateway:
                 await ctx.lease.claim(started)
                 group.start_soon(ctx.lease.keep, name="lease")
                 self._delegations.start(group)
+                self._suspects.start(group, self._intake.connected)
                 await self._migrate_keys(started)
                 self._preparer.lanes.start(group)
                 await self.bindings.load(started)
@@ -175,6 +183,10 @@ class Gateway:
                     group.start_soon(self._intake.listen, adapter, name=f"listen {channel}:{account}")
             # The tasks of the group run until they are cancelled, and a cancelled `run` does not come here.
             raise InvariantBroken("a task of the gateway was cancelled from outside, which ends the gateway")
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await ctx.store.forget_begun()
+            raise
         finally:
             with anyio.CancelScope(shield=True):
                 await ctx.store.close()
@@ -320,10 +332,18 @@ class Gateway:
             await self._delivery.recover(seq, begin)
         else:
             self._delivery.lanes.start(group)
+        if left.begun:
+            await ctx.store.write(CountRuns(), answer)
+        heads: set[SessionId] = set()
         for work, session in left.works:
-            self._turns.start(work, session, seq)
+            if session in heads:
+                # A session runs one turn at a time, so no process can have begun this one.
+                self._turns.start(work, session, seq)
+            else:
+                heads.add(session)
+                self._turns.recover(work, session, left.runs.get(work.id, 0), seq)
         for delegation in left.delegations:
-            self._delegations.recover(delegation, seq)
+            self._delegations.recover(delegation, left.runs.get(delegation.id, 0), seq)
 
     async def _begin(self, begin: anyio.Event, group: anyio.abc.TaskGroup) -> None:
         await begin.wait()

@@ -248,6 +248,8 @@ class TurnStarted(Body, frozen=True, kw_only=True):
     session_key: str
     work: WorkKind
     origin: Address | None
+    #: 1, or more for a turn that earlier processes may have begun
+    attempt: int = 1
 
 
 class TurnEnded(Body, frozen=True, kw_only=True):
@@ -257,6 +259,8 @@ class TurnEnded(Body, frozen=True, kw_only=True):
     outcome: str
     reason: Reason | None = None
     detail: str = ""
+    #: with `runs-exhausted`: how many runs ended with the process
+    attempts: int = 0
 
 
 class ToolCalled(Body, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ from trunkline.core.store.records import (
     Unfinished,
     Work,
 )
-from trunkline.core.values import DelegationId, HandResult, IntentId, IntentState, Receipt
+from trunkline.core.values import DelegationId, HandResult, InboundId, IntentId, IntentState, Receipt
 
 A = TypeVar("A")
 
@@ -55,6 +55,16 @@ class Admit(Write[Admission], frozen=True, kw_only=True, gc=False):
     also: tuple[str, ...] = ()
     session: NewSession
     now: float
+
+
+class BeginRun(Write[None], frozen=True, kw_only=True):
+    """Record that a turn that an earlier process may have begun is about to run again."""
+
+    work: InboundId
+
+
+class CountRuns(Write[None], frozen=True, kw_only=True):
+    """Count the runs that had begun when an earlier process died."""
 
 
 class FinishTurn(Write[tuple[IntentId, ...]], frozen=True, kw_only=True, gc=False):

@@ -32,6 +32,10 @@ class Store(Protocol):
         """Give a claimed store back, and close it."""
         ...
 
+    async def forget_begun(self) -> None:
+        """Before `close`, where the process stops in order: no run in progress has taken it down."""
+        ...
+
     async def run(self) -> None:
         """Run the writer for as long as the gateway runs."""
         ...

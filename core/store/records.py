@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -380,3 +380,7 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     #: the rows of both that cannot be read; `SetAsideBroken` closes them
     broken_works: tuple[BrokenRow, ...] = ()
     broken_delegations: tuple[BrokenRow, ...] = ()
+    #: by id of work or delegation: how many of its counted runs ended with the process
+    runs: Mapping[str, int] = msgspec.field(default_factory=dict[str, int])
+    #: `CountRuns` is still to be written
+    begun: bool = False

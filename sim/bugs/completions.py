@@ -50,7 +50,7 @@ class ScanningTwice(Gateway):
     async def _scan_too(self, orphans: tuple[DelegationRow, ...], cause: int) -> None:
         await anyio.sleep(_LATER)
         for orphan in orphans:
-            self._delegations.recover(orphan, cause)
+            self._delegations.recover(orphan, 0, cause)
 
 
 @bug("busy-requester-misses-result", deciding("plan_completion"), reports=("B022",), caught_by=("L2",))

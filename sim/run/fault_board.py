@@ -22,8 +22,8 @@ def text_matches(pattern: str, text: str) -> bool:
 
 
 def where(body: Body) -> Address | None:
-    """The place of an event: its address, that of its binding, or the requested one."""
-    found = (getattr(body, name, None) for name in ("address", "conversation", "asked"))
+    """The place of an event: its address, that of its binding, the requested one, or where the turn came from."""
+    found = (getattr(body, name, None) for name in ("address", "conversation", "asked", "origin"))
     return next((place for place in found if isinstance(place, Address)), None)
 
 

@@ -50,6 +50,9 @@ class RewiredStore:
     async def close(self) -> None:
         await self.inner.close()
 
+    async def forget_begun(self) -> None:
+        await self.inner.forget_begun()
+
     async def run(self) -> None:
         await self.inner.run()
 

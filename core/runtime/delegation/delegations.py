@@ -21,6 +21,7 @@ from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import CompletionReporter, ids_of_delegation
 from trunkline.core.runtime.delegation.hand_run import run_hand
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.store.commands import AcceptDelegation, StartDelegation
 from trunkline.core.store.port import answer
 from trunkline.core.store.records import DelegationRow, IntentRow, Work
@@ -43,8 +44,10 @@ class DelegationRunner:
         deliver: Callable[[IntentRow, int | None], None],
         preparer: Preparer,
         bindings: SessionBindingService,
+        suspects: Suspects,
     ) -> None:
         self._ctx = context
+        self._suspects = suspects
         self._bindings = bindings
         self._reporter = CompletionReporter(context, deliver=deliver, preparer=preparer, bindings=bindings)
         self._group: anyio.abc.TaskGroup | None = None
@@ -123,15 +126,23 @@ class DelegationRunner:
         await self._bindings.bind(request, cause)
         return key
 
-    def recover(self, row: DelegationRow, cause: int) -> None:
-        """Run a delegation whose process died again if that is allowed, else report it as lost."""
+    def recover(self, row: DelegationRow, runs: int, cause: int) -> None:
+        """Run a delegation whose process died again if that is allowed, else report it as lost.
+
+        `runs`: how many of its runs ended with their process.
+        """
         settings = self._ctx.config.hands.of(row.hand)
-        if settings.on_restart == "rerun" or row.state == "accepted":
-            self._run_in_background(row, cause)
+        allowed = settings.on_restart == "rerun" or row.state == "accepted"
+        if allowed and runs < settings.max_attempts:
+            if runs:
+                self._suspects.run(lambda: self._run(row, cause), name=f"hand {row.id}")
+            else:
+                self._run_in_background(row, cause)
             return
         assert self._group is not None
-        lost = HandResult(outcome=HandOutcome.LOST, text=Reason.PROCESS_DIED.sentence)
-        self._group.start_soon(self._reporter.report, row, lost, Reason.PROCESS_DIED, cause, name=f"hand {row.id} lost")
+        reason = Reason.RUNS_EXHAUSTED if allowed else Reason.PROCESS_DIED
+        lost = HandResult(outcome=HandOutcome.LOST, text=reason.sentence)
+        self._group.start_soon(self._reporter.report, row, lost, reason, cause, name=f"hand {row.id} lost")
 
     def _run_in_background(self, row: DelegationRow, cause: int) -> None:
         assert self._group is not None

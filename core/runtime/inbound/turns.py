@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import anyio.lowlevel
+import msgspec
 
 from trunkline.core.errors import BindingError, InvalidSend, StoreError, UnknownName, UsageError
 from trunkline.core.events.delivery import IntentSuppressed
@@ -15,10 +16,12 @@ from trunkline.core.runtime.client_sends.target_resolution import ResolvedTarget
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
 from trunkline.core.runtime.inbound.live_turn import LiveTurn
-from trunkline.core.runtime.lanes import Lanes
+from trunkline.core.runtime.lanes import HELD, Lanes
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.runtime.user_code import UserCode
-from trunkline.core.store.commands import Enqueue, FinishTurn
+from trunkline.core.store.commands import BeginRun, Enqueue, FinishTurn
+from trunkline.core.store.port import answer
 from trunkline.core.store.queries import FindIntentFate, ReadTranscript
 from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.values import (
@@ -38,6 +41,21 @@ _WORKERS = 256
 _REASONS = {WorkKind.CALLBACK: Reason.CALLBACK_TURN, WorkKind.CONTROL: Reason.CONTROL_REPLY}
 
 
+class _Queued(msgspec.Struct, frozen=True, kw_only=True):
+    """Work in the lane of its session."""
+
+    work: Work
+    session: SessionId
+    cause: int
+    #: how many counted runs ended with their process; None: no process has begun it
+    runs: int | None = None
+
+    @property
+    def attempts(self) -> int:
+        """Runs that ended with their process. The first is not counted in the store, so it is assumed."""
+        return 0 if self.runs is None else self.runs + 1
+
+
 class Turns:
     """Runs turns and stores their messages as intents."""
 
@@ -50,6 +68,7 @@ class Turns:
         control: Callable[[Work, int], Awaitable[str]],
         targets: TargetResolver,
         preparer: Preparer,
+        suspects: Suspects,
     ) -> None:
         self._ctx = context
         self._control = control
@@ -58,18 +77,45 @@ class Turns:
         self._drafts = IntentDrafts(context)
         self._deliver = deliver
         self._delegate = delegate
-        self.lanes: Lanes[str, tuple[Work, SessionId, int]] = Lanes(
-            "turns", self._handle, workers=_WORKERS, now=context.env.steady
-        )
+        self._suspects = suspects
+        self.lanes: Lanes[str, _Queued] = Lanes("turns", self._handle, workers=_WORKERS, now=context.env.steady)
 
     def start(self, work: Work, session: SessionId, cause: int) -> None:
         """Queue work behind the other work of its session (by id: the key may have changed)."""
-        self._ctx.bindings.hold(work.binding)
-        self.lanes.put(session, (work, session, cause))
+        self._queue(_Queued(work=work, session=session, cause=cause))
 
-    async def _handle(self, _lane: str, item: tuple[Work, SessionId, int]) -> None:
-        work, session, cause = item
-        ctx = self._ctx
+    def recover(self, work: Work, session: SessionId, runs: int, cause: int) -> None:
+        """Queue work that an earlier process may have begun; `runs` counted ones ended with their process."""
+        self._queue(_Queued(work=work, session=session, cause=cause, runs=runs))
+
+    def _queue(self, item: _Queued) -> None:
+        self._ctx.bindings.hold(item.work.binding)
+        self.lanes.put(item.session, item)
+
+    async def _handle(self, lane: str, item: _Queued) -> float | None:
+        if item.runs is None:
+            await self._run(item, 1)
+        elif item.attempts >= self._ctx.config.turns.max_attempts:
+            await self._give_up(item)
+        elif item.runs:
+            self._suspects.run(lambda: self._run_apart(lane, item), name=f"turn {item.work.turn}")
+            return HELD
+        else:
+            await self._run_again(item)
+        return None
+
+    async def _run_apart(self, lane: str, item: _Queued) -> None:
+        """Run a suspect outside of the workers, whom its wait must not occupy."""
+        await self._run_again(item)
+        self.lanes.done(lane)
+
+    async def _run_again(self, item: _Queued) -> None:
+        # Stored before the run, which may end the process. A first run has no such mark, and costs no commit for it.
+        await self._ctx.store.write(BeginRun(work=item.work.id), answer)
+        await self._run(item, item.attempts + 1)
+
+    async def _run(self, item: _Queued, attempt: int) -> None:
+        ctx, work, session = self._ctx, item.work, item.session
         started = ctx.events.record(
             TurnStarted(
                 agent=work.agent,
@@ -77,8 +123,9 @@ class Turns:
                 session_key=work.session_key,
                 work=work.kind,
                 origin=work.place,
+                attempt=attempt,
             ),
-            cause,
+            item.cause,
             inbound=work.id,
             turn=work.turn,
             delegation=None if work.callback is None else work.callback.delegation,
@@ -86,6 +133,36 @@ class Turns:
         answer, failure = await self._ask(work, started, session)
         await self._finish(work, session, answer, failure, started)
         self._ctx.bindings.release(work.binding, started)
+
+    async def _give_up(self, item: _Queued) -> None:
+        """End a turn that every run of it has ended with the process, and notify the person."""
+        ctx, work, count = self._ctx, item.work, item.attempts
+        ended = TurnEnded(outcome="failed", reason=Reason.RUNS_EXHAUSTED, attempts=count)
+        row = None
+        if count == ctx.config.turns.max_attempts:
+            # Hooks see the notice too. If they are what ends the process, the next one does without it.
+            await ctx.store.write(BeginRun(work=work.id), answer)
+            row = await self._failed_notice(work, item.session, item.cause)
+
+        def story(new: tuple[IntentId, ...]) -> list[tuple[IntentRow, int]]:
+            seq = ctx.events.record(ended, item.cause, inbound=work.id, turn=work.turn)
+            if row is None or row.id not in new:
+                return []
+            return [(row, ctx.record_prepared(row, targeted=False, reason=Reason.RUNS_NOTICE, cause=seq))]
+
+        intents = [] if row is None else [row]
+        await ctx.store.write(FinishTurn(work=work, intents=intents, now=ctx.env.now()), story, then=self._deliver_all)
+        ctx.bindings.release(work.binding, item.cause)
+
+    async def _failed_notice(self, work: Work, session: SessionId, cause: int) -> IntentRow | None:
+        text = self._ctx.config.turns.failed_notice
+        if work.reply_to is None or not text.strip():
+            return None
+        what = TurnMessage(kind=IntentKind.NOTICE, id=IntentId(f"{work.id}.notice"), text=text, to=work.reply_to)
+        try:
+            return await self._prepared(work, session, what, cause)
+        except InvalidSend:
+            return None
 
     async def _ask(self, work: Work, started: int, session: SessionId) -> tuple[str | None, TurnEnded | None]:
         """Run the agent; returns its answer, or how it failed."""

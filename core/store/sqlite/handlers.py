@@ -51,6 +51,8 @@ class ReadSql(Read[A], frozen=True, kw_only=True):
 
 HANDLERS: Mapping[type[Write[Any]], Handler] = {
     commands.Admit: work.admit,
+    commands.BeginRun: work.begin_run,
+    commands.CountRuns: work.count_runs,
     commands.FinishTurn: work.finish_turn,
     commands.Enqueue: lambda c, command: intents.insert_intent(c, command.intent, command.now),
     commands.BeginSend: intents.begin_send,

@@ -21,6 +21,7 @@ from trunkline.core.store.sqlite.connection import Db
 from trunkline.core.store.sqlite.group_commit import Writer
 from trunkline.core.store.sqlite.handlers import RunSql, ask
 from trunkline.core.store.sqlite.migrate import check_ours, migrate
+from trunkline.core.store.sqlite.sql.work import forget_begun
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -66,6 +67,14 @@ class SqliteStore:
             # Only now: a process that gets the lock takes over at once.
             self._db.process_lock.drop()
             await self._db.close()
+
+    async def forget_begun(self) -> None:
+        token = self._db.token
+        if token is None or self._lost:
+            return
+        # If it cannot be written, the runs count as ended with the process.
+        with contextlib.suppress(sqlite3.Error, ValueError):
+            await self._db.run(lambda c: forget_begun(c, token))
 
     async def run(self) -> None:
         try:

@@ -29,3 +29,9 @@ CREATE TABLE session_left (
     lane TEXT NOT NULL,
     PRIMARY KEY (session_id, lane)
 ) WITHOUT ROWID;
+
+-- Runs of a turn or of a hand that ended with the process. `begun`: one more has begun, and its end is not stored.
+ALTER TABLE inbox ADD COLUMN runs INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inbox ADD COLUMN begun INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE delegations ADD COLUMN runs INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE delegations ADD COLUMN begun INTEGER NOT NULL DEFAULT 0;

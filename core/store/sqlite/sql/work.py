@@ -11,6 +11,8 @@ from trunkline.core.hands.states import DelegationEvent, DelegationState, next_d
 from trunkline.core.store.commands import (
     AcceptDelegation,
     Admit,
+    BeginRun,
+    CountRuns,
     FinishDelegation,
     FinishTurn,
     SetAsideBroken,
@@ -64,6 +66,24 @@ def _note_aliases(c: sqlite3.Connection, command: Admit, known: str | None) -> N
     )
 
 
+def begin_run(c: sqlite3.Connection, command: BeginRun) -> None:
+    """Handle `BeginRun`."""
+    c.execute("UPDATE inbox SET begun = 1 WHERE id = ?", (command.work,))
+
+
+def count_runs(c: sqlite3.Connection, _: CountRuns) -> None:
+    """Handle `CountRuns`."""
+    c.execute("UPDATE inbox SET runs = runs + 1, begun = 0 WHERE state = 'pending' AND begun = 1")
+    c.execute("UPDATE delegations SET runs = runs + 1, begun = 0 WHERE state = 'running' AND begun = 1")
+
+
+def forget_begun(c: sqlite3.Connection, token: int) -> None:
+    """The holder of a token stops in order: no run in progress has taken it down."""
+    mine = "begun = 1 AND (SELECT token FROM lease) = ?"
+    c.execute(f"UPDATE inbox SET begun = 0 WHERE state = 'pending' AND {mine}", (token,))  # noqa: S608 -- fixed text
+    c.execute(f"UPDATE delegations SET begun = 0 WHERE state = 'running' AND {mine}", (token,))  # noqa: S608 -- fixed text
+
+
 def finish_turn(c: sqlite3.Connection, command: FinishTurn) -> tuple[IntentId, ...]:
     """Handle `FinishTurn`."""
     c.execute("UPDATE inbox SET state = 'done' WHERE id = ?", (command.work.id,))
@@ -112,7 +132,7 @@ def accept_delegation(c: sqlite3.Connection, command: AcceptDelegation) -> bool:
 def start_delegation(c: sqlite3.Connection, command: StartDelegation) -> None:
     """Handle `StartDelegation`."""
     state = next_delegation_state(_state(c, command.delegation), DelegationEvent.START)
-    c.execute("UPDATE delegations SET state = ? WHERE id = ?", (state.value, command.delegation))
+    c.execute("UPDATE delegations SET state = ?, begun = 1 WHERE id = ?", (state.value, command.delegation))
 
 
 def finish_delegation(c: sqlite3.Connection, command: FinishDelegation) -> HandFinish:
