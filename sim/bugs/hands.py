@@ -8,7 +8,8 @@ from trunkline.core.config import HandsConfig
 from trunkline.core.events.gateway import CompletionStep
 from trunkline.core.hands.completion_plan import DIRECT, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
-from trunkline.sim.bugs.base import bug, deciding
+from trunkline.core.store.commands import AcceptDelegation, AckChunk, FinishDelegation
+from trunkline.sim.bugs.base import bug, changing_write, deciding
 
 
 @bug("announce-busy-twice", deciding("plan_completion"), reports=("B001",), caught_by=("D2",))
@@ -31,3 +32,23 @@ def _hand_announces_too(done: HandCompletion, config: HandsConfig) -> Completion
     main = msgspec.structs.replace(done.origin, conversation=room, parent=None)
     extra = CompletionStep(mode=DIRECT, reason=Reason.HAND_SESSION_ROUTE, address=main)
     return CompletionPlan(steps=(*plan.steps, extra))
+
+
+@bug("parent-never-learns", changing_write(FinishDelegation), caught_by=("L2",))
+def _without_a_line(command: FinishDelegation) -> FinishDelegation:
+    """A result that is posted in the work's own thread is not in the transcript of the session that delegated."""
+    return msgspec.structs.replace(command, line=None)
+
+
+@bug("opening-not-stored", changing_write(AcceptDelegation), caught_by=("R4",))
+def _forgets_the_opening(command: AcceptDelegation) -> AcceptDelegation:
+    """After a restart nobody knows that the thread of an answer must be opened, and a result is refused there."""
+    return msgspec.structs.replace(command, row=msgspec.structs.replace(command.row, open_on=None))
+
+
+@bug("mirror-in-left-session", changing_write(AckChunk), caught_by=("M1",))
+def _where_it_was_decided(command: AckChunk) -> AckChunk:
+    """An answer is remembered in the session of its turn, although its conversation has left that one meanwhile."""
+    if command.mirror is None or command.intent.session is None:
+        return command
+    return msgspec.structs.replace(command, mirror=msgspec.structs.replace(command.mirror, address=None))

@@ -13,6 +13,7 @@ from trunkline.core.events.gateway import (
     DelegationFinished,
     InboundAdmitted,
     ProcessStarted,
+    TranscriptAppended,
     TurnEnded,
     TurnStarted,
 )
@@ -42,6 +43,10 @@ class _Run:
     read: Event | None = None
     #: reported to the requester, in that turn or by a message at the origin
     reported: bool = False
+    #: posted in its own thread, which has another session than its requester
+    posted: Event | None = None
+    #: the result in the transcript of the requester
+    line: Event | None = None
 
     @property
     def origin(self) -> Address | None:
@@ -56,7 +61,8 @@ class EveryRunReports(Checker):
     title = "Every hand run reports back"
     sentence = (
         "A run that was dispatched leads, however it ends, to one callback turn of its requester, which begins within "
-        "a minute of the requester being idle, or to a message or a notice at its origin."
+        "a minute of the requester being idle, or to a message or a notice at its origin. What is posted in the run's "
+        "own thread only is also in the transcript of its requester."
     )
 
     def __init__(self, run: RunFacts) -> None:
@@ -100,6 +106,15 @@ class EveryRunReports(Checker):
         bound = self.run.bindings.of_delegation.get(event.delegation or "")
         places = [run.origin, None if bound is None else bound.body.conversation]
         run.reported |= any(place is not None and body.address.lane == place.lane for place in places)
+        away = run.origin is not None and body.address.lane != run.origin.lane
+        if body.intent_kind is IntentKind.ANNOUNCE and away and not _is_replaced(run.planned):
+            run.posted = event
+
+    @on(TranscriptAppended)
+    def _appended(self, event: Event, body: TranscriptAppended) -> None:
+        run = self._runs.get(event.delegation or "")
+        if run is not None and body.session_id == self.run.delegated_in.get(event.delegation or ""):
+            run.line = event
 
     @on(FallbackDenied)
     def _denied(self, event: Event, _body: FallbackDenied) -> None:
@@ -185,6 +200,19 @@ class EveryRunReports(Checker):
         for run in self._runs.values():
             if not run.reported:
                 self._lost(run, last)
+            elif run.posted is not None and run.line is None and run.callback is None:
+                self._not_learned(run, run.posted, last)
+
+    def _not_learned(self, run: _Run, posted: Event, last: Event) -> None:
+        """The requester was left out: its transcript does not have the result."""
+        self.violate(
+            at=last.seq,
+            summary=f"the result of {run.accepted.delegation} was posted, and its requester never learned of it",
+            expected=["a line of the requester's transcript, or a callback turn"],
+            actual=[f"#{posted.seq} {posted.at:.3f}s {posted.kind}, and nothing for the requester"],
+            evidence=[run.accepted.seq, posted.seq],
+            missing_after=posted.seq,
+        )
 
     def _lost(self, run: _Run, last: Event) -> None:
         """The result was lost after the last event that is known of the run."""
@@ -200,3 +228,9 @@ class EveryRunReports(Checker):
             evidence=[event.seq for event in steps],
             missing_after=steps[-1].seq,
         )
+
+
+def _is_replaced(planned: Event | None) -> bool:
+    """Whether the requester has another session meanwhile, which must not get the result."""
+    steps = planned.body.steps if planned is not None and isinstance(planned.body, CompletionPlanned) else ()
+    return any(step.reason is Reason.REQUESTER_REPLACED for step in steps)

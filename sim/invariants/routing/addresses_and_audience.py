@@ -6,6 +6,8 @@ import re
 
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared, TargetResolved
+from trunkline.core.events.gateway import RouteDecided
+from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
@@ -36,6 +38,13 @@ class AddressFidelity(Checker):
         self._ids: dict[str, set[str]] = {}
         #: seq -> a target that an agent or a client named
         self._named: dict[int, TargetResolved] = {}
+        #: threads that the gateway must open before it names them
+        self._to_open: set[Lane] = set()
+
+    @on(RouteDecided)
+    def _routed(self, event: Event, body: RouteDecided) -> None:
+        if body.reply_reason is Reason.REPLY_IN_OPENED_THREAD and body.reply_to is not None:
+            self._to_open.add(body.reply_to.lane)
 
     @on(WorldAccount)
     def _account(self, event: Event, body: WorldAccount) -> None:
@@ -72,7 +81,9 @@ class AddressFidelity(Checker):
             # The intent names another place: the id was changed on its way to the wire.
             self._wrong(event, asked, f"{asked.channel} has issued no such id", [event.seq])
         elif isinstance(body, WireAccepted) or not self._invented(facts, asked):
-            self._wrong(event, asked, f"{asked.channel} has issued no such id", [facts.prepared.seq, event.seq])
+            why = f"{asked.channel} has issued no such id"
+            missing = facts.prepared.seq if asked.lane in self._to_open else None
+            self._wrong(event, asked, why, [facts.prepared.seq, event.seq], missing)
 
     def _invented(self, facts: IntentFacts, asked: Address) -> bool:
         """Whether the agent or the client that named the target made the refused id up."""
@@ -90,14 +101,18 @@ class AddressFidelity(Checker):
         added = asked.thread is not None and home is not None and home.thread == asked.thread
         return not added or _spelled(asked.thread or "", target.target)
 
-    def _wrong(self, event: Event, asked: Address, why: str, evidence: list[int]) -> None:
+    def _wrong(
+        self, event: Event, asked: Address, why: str, evidence: list[int], missing_after: int | None = None
+    ) -> None:
+        """`missing_after`: the address is right, and nothing opened the thread after that event."""
         self.violate(
             at=event.seq,
             summary=f"{event.intent} was addressed to {asked}: {why}",
             expected=["an address that the platform issued"],
             actual=[f"#{event.seq} {event.at:.3f}s {asked}"],
             evidence=evidence,
-            first_wrong=evidence[0],
+            first_wrong=evidence[0] if missing_after is None else None,
+            missing_after=missing_after,
         )
 
 

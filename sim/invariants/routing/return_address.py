@@ -12,10 +12,10 @@ from trunkline.core.events.delivery import (
     MirrorRefused,
     TransportFallback,
 )
-from trunkline.core.events.gateway import CompletionPlanned, RouteDecided
+from trunkline.core.events.gateway import CompletionPlanned, InboundAdmitted, RouteDecided, SessionLeft
 from trunkline.core.keys import parse_v1
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, ChatKind, IntentKind, IntentState
+from trunkline.core.values import Address, ChatKind, IntentKind, IntentState, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.projection import on
@@ -202,6 +202,19 @@ class MirrorOnce(Checker):
         super().__init__(run)
         #: expected entries: the store refused them at first, or an operator confirmed the delivery later
         self._due: dict[str, Event] = {}
+        #: sessions that a place has left, and by agent and place the session that it spoke in last
+        self._left: set[str] = set()
+        self._spoke: dict[tuple[str, Lane], str] = {}
+
+    @on(SessionLeft)
+    def _leaves(self, _event: Event, body: SessionLeft) -> None:
+        self._left.add(body.old_session_id)
+
+    @on(InboundAdmitted)
+    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+        home = self.run.home(event.inbound)
+        if home is not None and body.work is WorkKind.MESSAGE and not self._is_bound(event.inbound):
+            self._spoke[_agent(body.session_key), home.lane] = body.session_id
 
     @on(MirrorRefused)
     def _refused(self, event: Event, _body: MirrorRefused) -> None:
@@ -227,7 +240,7 @@ class MirrorOnce(Checker):
             early = next((one for one in mirrors if not any(seen.seq < one.seq for seen in facts.accepts)), event)
             self._wrong(facts, event, f"{event.intent} is in transcripts {len(mirrors)} times", mirrors, early.seq)
         place = _seen_at(facts)
-        if facts.body.named_session or self._at_home(facts, body.session_id, place):
+        if facts.body.named_session or self._at_home(facts, body, place):
             return
         bound = self.run.bindings.holding(place, facts.prepared.seq)
         if bound is not None and bound.body.session_key == body.session_key:
@@ -235,6 +248,10 @@ class MirrorOnce(Checker):
         if bound is not None and bound.routes(facts.prepared.at):
             summary = f"{event.intent}, seen at {self.run.name(place)}, is not in the bound session"
             self._misfiled(facts, event, body, summary)
+            return
+        if self._has_left(place, body):
+            summary = f"{event.intent}, seen at {self.run.name(place)}, was mirrored into a session that it has left"
+            self._wrong(facts, event, summary, (event,), event.seq)
             return
         if not key_is_of(body.session_key, place, self.run):
             summary = f"{event.intent}, seen at {self.run.name(place)}, was mirrored into another session"
@@ -245,13 +262,23 @@ class MirrorOnce(Checker):
         planned = facts.body.mirror_key == body.session_key and facts.lane == _seen_at(facts).lane
         self._wrong(facts, event, summary, (event,), facts.prepared.seq if planned else event.seq)
 
-    def _at_home(self, facts: IntentFacts, session: str, place: Address) -> bool:
+    def _at_home(self, facts: IntentFacts, body: MirrorAppended, place: Address) -> bool:
         """Whether this is an answer at the place of its message, mirrored into the session of that message."""
-        inbound = facts.prepared.inbound
+        inbound, session = facts.prepared.inbound, body.session_id
         home = self.run.home(inbound)
-        if home is None or self.run.admitted.get(inbound or "") != session:
+        if home is None or home.lane != place.lane or self.run.admitted.get(inbound or "") != session:
             return False
-        return home == place or home.lane == place.lane
+        return self._is_bound(inbound) or not self._has_left(place, body)
+
+    def _is_bound(self, inbound: str | None) -> bool:
+        routed = self.run.routed.get(inbound or "")
+        return routed is not None and routed.binding is not None
+
+    def _has_left(self, place: Address, body: MirrorAppended) -> bool:
+        """Whether a place goes on in another session: people who see a text there are no more in this one."""
+        if body.session_id not in self._left:
+            return False
+        return self._spoke.get((_agent(body.session_key), place.lane), body.session_id) != body.session_id
 
     @on(IntentSettled)
     def _settled(self, event: Event, body: IntentSettled) -> None:
@@ -288,6 +315,10 @@ class MirrorOnce(Checker):
             first_wrong=first_wrong,
             missing_after=missing_after,
         )
+
+
+def _agent(key: str) -> str:
+    return key.partition(":")[0]
 
 
 def _in_doubt(facts: IntentFacts) -> bool:
