@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from trunkline.core.delivery.states import DeliveryEvent, next_state
 from trunkline.core.reasons import Reason
 from trunkline.core.store.records import IntentRow
 from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
@@ -86,6 +87,26 @@ class PruneCounts(msgspec.Struct, frozen=True, kw_only=True):
     inbounds: int
     sends: int
     bindings: int = 0
+
+
+def reopened(row: IntentRow, event: DeliveryEvent, reason: Reason, now: float) -> IntentRow:
+    """The intent once an operator has it sent: as young as a new one. Raises `IllegalTransition`."""
+    return msgspec.structs.replace(
+        row,
+        state=next_state(row.state, event),
+        attempts=0,
+        next_at=None,
+        reason=reason,
+        transport=None,
+        marked=False,
+        doubt_at=None,
+        created_at=now,
+    )
+
+
+def resolved(row: IntentRow, event: DeliveryEvent, reason: Reason) -> IntentRow:
+    """The intent once an operator has ended it. Raises `IllegalTransition`."""
+    return msgspec.structs.replace(row, state=next_state(row.state, event), reason=reason, next_at=None, doubt_at=None)
 
 
 def purge_summary(which: QueueFilter, removed: int) -> str:

@@ -67,7 +67,8 @@ class MirrorIsTruth(Checker):
         self.exercised += 1
         facts = self.run.intents.get(event.intent or "")
         settled = None if facts is None or not facts.settled else facts.settled[-1].body
-        bad = isinstance(settled, IntentSettled) and settled.state in NOTED
+        # An end that is not recorded at all is for L1.
+        bad = not isinstance(settled, IntentSettled) or settled.state in NOTED
         home = self.run.admitted.get(event.inbound or "", body.session_id)
         if facts is not None and not (bad and home == body.session_id):
             where = "in another session" if bad else "and it did not end badly"
@@ -83,7 +84,7 @@ class MirrorIsTruth(Checker):
                 expected=["a transcript line with the role delivery, in the transaction of the end"],
                 actual=[f"#{settled.seq} {settled.at:.3f}s {settled.kind}, and no note"],
                 evidence=[settled.seq],
-                first_wrong=settled.seq,
+                missing_after=settled.seq,
             )
 
     @on(MirrorAppended)

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.delivery.states import OPEN, DeliveryEvent, next_state
+from trunkline.core.delivery.states import OPEN, DeliveryEvent
 from trunkline.core.errors import IllegalTransition, StoreError, UnknownName
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import Prune, PurgeIntents, ResolveIntent, RetryIntent, TakeNudges
@@ -27,8 +27,11 @@ from trunkline.core.store.queue_admin import (
     QueueRow,
     QueueVerdict,
     purge_summary,
+    reopened,
+    resolved,
 )
 from trunkline.core.store.records import IntentRow, send_key
+from trunkline.core.store.sqlite.sql.intent_columns import CHANGED_COLUMNS, changed_values_of
 from trunkline.core.store.sqlite.sql.intent_reads import latest_send, read_intents
 from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
 
@@ -135,10 +138,10 @@ def retry(c: sqlite3.Connection, command: RetryIntent) -> IntentRow:
     row, later = details.intent, details.replaced_by
     if row.state is IntentState.UNKNOWN:
         raise IllegalTransition(f"{intent}: a chunk is in doubt; say first what became of it (resolve)")
-    after = next_state(row.state, DeliveryEvent.RETRY)
+    after = reopened(row, DeliveryEvent.RETRY, Reason.OPERATOR_RETRY, command.now)
     if later is not None:
         raise IllegalTransition(f"{intent}: its client has tried again since; the try that counts is {later}")
-    _reopen(c, row, after, Reason.OPERATOR_RETRY, command.now)
+    _reopen(c, row, after, command.now)
     _nudge(c, row, "retry")
     return row
 
@@ -147,12 +150,12 @@ def resolve(c: sqlite3.Connection, command: ResolveIntent) -> IntentRow:
     """Handle `ResolveIntent`."""
     row, verdict, now = show_intent(c, ShowIntent(intent=command.intent)).intent, command.verdict, command.now
     if verdict is QueueVerdict.UNSENT:
-        _reopen(c, row, next_state(row.state, DeliveryEvent.RESOLVE_UNSENT), Reason.OPERATOR_UNSENT, now)
+        _reopen(c, row, reopened(row, DeliveryEvent.RESOLVE_UNSENT, Reason.OPERATOR_UNSENT, now), now)
     elif verdict is QueueVerdict.ABANDON:
-        after = next_state(row.state, DeliveryEvent.ABANDON)
+        after = resolved(row, DeliveryEvent.ABANDON, Reason.ABANDONED)
         if row.reason is Reason.ABANDONED:
             raise IllegalTransition(f"{command.intent}: it was abandoned before")
-        _end(c, row, after, row.acked, Reason.ABANDONED, now)
+        _end(c, after, now)
     else:
         _resolve_sent(c, row, command.provider_id, now)
     _nudge(c, row, verdict.value)
@@ -161,17 +164,16 @@ def resolve(c: sqlite3.Connection, command: ResolveIntent) -> IntentRow:
 
 def _resolve_sent(c: sqlite3.Connection, row: IntentRow, provider_id: str, now: float) -> None:
     """The platform has the chunk: the operator's verdict is its receipt."""
-    last = row.acked + 1 == len(row.chunks)
-    after = next_state(row.state, DeliveryEvent.RESOLVE_LAST if last else DeliveryEvent.RESOLVE_CHUNK)
+    accepted = msgspec.structs.replace(row, acked=row.acked + 1)
     receipt = Receipt(provider_id=provider_id or "resolved-by-operator", address=row.address)
+    if accepted.acked == len(row.chunks):
+        _end(c, resolved(accepted, DeliveryEvent.RESOLVE_LAST, Reason.OPERATOR_SENT), now)
+    else:
+        _reopen(c, row, reopened(accepted, DeliveryEvent.RESOLVE_CHUNK, Reason.OPERATOR_SENT, now), now)
     c.execute(
         "UPDATE intents SET receipts = json_insert(receipts, '$[#]', json(?)) WHERE id = ?",
         (_json(receipt).decode(), row.id),
     )
-    if last:
-        _end(c, row, after, row.acked + 1, Reason.OPERATOR_SENT, now)
-    else:
-        _reopen(c, msgspec.structs.replace(row, acked=row.acked + 1), after, Reason.OPERATOR_SENT, now)
 
 
 def purge(c: sqlite3.Connection, command: PurgeIntents) -> int:
@@ -214,26 +216,26 @@ def _remove(c: sqlite3.Connection, intents: Sequence[str]) -> int:
     return sends
 
 
-def _reopen(c: sqlite3.Connection, row: IntentRow, state: IntentState, reason: Reason, now: float) -> None:
-    """Reopen an intent: as young as a new one, and behind all others."""
-    done = c.execute(
-        "UPDATE intents SET n = (SELECT max(n) + 1 FROM intents), state = ?, acked = ?, attempts = 0, reason = ?,"
-        " next_at = NULL, created_at = ?, updated_at = ?, marked = 0, doubt_at = NULL, transport = NULL"
-        " WHERE id = ? AND state = ?",
-        (state.value, row.acked, reason.value, now, now, row.id, row.state.value),
-    )
-    if done.rowcount != 1:
+def _reopen(c: sqlite3.Connection, row: IntentRow, after: IntentRow, now: float) -> None:
+    """Reopen an intent, behind all others."""
+    values = (after.created_at, *changed_values_of(after, now), row.id, row.state.value)
+    if c.execute(_REOPEN, values).rowcount != 1:
         raise IllegalTransition(f"intent {row.id} is no longer {row.state.value!r}")
 
 
-def _end(c: sqlite3.Connection, row: IntentRow, state: IntentState, acked: int, reason: Reason, now: float) -> None:
+_REOPEN = (
+    "UPDATE intents SET n = (SELECT max(n) + 1 FROM intents), created_at = ?,"  # noqa: S608 -- names only
+    f" {CHANGED_COLUMNS} WHERE id = ? AND state = ?"
+)
+
+
+def _end(c: sqlite3.Connection, after: IntentRow, now: float) -> None:
     """End an intent by an operator's verdict; the mirror of its accepted chunks is due."""
-    due = row.mirror_key is not None and acked > 0
-    c.execute(
-        "UPDATE intents SET state = ?, acked = ?, reason = ?, doubt_at = NULL, updated_at = ?, mirror_due = ?"
-        " WHERE id = ?",
-        (state.value, acked, reason.value, now, due, row.id),
-    )
+    due = after.mirror_key is not None and after.acked > 0
+    c.execute(_END, (due, *changed_values_of(after, now), after.id))
+
+
+_END = f"UPDATE intents SET mirror_due = max(mirror_due, ?), {CHANGED_COLUMNS} WHERE id = ?"  # noqa: S608 -- names only
 
 
 def _nudge(c: sqlite3.Connection, before: IntentRow, verb: str) -> None:
