@@ -111,12 +111,15 @@ def _verdicts(view: RunView) -> Iterator[Section]:
 def _verdict(view: RunView, verdict: Verdict) -> Iterator[Fact]:
     times = f"judged {count(verdict.exercised, 'time')}"
     if verdict.status is Status.NOT_EXERCISED:
-        yield Fact(label="verdict", text="not exercised: nothing happened that it applies to", tone=Tone.DIM)
+        why = verdict.note or "nothing happened that it applies to"
+        yield Fact(label="verdict", text=f"not exercised: {clean(why)}", tone=Tone.DIM)
     elif verdict.status is Status.OK:
         yield Fact(label="verdict", text=f"held{view.so_far}, {times}", tone=Tone.GOOD, mark="✓")
     else:
         text = f"violated, {count(len(verdict.violations), 'breach', 'breaches')}"
         yield Fact(label="verdict", text=f"{text}, {times}", tone=Tone.BAD, mark="✗")
+    if verdict.note and verdict.status is not Status.NOT_EXERCISED:
+        yield Fact(label="note", text=clean(verdict.note), tone=Tone.DIM)
     yield Fact(label="promise", text=clean(verdict.sentence))
     for violation in verdict.violations[:VIOLATIONS]:
         yield from _violation(view, violation)

@@ -17,7 +17,8 @@ from trunkline.sim.invariants.routing.return_address import ExactReturnAddress, 
 from trunkline.sim.invariants.routing.turns_and_routes import CurrentRoute, FrozenRoute, GenerationFence, OneSession
 from trunkline.sim.invariants.sessions.bindings import BindingLife, NoSelfEcho
 from trunkline.sim.invariants.sessions.mirror_text_and_dry_runs import DryRunHasNoEffect, MirrorIsTruth
-from trunkline.sim.invariants.sessions.session_keys import DistinctKeys, OneKey, ScopesAndLinks
+from trunkline.sim.invariants.sessions.scopes_and_links import ScopesAndLinks
+from trunkline.sim.invariants.sessions.session_keys import DistinctKeys, OneKey
 
 #: every checker, in the order of the catalogue
 CHECKERS: tuple[type[Checker], ...] = (

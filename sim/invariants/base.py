@@ -72,7 +72,7 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return tuple(sorted({*self.evidence, self.at, *([] if blamed is None else [blamed])}))
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The verdict of one invariant on a run."""
 
     id: str
@@ -82,6 +82,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     #: how many times the invariant had something to judge
     exercised: int
     violations: tuple[Violation, ...]
+    #: why it could not be judged, or not all of it; empty if it could
+    note: str = ""
+
+
+#: why an upstream profile leaves invariants unjudged
+_THEIR_KEYS = "not judged in profile {}: its keys and scopes follow rules of their own"
 
 
 class Checker(Projection):
@@ -94,6 +100,10 @@ class Checker(Projection):
     sentence: ClassVar[str]
     #: what its evidence is
     evidence: ClassVar[EvidenceKind] = EvidenceKind.STEPS
+    #: it is about our keys, scopes and links; in an upstream profile there is nothing that it could judge
+    our_keys_only: ClassVar[bool] = False
+    #: the part of it that is about them; empty if there is none
+    our_keys_part: ClassVar[str] = ""
 
     def __init__(self, run: RunFacts) -> None:
         #: the facts of the run, up to and including the event that a handler gets
@@ -126,6 +136,8 @@ class Checker(Projection):
 
         With `missing_after`, no event is wrong: something should have followed that one, and nothing did.
         """
+        if self._unjudged:
+            return
         self.violations.append(
             Violation(
                 invariant=self.id,
@@ -139,18 +151,28 @@ class Checker(Projection):
             )
         )
 
+    @property
+    def _unjudged(self) -> bool:
+        return self.our_keys_only and self.run.scopes.upstream
+
     def verdict(self) -> Verdict:
+        exercised = 0 if self._unjudged else self.exercised
         if self.violations:
             status = Status.VIOLATED
         else:
-            status = Status.OK if self.exercised else Status.NOT_EXERCISED
+            status = Status.OK if exercised else Status.NOT_EXERCISED
+        note = ""
+        if self.run.scopes.upstream and (self.our_keys_only or self.our_keys_part):
+            part = f"{self.our_keys_part}: " if self.our_keys_part else ""
+            note = f"{part}{_THEIR_KEYS.format(self.run.scopes.profile)}"
         return Verdict(
             id=self.id,
             title=self.title,
             sentence=self.sentence,
             status=status,
-            exercised=self.exercised,
+            exercised=exercised,
             violations=tuple(self.violations),
+            note=note,
         )
 
 

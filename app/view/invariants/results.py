@@ -176,10 +176,14 @@ class Verdicts:
         ahead = f", {row.ahead} ahead" if row.ahead else ""
         counts = f": {row.broken} so far{ahead}, first #{row.first}" if row.first else ""
         judged = "nothing happened in this run that it applies to: no proof that it holds"
+        if verdict.note and not row.exercised:
+            judged = "no proof that it holds"
         if row.exercised:
             judged = f"{count(row.exercised, 'time')} in the whole run"
         yield Fact(label="status", text=f"{sign} {row.words}{counts}", tone=tone)
         yield Fact(label="judged", text=judged, tone=Tone.DIM)
+        if verdict.note:
+            yield Fact(label="", text=clean(verdict.note), tone=Tone.DIM)
         if self.view.run.trace.cut:
             yield Fact(label="cut", text=f"the trace is truncated: {NOT_JUDGED}", tone=Tone.WARN)
         yield from self._violation_facts(name, seq)

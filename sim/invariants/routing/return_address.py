@@ -196,6 +196,7 @@ class MirrorOnce(Checker):
     id = "M1"
     title = "Mirror once, in the right session"
     evidence = EvidenceKind.MIRRORS
+    our_keys_part = "the session of an entry"
     sentence = "Each delivered intent has exactly one transcript entry, in the session of the wire conversation."
 
     def __init__(self, run: RunFacts) -> None:
@@ -240,7 +241,7 @@ class MirrorOnce(Checker):
             early = next((one for one in mirrors if not any(seen.seq < one.seq for seen in facts.accepts)), event)
             self._wrong(facts, event, f"{event.intent} is in transcripts {len(mirrors)} times", mirrors, early.seq)
         place = _seen_at(facts)
-        if facts.body.named_session or self._at_home(facts, body, place):
+        if self.run.scopes.upstream or facts.body.named_session or self._at_home(facts, body, place):
             return
         bound = self.run.bindings.holding(place, facts.prepared.seq)
         if bound is not None and bound.body.session_key == body.session_key:

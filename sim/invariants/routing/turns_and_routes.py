@@ -7,7 +7,6 @@ from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.events.gateway import (
     ConfigReloaded,
     InboundAdmitted,
-    ProcessStarted,
     RouteDecided,
     SessionCreated,
     SessionMoved,
@@ -198,19 +197,16 @@ class CurrentRoute(FreshActivity):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        self._reload: Event | None = None
+        #: process -> its last reload
+        self._reloads: dict[int, Event] = {}
 
     @on(ConfigReloaded)
     def _reloaded(self, event: Event, _body: ConfigReloaded) -> None:
-        self._reload = event
-
-    @on(ProcessStarted)
-    def _restarted(self, _event: Event, _body: ProcessStarted) -> None:
-        self._reload = None
+        self._reloads[event.generation] = event
 
     @on(RouteDecided)
     def _routed(self, event: Event, body: RouteDecided) -> None:
-        reload = self._reload
+        reload = self._reloads.get(event.generation)
         if reload is None:
             return
         assert isinstance(reload.body, ConfigReloaded)

@@ -37,6 +37,7 @@ class BindingLife(Checker):
 
     id = "B1"
     title = "Binding lifecycle and ownership"
+    our_keys_part = "the session of a conversation whose binding is over"
     sentence = (
         "Messages of a bound conversation go to the bound session while the binding is active and unexpired, and to no "
         "bound session otherwise; a conversation has one binding, and one account of the gateway answers in it; the "
@@ -110,6 +111,8 @@ class BindingLife(Checker):
 
     def _taken_still(self, place: Address, session_key: str) -> bool:
         """Whether a place was bound to this session, and the session is not its own by default."""
+        if self.run.scopes.upstream:
+            return False
         return self.run.bindings.holds(place, session_key) and not key_is_of(session_key, place, self.run)
 
     def _wrong(self, event: Event, place: Address, expected: str, evidence: Event) -> None:

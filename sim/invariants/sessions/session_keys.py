@@ -1,4 +1,4 @@
-"""Conversations and their sessions: S1, S2, S3."""
+"""Conversations and their sessions: S1, S2."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from trunkline.core.events.gateway import (
     SessionLeft,
     SessionMoved,
     SessionReset,
-    SessionShared,
-    TurnStarted,
 )
 from trunkline.core.keys import canonical_key
 from trunkline.core.values import Address, ChatKind, WorkKind
@@ -34,6 +32,7 @@ class OneKey(Checker):
 
     id = "S1"
     title = "One conversation, one key"
+    our_keys_only = True
     sentence = (
         "Inbound, outbound and mirror of a conversation use one session, over restarts, migrations and changes of "
         "scope, or an event records that it was left. A key that a caller names is used."
@@ -140,8 +139,9 @@ class OneKey(Checker):
     def _same_session(self, spot: _Spot, place: Address, body: InboundAdmitted, event: Event) -> None:
         """The conversation continues in its session, unless an event records a change."""
         before = self._last.get(spot)
-        if self._stored:
-            before = self._stored.pop(spot[1], before)
+        stored = self._stored.pop(spot[1], None) if self._stored else None
+        if stored is not None and (not _names_no_place(stored[1]) or self.run.scopes.may_be_main(place)):
+            before = stored
         self._last[spot] = (body.session_id, body.session_key, event)
         if before is None or before[0] == body.session_id or before[0] in self._told:
             return
@@ -232,6 +232,11 @@ def _agent(key: str) -> str:
     return key.partition(":")[0]
 
 
+def _names_no_place(key: str) -> bool:
+    """Whether a key, ours or an older one, is that of a main session, which any conversation may have had."""
+    return key.count(":") < 3 and key.endswith(":main")
+
+
 def identity(place: Address, scope: str, run: RunFacts) -> tuple[str, ...]:
     """What two places must have in common to share a session under a scope (`core.routing.session_keys`)."""
     if scope == DmScope.MAIN:
@@ -254,6 +259,7 @@ class DistinctKeys(Checker):
 
     id = "S2"
     title = "Keys are injective"
+    our_keys_only = True
     sentence = "Different agents, channels, accounts, conversations and threads never share a key beyond their scope."
 
     def __init__(self, run: RunFacts) -> None:
@@ -293,94 +299,3 @@ class DistinctKeys(Checker):
             evidence=[since.seq, event.seq],
             first_wrong=routed.seq,
         )
-
-
-class ScopesAndLinks(Checker):
-    """S3: linked people share a session as the scope says; others only under ``main``, after a warning."""
-
-    id = "S3"
-    title = "Scope and identity links"
-    sentence = (
-        "Linked people share a session exactly as the scope says; people who are not linked never do, unless the scope "
-        "is main, and then a warning comes before the second one's first turn."
-    )
-
-    def __init__(self, run: RunFacts) -> None:
-        super().__init__(run)
-        self._keys: dict[tuple[str, ...], tuple[str, Event]] = {}
-        #: session -> the first turn for each account of a person
-        self._turns: dict[str, dict[tuple[str, str], Event]] = {}
-        self._warned: set[tuple[str, tuple[str, str]]] = set()
-        self._scopes = 0
-
-    @on(SessionShared)
-    def _shared(self, event: Event, body: SessionShared) -> None:
-        home = self.run.home(event.inbound)
-        if home is not None:
-            self._warned.add((body.session_key, _raw(home)))
-
-    @on(InboundAdmitted)
-    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
-        """Linked people: one identity, one key."""
-        if not self.run.scopes.links:
-            return
-        place, routed = self.run.home(event.inbound), self.run.routed.get(event.inbound or "")
-        if place is None or routed is None or place.kind is not ChatKind.DIRECT or body.work is not WorkKind.MESSAGE:
-            return
-        assert isinstance(routed.body, RouteDecided)
-        if self._scopes != self.run.scopes.changes:
-            self._scopes = self.run.scopes.changes
-            self._keys.clear()
-        scope = routed.body.scope
-        if scope == DmScope.MAIN or not self.run.scopes.person(place).startswith("*"):
-            return
-        self.exercised += 1
-        who = (routed.body.agent, *identity(place, scope, self.run))
-        first, since = self._keys.setdefault(who, (body.session_key, event))
-        if first != body.session_key:
-            self.violate(
-                at=event.seq,
-                summary=f"{self.run.scopes.person(place)[1:]} has two sessions, though linked under the scope {scope}",
-                expected=[f"#{since.seq} {first}"],
-                actual=[f"#{event.seq} {body.session_key}"],
-                evidence=[since.seq, event.seq],
-                first_wrong=routed.seq,
-            )
-
-    @on(TurnStarted)
-    def _started(self, event: Event, body: TurnStarted) -> None:
-        """People who are not linked share the main session only after a warning."""
-        place = body.origin
-        if body.work is not WorkKind.MESSAGE or place is None or place.kind is not ChatKind.DIRECT:
-            return
-        routed = self.run.routed.get(event.inbound or "")
-        if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.scope != DmScope.MAIN:
-            return
-        turns = self._turns.setdefault(body.session_id, {})
-        others = tuple(turns.values())
-        if turns.setdefault(_raw(place), event) is not event or not others:
-            return
-        # Links may have changed since: the person may have been there under another id.
-        if any(self._person(other) == self._person(event) for other in others):
-            return
-        self.exercised += 1
-        if (body.session_key, _raw(place)) not in self._warned:
-            self.violate(
-                at=event.seq,
-                summary=f"{self.run.name(place)} shares {body.session_key} with others, and no warning was recorded",
-                expected=["a session.shared event before this turn"],
-                actual=[f"#{e.seq} a turn for {self.run.name(getattr(e.body, 'origin', None))}" for e in others],
-                evidence=[*(e.seq for e in others), event.seq],
-                missing_after=routed.seq,
-            )
-
-    def _person(self, turn: Event) -> str:
-        """The person of a turn, by the links of today."""
-        place = turn.body.origin if isinstance(turn.body, TurnStarted) else None
-        person = "" if place is None else self.run.scopes.person(place)
-        return person if place is None or person.startswith("*") else f"{place.channel}:{person}"
-
-
-def _raw(place: Address) -> tuple[str, str]:
-    """A person's id on one platform, whatever it is linked to."""
-    return place.channel, rules_for(place.channel).fold(place.kind, place.conversation)
