@@ -60,13 +60,16 @@ def summary(every: Sequence[Exploration], sampling: Sampling, spent: Cost, *, in
     verdict = f"{violated} violated, {runs - violated} hold" if violated else "all hold" if runs else "no results"
     head = f"{count(len(every), 'exploration')}, {count(runs, 'run')}: {verdict}"
     lines = [f"interrupted. So far: {head}" if interrupted else head, _crashes(every), _sampled(sampling)]
+    same = sum(one.same for one in every)
+    if same:
+        lines.append(f"same      {count(same, 'kill')} not played: another one leads to the same run")
     broken = Counter({name: 0 for one in every for name in one.breaches})
     for one in every:
         broken.update({name: found.times for name, found in one.breaches.items()})
     if broken:
         where = [f"{name} in {count(times, 'run')}" for name, times in broken.items()]
         lines.append(f"violated  {', '.join(where)}")
-    rate = runs / spent.cpu if spent.cpu else 0.0
+    rate = (runs - same) / spent.cpu if spent.cpu else 0.0
     lines.append(f"time      {spent.wall:.1f} s wall, {spent.cpu:.1f} s CPU, {rate:.1f} runs per CPU second")
     return "\n".join(lines)
 
@@ -107,10 +110,11 @@ def as_json(every: Sequence[Exploration], sampling: Sampling, spent: Cost, *, in
         "interrupted": interrupted,
         "sampling": sampling,
         "runs": runs,
+        "same": sum(one.same for one in every),
         "fired": dict(_fired(every)),
         "wall_seconds": round(spent.wall, 3),
         "cpu_seconds": round(spent.cpu, 3),
-        "runs_per_cpu_second": round(runs / spent.cpu, 1) if spent.cpu else None,
+        "runs_per_cpu_second": round((runs - sum(one.same for one in every)) / spent.cpu, 1) if spent.cpu else None,
         "explored": [_as_builtins(one) for one in every],
     }
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
@@ -128,6 +132,7 @@ def _as_builtins(found: Exploration) -> dict[str, Any]:
         "steps": found.steps,
         "planned": found.planned,
         "runs": found.runs,
+        "same": found.same,
         "violated": found.violated,
         "fired": dict(found.fired),
         "inside_recovery": found.inside,

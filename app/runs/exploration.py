@@ -36,7 +36,10 @@ class Exploration:
     planned: int
     #: chunks of the plan that are still to come
     left: int = 0
+    #: runs so far, including those that stand for themselves because another one is the same
     runs: int = 0
+    #: of these, kills that were not played because another kill leads to the same run
+    same: int = 0
     #: runs with a violation
     violated: int = 0
     #: crashes that happened, by kind: ``kill commit``, ``stop step``, ...
@@ -74,18 +77,21 @@ class Exploration:
             self._add(one)
 
     def _add(self, one: CrashRun) -> None:
-        self.runs += 1
-        self.violated += not one.holds
-        self.fired.update(f"{crash.kind} {crash.what}" for crash in one.crashes[: one.fired])
+        times = 1 + len(one.same)
+        self.runs += times
+        self.same += len(one.same)
+        self.violated += 0 if one.holds else times
+        fired = (*one.crashes[: one.fired], *(one.same if one.fired else ()))
+        self.fired.update(f"{crash.kind} {crash.what}" for crash in fired)
         self.inside += max(0, one.fired - 1)
         self.overtaken += one.overtaken
         for name in dict.fromkeys(breach.id for breach in one.breaches):
             summary = next(breach.summary for breach in one.breaches if breach.id == name)
-            self.breaches.setdefault(name, Finding(0, summary, one)).times += 1
+            self.breaches.setdefault(name, Finding(0, summary, one)).times += times
         for difference in one.differences:
             if difference.cause is not None:
                 summary = f"{difference.intent}: {difference.detail}"
-                self.differences.setdefault(difference.cause, Finding(0, summary, one)).times += 1
+                self.differences.setdefault(difference.cause, Finding(0, summary, one)).times += times
 
     def header(self, crashes: tuple[CrashAt, ...]) -> TraceHeader:
         """The header of a run, for the command that repeats it."""

@@ -73,7 +73,7 @@ def explore(jobs: Sequence[RunJob], sampling: Sampling, workers: int) -> Iterato
         for number in range(len(jobs)):
             explorer = local.explorer(number)
             trials = explorer.plan(sampling)
-            found = Exploration.of(explorer, 1 + sum(1 + trial.second for trial in trials))
+            found = Exploration.of(explorer, 1 + sum(trial.runs for trial in trials))
             chunks = [trials[start : start + _CHUNK] for start in range(0, len(trials), _CHUNK)]
             found.left = len(chunks)
             for chunk in chunks:

@@ -19,6 +19,9 @@ from trunkline.sim.run.crash_at import CrashAt, Crashes
 from trunkline.sim.run.gateway_process import GatewayProcess
 from trunkline.sim.run.world import World
 
+#: of so many kills that lead to the same run as another, one is played to check it
+_CHECKED = 20
+
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     """How many runs to try."""
@@ -37,6 +40,15 @@ class CrashTrial(msgspec.Struct, frozen=True, kw_only=True):
     first: CrashAt
     #: number of runs with a second crash
     second: int = 0
+    #: kills that lead to the same run, which is not played for them
+    same: tuple[CrashAt, ...] = ()
+    #: kills that lead to the same run, which is played to check that
+    checked: tuple[CrashAt, ...] = ()
+
+    @property
+    def runs(self) -> int:
+        """The number of runs that the trial stands for."""
+        return 1 + len(self.same) + len(self.checked) + self.second
 
 
 class CrashPoints(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,30 +56,49 @@ class CrashPoints(msgspec.Struct, frozen=True, kw_only=True):
 
     commits: tuple[int, ...]
     steps: tuple[int, ...]
+    #: form of a point -> number of what outlives a kill there; points with the same number lead to the same run
+    states: dict[str, int] = {}
 
 
 class Survey:
-    """Observes a run and collects its crash points."""
+    """Observes a run and collects its crash points.
 
-    def __init__(self, world: World, process: GatewayProcess) -> None:
+    `alone`: no second process runs, so that a kill leaves nothing but the world and the store.
+    """
+
+    def __init__(self, world: World, process: GatewayProcess, *, alone: bool) -> None:
+        self._world = world
         self._process = process
+        self._alone = alone
         self._commits: list[int] = []
         self._steps: list[int] = []
+        #: commits of the running step
+        self._new: list[int] = []
+        self._states: dict[str, int] = {}
+        self._numbers: dict[tuple[float, ...], int] = {}
         world.on_commit = self._commit
         world.watch_steps(self._step)
 
     def _commit(self, count: int) -> None:
         if self._process.alive:
             self._commits.append(count)
+            self._new.append(count)
 
     def _step(self, count: int) -> bool:
         if self._process.alive:
             self._steps.append(count)
+            if self._alone:
+                number = self._numbers.setdefault(self._world.state, len(self._numbers))
+                self._states[f"step:{count}"] = number
+                # A process that is killed at a commit ends with the step of that commit.
+                self._states.update((f"commit:{commit}", number) for commit in self._new)
+        self._new.clear()
         return False
 
     def points(self, steps: int) -> CrashPoints:
         """The crash points, without the last step of the run."""
-        return CrashPoints(commits=tuple(self._commits), steps=tuple(step for step in self._steps if step < steps))
+        own = tuple(step for step in self._steps if step < steps)
+        return CrashPoints(commits=tuple(self._commits), steps=own, states=self._states)
 
 
 class Recovery:
@@ -127,7 +158,10 @@ class Recovery:
 
 
 def plan(points: CrashPoints, sampling: Sampling, seed: int) -> tuple[CrashTrial, ...]:
-    """The trials for a run with these crash points: kills first, then stops."""
+    """The trials for a run with these crash points: kills first, then stops.
+
+    Kills that lead to the same run are one trial. A drawn share of them is played nevertheless, as a check.
+    """
     steps = points.steps[:: sampling.every_step]
     firsts = [
         *(CrashAt(what="commit", n=n) for n in points.commits),
@@ -137,10 +171,21 @@ def plan(points: CrashPoints, sampling: Sampling, seed: int) -> tuple[CrashTrial
     often, rest = divmod(sampling.second, len(firsts)) if firsts else (0, 0)
     more = set(ranked[:rest])
     stopped = set(sorted(firsts, key=lambda first: _draw(seed, "stop", first.point))[: sampling.stops])
+    groups: dict[object, list[CrashAt]] = {}
+    for first in firsts:
+        groups.setdefault(points.states.get(first.point, first.point), []).append(first)
     return (
-        *(CrashTrial(first=first, second=often + (first in more)) for first in firsts),
+        *(_trial(group, often * len(group) + len(more.intersection(group)), seed) for group in groups.values()),
         *(CrashTrial(first=msgspec.structs.replace(first, kind="stop")) for first in firsts if first in stopped),
     )
+
+
+def _trial(group: Sequence[CrashAt], second: int, seed: int) -> CrashTrial:
+    """The trial for kills that lead to the same run."""
+    others = group[1:]
+    checked = tuple(one for one in others if _draw(seed, "check", one.point) % _CHECKED == 0)
+    same = tuple(one for one in others if one not in checked)
+    return CrashTrial(first=group[0], second=second, same=same, checked=checked)
 
 
 def second_crash(first: CrashAt, number: int, recovery: CrashPoints, seed: int) -> CrashAt | None:

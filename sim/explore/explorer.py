@@ -8,6 +8,7 @@ This module is single-process; `trunkline.app.runs.exploration_pool` distributes
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
@@ -32,6 +33,7 @@ PROMISES = {
     "DIED": "The gateway never dies by itself.",
     "PLACED": "Every planned crash happens.",
     "PLAYED": "The run can be played to its end.",
+    "SAME": "Kills between which nothing durable changes lead to the same run.",
 }
 #: a run with more than this many times the steps of the run without a crash counts as endless
 _ENDLESS = 100
@@ -48,6 +50,8 @@ class CrashRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run with its crashes."""
 
     crashes: tuple[CrashAt, ...]
+    #: kills that lead to the same run as the first crash, which was not played for them
+    same: tuple[CrashAt, ...] = ()
     #: number of crashes that happened
     fired: int
     #: number of stops during which something else ended the process
@@ -61,6 +65,25 @@ class CrashRun(msgspec.Struct, frozen=True, kw_only=True):
         return not self.breaches
 
 
+class _Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """A run with its events, the reasons of its planned crashes, and the crash points of its recovery."""
+
+    run: CrashRun
+    recovery: CrashPoints | None = None
+    events: tuple[Event, ...] = ()
+    whys: tuple[str, ...] = ()
+
+
+def _digest(tried: _Tried) -> bytes:
+    """A hash of a run's trace, without the points of its crashes."""
+    hashed = hashlib.sha256()
+    for event in tried.events:
+        if isinstance(event.body, ProcessCrashed) and event.body.why in tried.whys:
+            event = msgspec.structs.replace(event, body=ProcessCrashed(why="planned"))
+        hashed.update(repr(event).encode())
+    return hashed.digest()
+
+
 class Explorer:
     """Runs one scenario under one seed, without a crash and with any crashes."""
 
@@ -72,7 +95,8 @@ class Explorer:
         surveys: list[Survey] = []
 
         def prepare(world: World, process: GatewayProcess) -> None:
-            surveys.append(Survey(world, process))
+            alone = all(step.second is None for step in file.scenario.script)
+            surveys.append(Survey(world, process, alone=alone))
 
         played = play(file, seed=self.seed, bugs=self.bugs, prepare=prepare, spare=self._spare)
         self.points: CrashPoints = surveys[0].points(played.steps)
@@ -89,8 +113,10 @@ class Explorer:
 
     def attempt(self, trial: CrashTrial) -> Iterator[CrashRun]:
         """Run one crash, and then the same crash with second ones during its recovery."""
-        tried, recovery = self._try((trial.first,), survey=trial.second > 0)
-        yield tried
+        first = self._try((trial.first,), survey=trial.second > 0)
+        yield msgspec.structs.replace(first.run, same=trial.same)
+        yield from (self._checked(other, first) for other in trial.checked)
+        recovery = first.recovery
         if recovery is None:
             return
         drawn = (second_crash(trial.first, number, recovery, self.seed) for number in range(trial.second))
@@ -99,9 +125,18 @@ class Explorer:
                 yield self.run((trial.first, then))
 
     def run(self, crashes: Sequence[CrashAt]) -> CrashRun:
-        return self._try(tuple(crashes), survey=False)[0]
+        return self._try(tuple(crashes), survey=False).run
 
-    def _try(self, crashes: tuple[CrashAt, ...], *, survey: bool) -> tuple[CrashRun, CrashPoints | None]:
+    def _checked(self, other: CrashAt, first: _Tried) -> CrashRun:
+        """Run a kill that should lead to the same run as another."""
+        found = self._try((other,), survey=False)
+        if _digest(found) == _digest(first):
+            return found.run
+        at = first.run.crashes[0].point
+        breach = Breach(id="SAME", summary=f"the kill at {other.point} gives another trace than that at {at}")
+        return msgspec.structs.replace(found.run, breaches=(*found.run.breaches, breach))
+
+    def _try(self, crashes: tuple[CrashAt, ...], *, survey: bool) -> _Tried:
         placed: list[Crashes] = []
         looking: list[Recovery] = []
 
@@ -122,7 +157,7 @@ class Explorer:
         except Exception as error:  # noqa: BLE001 -- any error of a run is a finding
             breach = Breach(id="PLAYED", summary=f"{type(error).__name__}: {error}")
             fired = len(placed[0].whys) if placed else 0
-            return CrashRun(crashes=crashes, fired=fired, breaches=(breach,)), None
+            return _Tried(run=CrashRun(crashes=crashes, fired=fired, breaches=(breach,)))
         done, differences = placed[0], self._truth.differences(played.events)
         breaches = (
             *self._judged(played, done.whys),
@@ -133,10 +168,11 @@ class Explorer:
             ),
         )
         named = tuple(difference for difference in differences if difference.cause is not None)
-        tried = CrashRun(
+        run = CrashRun(
             crashes=crashes, fired=len(done.whys), overtaken=done.overtaken, breaches=breaches, differences=named
         )
-        return tried, looking[0].points(played.steps) if looking else None
+        recovery = looking[0].points(played.steps) if looking else None
+        return _Tried(run=run, recovery=recovery, events=played.events, whys=tuple(done.whys))
 
     def _judged(self, played: PlayedRun, whys: Sequence[str] = ()) -> Iterator[Breach]:
         """The breaches visible in a run's own events."""

@@ -75,7 +75,8 @@ class SimLoop(asyncio.BaseEventLoop):
         # Strong references, in order of birth: otherwise the garbage collector would run the finally blocks of a dead
         # node's tasks at an unpredictable moment.
         self._tasks: list[SimTask] = []
-        self._births = 0
+        #: number of tasks started so far: names and order of later tasks depend on it
+        self.births = 0
         self._sweep_at = _SWEEP_FROM
         self._newborn: list[SimTask] = []
         self._keyed = KeyedOrder(seed) if order == "keyed" else None
@@ -238,11 +239,11 @@ class SimLoop(asyncio.BaseEventLoop):
             raise SimulationError("a simulated loop cannot start a task eagerly: its first step would not be scheduled")
         if self._closed:
             self._refuse_closed()
-        self._births += 1
+        self.births += 1
         task = SimTask(
             coro,
             loop=self,
-            birth=self._births,
+            birth=self.births,
             name=None if name is None else str(name),
             context=copy_context() if context is None else context,
         )

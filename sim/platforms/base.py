@@ -71,6 +71,8 @@ class FakePlatform(ABC):
         #: name -> envelope, actual place, accounts
         self._said: dict[str, tuple[Envelope, Address, tuple[str, ...]]] = {}
         self._replays: dict[str, int] = {}
+        #: changes that no event tells: connections and acknowledgements
+        self.changes = 0
         self.threads = Threads(self)
         self.tokens = AccountTokens(self.channel, recorder)
         self.webhooks = Webhooks(self)
@@ -318,17 +320,20 @@ class FakePlatform(ABC):
 
     def break_connection(self, account: str) -> None:
         """Break the connection of an account while both sides live; its reader gets `NotSent`."""
+        self.changes += 1
         connection = self._connections.pop(account, None)
         if connection is not None:
             connection.queue.put_nowait(NotSent("the connection broke"))
 
     def disconnect(self, account: str, connection: Connection) -> None:
         """Close a process's connection gracefully."""
+        self.changes += 1
         if self._connections.get(account) is connection:
             del self._connections[account]
 
     def ack(self, envelope: Envelope) -> None:
         """Acknowledge a message: it is not delivered again."""
+        self.changes += 1
         unacked = self._unacked[envelope.address.account]
         for key in [key for key, posted in unacked.items() if posted.envelope.message_id == envelope.message_id]:
             if envelope.address in (unacked[key].envelope.address, unacked[key].place):

@@ -19,6 +19,8 @@ class SimIds:
     def __init__(self, name_of: Callable[[tuple[str, ...]], str | None]) -> None:
         self._name_of = name_of
         self._asked: Counter[tuple[str, str]] = Counter()
+        #: number of ids made so far
+        self.made = 0
         #: ids of current and former sessions
         self.session_ids: set[str] = set()
 
@@ -28,6 +30,7 @@ class SimIds:
         base = self._name_of(parts) if kind == "inbound" else None
         base = base or f"{kind}-{'/'.join(part for part in parts if part)}"
         self._asked[kind, base] += 1
+        self.made += 1
         count = self._asked[kind, base]
         return base if count == 1 else f"{base}+{count}"
 

@@ -56,6 +56,8 @@ class FaultBoard:
         self._account_of = account_of
         self._now = now
         self._armed: list[ArmedFault] = []
+        #: matches that faults let pass, which no event tells
+        self.passed = 0
 
     def arm(self, fault: Fault) -> None:
         self._armed.append(ArmedFault(fault, fault.nth - 1, fault.times, self._now() + fault.for_))
@@ -88,6 +90,7 @@ class FaultBoard:
             )
             if fits and armed.skip:
                 armed.skip -= 1
+                self.passed += 1
             elif fits:
                 armed.left -= 1
                 if armed.left == 0:

@@ -103,8 +103,11 @@ class _Run:
                     self._changed = anyio.Event()
                     if not self._at_rest:
                         await self._changed.wait()
+                        self.world.moved()
                 seen = len(self.world.log.events)
+                self.world.moved()
                 await anyio.sleep(LINGER)
+                self.world.moved()
                 if self._at_rest and len(self.world.log.events) == seen:
                     return True
         return self._at_rest

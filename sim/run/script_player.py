@@ -88,6 +88,7 @@ class ScriptPlayer:
 
     def _play(self, step: ScriptStep, name: str) -> None:
         self.left -= 1
+        self._world.moved()
         try:
             self._act(step, name)
         except (UnknownName, ConfigError) as error:

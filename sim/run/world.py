@@ -67,6 +67,7 @@ class World:
         self._peers: dict[tuple[str, str], Peer] = {}
         self.platforms: dict[str, FakePlatform] = {}
         self.on_commit: Callable[[int], None] | None = None
+        self._moves = 0
         self._step_watchers: list[Callable[[int], bool]] = []
 
     # ------------------------------------------------------------ WorldPort
@@ -81,6 +82,7 @@ class World:
 
     def at(self, when: float, call: Callable[..., object], *args: object) -> None:
         """Schedule a callback of the world, independent of any process."""
+        self._moves += 1
         self.loop.call_at(when, call, *args, context=self._context)
 
     def draw(self, *what: object) -> float:
@@ -193,6 +195,20 @@ class World:
                 self._step_watchers.remove(see)
         if not self._step_watchers:
             self.loop.on_step = None
+
+    def moved(self) -> None:
+        """Count a change of the world that no event tells."""
+        self._moves += 1
+
+    @property
+    def state(self) -> tuple[float, ...]:
+        """What outlives a killed process, as numbers that grow with each change.
+
+        A kill discards all else. So two kills between which no number changed lead to the same run.
+        """
+        disk, changes = self.disk, sum(platform.changes for platform in self.platforms.values())
+        told = (self.loop.time(), disk.commits, disk.outside, len(self.log.events))
+        return (*told, self._moves, changes, self.faults.passed, self.ids.made, self.loop.births)
 
     # ------------------------------------------------------------ building
 
@@ -321,6 +337,7 @@ class World:
 
     def number(self, of: str, what: str) -> int:
         """The number of an item among its kind, from 1; stable across requests and crashes."""
+        self._moves += 1
         known = self._numbers.setdefault(of, {})
         return known.setdefault(what, len(known) + 1)
 

@@ -106,6 +106,7 @@ class Disk:
         self._connection: SimConnection | None = None
         #: commits so far, by all processes; a renewed lease does not count
         self.commits = 0
+        self._outside = 0
         #: the lock of the process that works the store
         self.lock: SimLock | None = None
 
@@ -139,6 +140,13 @@ class Disk:
         db.process_lock = SimLock(self, node)
         make_inline(db, latency=_latency)
         return db
+
+    @property
+    def outside(self) -> int:
+        """Rows changed so far by statements that have taken effect, also by those without a COMMIT."""
+        if self._connection is not None and not self._connection.in_transaction:
+            self._outside = self._connection.total_changes
+        return self._outside
 
     def refusal(self) -> str | None:
         """How the commit that is about to happen fails; none if it succeeds."""

@@ -6,6 +6,7 @@ invariants must hold at any, and people must see what they see without one.
 
 from collections import Counter
 
+import msgspec
 import pytest
 
 from tests.support.paths import SCENARIO_FILES
@@ -18,7 +19,7 @@ from trunkline.sim import BUGS, CrashAt, ScenarioFile, load_scenario, run_scenar
 from trunkline.sim.bugs import Bug
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.explore import CrashRun, DifferenceCause, Explorer, Sampling
-from trunkline.sim.explore.crash_plan import CrashPoints, second_crash
+from trunkline.sim.explore.crash_plan import CrashPoints, CrashTrial, plan, second_crash
 from trunkline.sim.run.wiring import Wiring
 
 #: every so many steps of the loop are tried here; `trunkline explore` tries each
@@ -66,7 +67,8 @@ def test_a_whole_exploration_has_a_kill_and_a_stop_everywhere():
     explorer = Explorer(named("B076-keys-collide"))
     tried = explored(explorer, Sampling(stops=1000, second=0))
     points = len(explorer.points.commits) + len(explorer.points.steps)
-    assert points > 80 and len(tried) == 2 * points == len({one.crashes for one in tried})
+    told = [crash for one in tried for crash in (*one.crashes, *one.same)]
+    assert points > 80 and len(told) == 2 * points == len(set(told))
     assert all(one.holds and one.fired == 1 for one in tried)
 
 
@@ -163,6 +165,35 @@ def test_crashes_are_placed_only_where_there_is_a_process():
     down = set(range(steps[0], steps[-1])) - set(steps)
     assert down
     assert all(not explorer.run((CrashAt(what="step", n=n),)).fired for n in down)
+
+
+@pytest.mark.parametrize("stem", [*SURE, "hands-lost", "B134-webhook-is-gone"])
+def test_kills_between_which_nothing_durable_changes_give_the_same_trace(stem):
+    explorer = Explorer(named(stem))
+    groups = [trial for trial in explorer.plan(Sampling(stops=0, second=0)) if trial.same]
+    assert sum(len(trial.same) for trial in groups) > 0.2 * len(explorer.points.steps)
+    for trial in scaled(groups, groups[::5]):
+        checked = msgspec.structs.replace(trial, same=(), checked=trial.same[-1:])
+        assert [one.breaches for one in explorer.attempt(checked)] == [(), ()], trial
+
+
+def test_a_group_of_kills_that_are_not_the_same_run_is_found():
+    explorer = Explorer(named(SURE[0]))
+    first, other = (CrashAt(what="commit", n=n) for n in (2, 5))
+    _, checked = explorer.attempt(CrashTrial(first=first, checked=(other,)))
+    assert [breach.id for breach in checked.breaches] == ["SAME"]
+
+
+def test_where_a_second_process_runs_each_kill_is_played():
+    explorer = Explorer(named("two-processes"))
+    assert not any(trial.same or trial.checked for trial in explorer.plan(Sampling(stops=0, second=0)))
+
+
+def test_a_share_of_the_kills_that_are_the_same_run_is_played():
+    points = CrashPoints(commits=(), steps=tuple(range(1, 4001)), states={f"step:{n}": n % 2 for n in range(1, 4001)})
+    trials = plan(points, Sampling(stops=0, second=0), 1)
+    assert len(trials) == 2 and sum(trial.runs for trial in trials) == 4000
+    assert 150 < sum(len(trial.checked) for trial in trials) < 250
 
 
 def test_a_plan_is_drawn_by_seed_and_point():
