@@ -32,9 +32,13 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
 
 
 class RunEnded(Body, frozen=True, kw_only=True):
-    """The run is over; always the last event of a complete trace. `open` names what never came to rest."""
+    """The run is over; always the last event of a complete trace. `open` names what never came to rest.
+
+    `cut`: the simulator ended it while it went on, e.g. ``after 9,000 events``. What the end shows is not judged then.
+    """
 
     kind: ClassVar[str] = "run.ended"
     recorded_by: ClassVar[str] = "sim"
     at_rest: bool
     open: tuple[str, ...] = ()
+    cut: str = ""

@@ -24,6 +24,8 @@ class WorldLimits(SimBody, frozen=True, kw_only=True):
     recovery_rate: float | None = None
     #: conversations that are sent to at the same time; none: any number
     lanes: int | None = None
+    #: the longest wait before another attempt, in seconds; none: unknown
+    backoff: float | None = None
 
 
 class WorldAccount(SimBody, frozen=True, kw_only=True):

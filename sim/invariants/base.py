@@ -110,6 +110,8 @@ class Checker(Projection):
         self.run = run
         self.exercised: int = 0
         self.violations: list[Violation] = []
+        #: why the end of the run is not judged
+        self._note = ""
 
     def handlers(self) -> Handlers:
         """The bodies that it takes. Raises `TypeError` for a checker that takes none: it could never fail."""
@@ -120,6 +122,11 @@ class Checker(Projection):
 
     def finish(self, last: Event) -> None:
         """The trace has ended; `last` is its last event."""
+
+    def cut(self, when: str) -> None:
+        """The run was cut while it went on. `when`: e.g. ``after 9,000 events``."""
+        if type(self).finish is not Checker.finish:
+            self._note = f"not judged: the run was cut {when}"
 
     def violate(
         self,
@@ -156,15 +163,15 @@ class Checker(Projection):
         return self.our_keys_only and self.run.scopes.upstream
 
     def verdict(self) -> Verdict:
-        exercised = 0 if self._unjudged else self.exercised
+        exercised = 0 if self._unjudged or self._note else self.exercised
         if self.violations:
             status = Status.VIOLATED
         else:
             status = Status.OK if exercised else Status.NOT_EXERCISED
-        note = ""
+        note = self._note
         if self.run.scopes.upstream and (self.our_keys_only or self.our_keys_part):
             part = f"{self.our_keys_part}: " if self.our_keys_part else ""
-            note = f"{part}{_THEIR_KEYS.format(self.run.scopes.profile)}"
+            note = note or f"{part}{_THEIR_KEYS.format(self.run.scopes.profile)}"
         return Verdict(
             id=self.id,
             title=self.title,
@@ -201,10 +208,15 @@ class Judge:
         self._ended = event
 
     def finish(self) -> None:
-        """End the trace. One without ``run.ended`` was cut: promises that only the end can break are not judged."""
-        if self._ended is not None:
-            for checker in self._checkers:
-                checker.finish(self._ended)
+        """End the trace. Of one that was cut, promises that only the end can break are not judged."""
+        ended = self._ended
+        if ended is None or not isinstance(ended.body, RunEnded):
+            return
+        for checker in self._checkers:
+            if ended.body.cut:
+                checker.cut(ended.body.cut)
+            else:
+                checker.finish(ended)
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdict of each checker, in the order of the catalogue."""

@@ -9,6 +9,7 @@ import msgspec
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import config_key
 from trunkline.core.events import Event
+from trunkline.core.events.base import RunEnded
 from trunkline.core.events.delivery import MirrorAppended
 from trunkline.core.events.gateway import SessionCreated, SessionMoved, SessionReset, TranscriptAppended
 from trunkline.core.routing.scopes import place_key
@@ -115,7 +116,7 @@ def check_expectations(
 ) -> tuple[UnmetExpectation, ...]:
     """Compare a run with what its scenario expects; every difference is one `UnmetExpectation`."""
     expect = file.scenario.expect
-    found = [*_skipped(events)]
+    found = [*_skipped(events), *_cut(events)]
     if expect.accepted is not None or expect.transcripts or expect.events:
         seen = _Outcome(file, events)
         found += (*_accepted(file, seen), *_transcripts(file, seen), *_events(file, seen))
@@ -131,6 +132,17 @@ def _skipped(events: Sequence[Event]) -> Iterable[UnmetExpectation]:
                 expected=("every step of the script happens",),
                 actual=(f"#{event.seq} {event.at:.3f}s {event.body.why}",),
             )
+
+
+def _cut(events: Sequence[Event]) -> Iterable[UnmetExpectation]:
+    """A run that is cut shows neither that its promises hold nor that they do not."""
+    last = events[-1] if events else None
+    if last is not None and isinstance(last.body, RunEnded) and last.body.cut:
+        yield UnmetExpectation(
+            summary=f"not judged: the run was cut {last.body.cut}",
+            expected=("the run comes to rest",),
+            actual=(f"#{last.seq} {last.at:.3f}s still open: {', '.join(last.body.open[:5]) or 'nothing'}",),
+        )
 
 
 def _accepted(file: ScenarioFile, seen: _Outcome) -> Iterable[UnmetExpectation]:

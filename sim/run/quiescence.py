@@ -6,18 +6,24 @@ from collections.abc import Callable
 
 from trunkline.core.events import Body, Event, EventLog
 from trunkline.core.events.delivery import (
+    AttemptEnded,
     HookSending,
     HookSent,
     IntentPrepared,
     IntentReopened,
     IntentSettled,
+    LaneWaiting,
     MirrorAppended,
     MirrorRefused,
+    RecoveryDecided,
 )
 from trunkline.core.events.gateway import DelegationAccepted, DelegationFinished, InboundAdmitted, TurnEnded
 from trunkline.core.values import IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.events.world import WorldLimits
 
+#: seconds by which the end of what has become too old may be late
+_SLACK = 5.0
 _HOOKS, _MIRROR = "hooks of", "mirror of"
 #: final states of an intent that leave something in a transcript
 _MIRRORED = (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED)
@@ -32,6 +38,11 @@ class Quiescence:
     def __init__(self) -> None:
         #: open work -> the process that recorded it
         self._open: dict[tuple[str, str], int] = {}
+        #: intents that wait for a time that the gateway has announced -> that time; and when each began
+        self._until: dict[str, float] = {}
+        self._begun: dict[str, float] = {}
+        #: the longest age of an intent that was configured
+        self._max_age = 0.0
         #: called whenever the run may have come to rest
         self.on_look: Callable[[], None] | None = None
         #: intents whose hooks were notified; they are notified once
@@ -57,6 +68,15 @@ class Quiescence:
     def empty(self) -> bool:
         return not self._open
 
+    @property
+    def announced(self) -> float:
+        """The latest time that open work rightly waits for: none waits for longer than it may live."""
+        latest = 0.0
+        for intent, at in self._until.items():
+            if ("intent", intent) in self._open and at <= self._begun.get(intent, 0.0) + self._max_age + _SLACK:
+                latest = max(latest, at)
+        return latest
+
     def watch(self, log: EventLog) -> None:
         log.subscribe(self.see, *self._begins, *self._ends)
         log.subscribe(self._asked, HookSending)
@@ -64,12 +84,16 @@ class Quiescence:
         log.subscribe(self._mirror_refused, MirrorRefused)
         log.subscribe(lambda event: self._close(_MIRROR, event.intent), MirrorAppended)
         log.subscribe(self._process_gone, ProcessCrashed, ProcessStopped)
+        log.subscribe(self._limited, WorldLimits)
+        log.subscribe(self._waits, AttemptEnded, RecoveryDecided, LaneWaiting)
 
     def see(self, event: Event) -> None:
         kind = type(event.body)
         begun = self._begins.get(kind)
         if begun is not None:
             self._open[begun, getattr(event, begun)] = event.generation
+            if begun == "intent":
+                self._begun[event.intent or ""] = event.at
             return
         ended = self._ends.get(kind)
         if ended is not None:
@@ -77,6 +101,18 @@ class Quiescence:
             if isinstance(event.body, IntentSettled) and event.body.state not in _MIRRORED:
                 self._close(_MIRROR, event.intent)
             self.look()
+
+    def _limited(self, event: Event) -> None:
+        assert isinstance(event.body, WorldLimits)
+        self._max_age = max(self._max_age, event.body.max_age)
+
+    def _waits(self, event: Event) -> None:
+        times = (getattr(event.body, name, None) for name in ("retry_at", "at", "until"))
+        at = next((at for at in times if at is not None), None)
+        if at is not None:
+            self._until[event.intent or ""] = at
+        elif self._until:
+            self._until.pop(event.intent or "", None)
 
     def _asked(self, event: Event) -> None:
         if event.intent not in self._notified:

@@ -30,12 +30,14 @@ from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.store.store_reuse import ReusableStore
 
-#: virtual seconds within which everything must come to rest after the script
+#: virtual seconds within which everything must come to rest after the script, and after the times that it waits for
 REST_BOUND = 4 * 3600.0
 #: virtual seconds without open work after which a run is at rest; late messages arrive within it
 LINGER = 10.0
 #: events after the script, beyond ten times those of the script, after which a run counts as circular
 MOST_EVENTS = 5_000
+#: events of one more chunk of a message, which do not count: a message in many chunks comes to an end
+_PER_CHUNK = 4
 #: callbacks after which a run counts as endless
 MAX_STEPS = 50_000_000
 
@@ -57,6 +59,10 @@ class _Run:
         loop.set_exception_handler(self._world_failed)
         self._changed = anyio.Event()
         self.world.progress.on_look = self._look
+        #: why the run is ended although it goes on; events after which it is; and what waits for its rest
+        self._cut = ""
+        self._most = 0
+        self._scope = anyio.CancelScope()
 
     def _world_failed(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
@@ -88,16 +94,27 @@ class _Run:
         world.faults.heal()
         self.player.heal()
         world.events.record(RunPhase(phase="healed"))
-        at_rest = await self._rest(REST_BOUND, most=MOST_EVENTS + 11 * len(world.log.events))
+        at_rest = await self._come_to_rest()
         world.events.record(RunPhase(phase="rest"))
-        world.events.record(RunEnded(at_rest=at_rest, open=() if at_rest else world.progress.open))
+        open_ = () if at_rest else world.progress.open
+        world.events.record(RunEnded(at_rest=at_rest, open=open_, cut="" if at_rest else self._cut))
         self.judge.finish()
 
-    async def _rest(self, bound: float, most: int | None = None) -> bool:
+    async def _come_to_rest(self) -> bool:
+        """Wait until the run is at rest. What waits for an announced time has until then, and the bound after it."""
+        world = self.world
+        bound = REST_BOUND
+        self._most = MOST_EVENTS + 11 * len(world.log.events)
+        world.log.subscribe(self._count, InboundReceived, WireAccepted)
+        while not await self._rest(bound) and not self._cut:
+            bound = world.progress.announced - world.now() + REST_BOUND
+            if bound <= REST_BOUND:
+                return False
+        return not self._cut
+
+    async def _rest(self, bound: float) -> bool:
         """Wait until nothing has been open for a while. False if the bound passes first, or after too many events."""
-        with anyio.move_on_after(bound) as scope:
-            if most is not None:
-                self._stop_at(most, scope)
+        with anyio.move_on_after(bound) as self._scope:
             while True:
                 while not self._at_rest:
                     self._changed = anyio.Event()
@@ -112,15 +129,14 @@ class _Run:
                     return True
         return self._at_rest
 
-    def _stop_at(self, most: int, scope: anyio.CancelScope) -> None:
+    def _count(self, event: Event) -> None:
         """End a circular run, e.g. one in which the gateway answers its own answers."""
         events = self.world.log.events
-
-        def see(_: Event) -> None:
-            if len(events) > most:
-                scope.cancel()
-
-        self.world.log.subscribe(see, InboundReceived, WireAccepted)
+        if isinstance(event.body, WireAccepted) and event.body.chunk:
+            self._most += _PER_CHUNK
+        if len(events) > self._most and not self._cut:
+            self._cut = f"after {len(events):,} events"
+            self._scope.cancel()
 
 
 #: called before the first step of a run: to place crashes, or to observe

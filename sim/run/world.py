@@ -266,6 +266,7 @@ class World:
             mark=delivery.mark if delivery.ambiguous == "resend-marked" else None,
             recovery_rate=delivery.recovery_rate,
             lanes=delivery.lanes,
+            backoff=max(delivery.backoff, default=None),
         )
         self.events.record(body)
 

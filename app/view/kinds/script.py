@@ -22,6 +22,8 @@ label_text(ScriptSkipped, "step skipped: {step}: {why}", row=alarm)
 
 @label(RunEnded)
 def _ended(_view: RunView, _event: Event, body: RunEnded) -> str:
+    if body.cut:
+        return f"cut {body.cut}: what the end shows is not judged"
     return "at rest" if body.at_rest else f"never came to rest: {', '.join(body.open)}"
 
 

@@ -203,8 +203,8 @@ class BoundedAttempts(Checker):
     id = "L5"
     title = "Bounded retries, age and rate"
     sentence = (
-        "Attempts stay within the configured number and age; a platform that asks to wait is left alone for that "
-        "time; a permanent refusal is final; and recovered messages are sent at the configured rate."
+        "Attempts stay within the configured number, age and waits; a platform that asks to wait is left alone for "
+        "that time; a permanent refusal is final; and recovered messages are sent at the configured rate."
     )
 
     def __init__(self, run: RunFacts) -> None:
@@ -215,6 +215,8 @@ class BoundedAttempts(Checker):
         self._wait: dict[str, tuple[float, Event]] = {}
         #: intent -> the limits by which its next attempt was planned: a reload changes what is planned after it
         self._planned: dict[str, WorldLimits] = {}
+        #: intents whose next attempt was announced for too late
+        self._overlong: set[str | None] = set()
         #: process and account -> first attempt of each recovered message that it has sent
         self._paced: dict[tuple[int, _Account], dict[str, Event]] = {}
 
@@ -237,13 +239,32 @@ class BoundedAttempts(Checker):
     @on(AttemptEnded)
     def _ended(self, event: Event, body: AttemptEnded) -> None:
         intent = event.intent or ""
+        refused = self._asked.pop((intent, body.chunk, body.attempt), None)
         if self.run.limits is not None and body.retry_at is not None:
             self._planned[intent] = self.run.limits
-        refused = self._asked.pop((intent, body.chunk, body.attempt), None)
+            self._soon_enough(event, body, refused)
         if refused is not None and isinstance(refused.body, WireRefused) and refused.body.retry_after is not None:
             self._wait[intent] = (refused.at + refused.body.retry_after, refused)
         elif self._wait:
             self._wait.pop(intent, None)
+
+    def _soon_enough(self, event: Event, body: AttemptEnded, refused: Event | None) -> None:
+        """A retry waits as long as the operator or the platform says, and no longer."""
+        longest = None if self.run.limits is None else self.run.limits.backoff
+        if longest is None or body.decision != "retry" or body.retry_at is None:
+            return
+        asked = refused.body.retry_after if refused is not None and isinstance(refused.body, WireRefused) else None
+        longest = max(longest, asked or 0.0)
+        if body.retry_at - event.at <= longest + _SLACK:
+            self._overlong.discard(event.intent)
+            return
+        self._overlong.add(event.intent)
+        self.violate(
+            at=event.seq,
+            summary=f"{event.intent} is to wait {body.retry_at - event.at:.0f} s for its next attempt",
+            expected=[f"at most {longest:g} s"],
+            actual=[f"#{event.seq} {event.at:.3f}s not before {body.retry_at:.3f}s"],
+        )
 
     @on(AttemptStarted)
     def _started(self, event: Event, _body: AttemptStarted) -> None:
@@ -286,6 +307,8 @@ class BoundedAttempts(Checker):
             self._beyond(event, f"{event.intent} did not wait as requested", f"not before {until:.3f}s", refused)
         if event.generation != before.generation or said.retry_at is None or event.at >= said.retry_at - _SLACK:
             return
+        if event.intent in self._overlong:
+            return  # the time that was announced is the fault
         self._beyond(event, f"{event.intent} was tried again too early", f"not before {said.retry_at:.3f}s", before)
 
     def _at_rate(self, event: Event, rate: float) -> None:

@@ -1,0 +1,85 @@
+"""When a run is over: at rest, after what it waits for, or cut."""
+
+import pytest
+
+from tests.support.paths import FIXTURES, SCENARIO_FILES
+from trunkline.core.events.base import RunEnded
+from trunkline.sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
+from trunkline.sim.run import runner
+from trunkline.sim.run.result import RunResult
+
+MANY_CHUNKS = """
+scenario: 1
+title: An answer in many chunks
+gateway: {channels: {telegram: {text_limit: 1}}}
+world: {people: [ana], telegram: {}}
+cast: {agents: {main: [{do: [{reply: "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"}]}]}}
+script: [{at: 1s, as: ana, in: "@ana", say: hi}]
+"""
+MANY_MESSAGES = """
+scenario: 1
+title: More work than a run may have after its script
+world: {people: [ana], telegram: {}}
+cast: {agents: {main: [{do: [{think: 1m}, {reply: "re {text}"}]}]}}
+script:
+  - {at: 1s, as: ana, in: "@ana", say: one}
+  - {at: 1s, as: ana, in: "@ana", say: two}
+  - {at: 1s, as: ana, in: "@ana", say: three}
+"""
+
+
+def played(tmp_path, text: str) -> RunResult:
+    path = tmp_path / "made.yaml"
+    path.write_text(text)
+    return run_scenario(load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS))
+
+
+def end(result: RunResult) -> RunEnded:
+    body = result.trace.events[-1].body
+    assert isinstance(body, RunEnded)
+    return body
+
+
+def test_the_chunks_of_a_message_are_no_circle(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "MOST_EVENTS", 0)
+    monkeypatch.setattr(runner, "_PER_CHUNK", 4)
+    result = played(tmp_path, MANY_CHUNKS)
+    assert (end(result).at_rest, end(result).cut, result.violations, result.unmet) == (True, "", (), ())
+
+
+@pytest.fixture
+def cut(tmp_path, monkeypatch) -> RunResult:
+    monkeypatch.setattr(runner, "MOST_EVENTS", -450)
+    return played(tmp_path, MANY_MESSAGES)
+
+
+def test_a_run_that_is_cut_blames_nobody(cut):
+    assert end(cut).cut.startswith("after ")
+    assert cut.violations == ()
+
+
+def test_a_run_that_is_cut_does_not_hold(cut):
+    assert not cut.holds
+    assert [one.summary for one in cut.unmet] == [f"not judged: the run was cut {end(cut).cut}"]
+
+
+def test_what_only_the_end_can_break_is_not_judged_then(cut):
+    verdicts = {verdict.id: verdict for verdict in cut.verdicts}
+    assert verdicts["L1"].status is Status.NOT_EXERCISED
+    assert verdicts["L1"].note == cut.unmet[0].summary
+    assert verdicts["D1"].status is Status.OK
+
+
+def test_what_waits_for_an_announced_time_has_until_then():
+    path = FIXTURES / "reported/verdict/L1-waits-beyond-the-bound.yaml"
+    result = run_scenario(load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS))
+    assert (end(result).at_rest, result.virtual_seconds > runner.REST_BOUND) == (True, True)
+
+
+def test_nothing_rightly_waits_for_longer_than_it_may_live():
+    """The defect announces a retry in eleven days, which is as good as never."""
+    (path,) = [path for path in SCENARIO_FILES if path.stem == "B032-rest-is-dropped"]
+    file = load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS)
+    result = run_scenario(file, bugs=["timeout-drops-the-rest"])
+    assert (end(result).at_rest, end(result).cut) == (False, "")
+    assert "L1" in result.violated
