@@ -163,7 +163,7 @@ class Checker(Projection):
         return self.our_keys_only and self.run.scopes.upstream
 
     def verdict(self) -> Verdict:
-        exercised = 0 if self._unjudged or self._note else self.exercised
+        exercised = 0 if self._unjudged or (self._note and not self.violations) else self.exercised
         if self.violations:
             status = Status.VIOLATED
         else:
