@@ -38,7 +38,7 @@ from __future__ import annotations
 import math
 
 from trunkline.core.reasons import Reason
-from trunkline.core.well_formed import plain_text
+from trunkline.core.well_formed import LONGEST_WORD, cut_words, plain_text
 
 
 class TrunklineError(Exception):
@@ -54,6 +54,10 @@ class TrunklineError(Exception):
 
 class UsageError(TrunklineError):
     """Wrong use."""
+
+    def __init__(self, facts: str = "") -> None:
+        # Most quote what was written, which may be a number of 5,000 digits.
+        super().__init__(cut_words(facts) if type(facts) is str and len(facts) > LONGEST_WORD else facts)
 
 
 class ConfigError(UsageError):

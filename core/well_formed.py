@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 #: maximum length of an error in an event
 _MOST = 2000
+#: maximum length of a word in a message; file names are shorter
+LONGEST_WORD = 300
+_LONG_WORD = re.compile(rf"[^\s/]{{{LONGEST_WORD},}}|[\d_,.]{{60,}}")
 
 
 def well_formed(text: str) -> str:
@@ -43,3 +48,8 @@ def words_of(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 -- an error whose text cannot be made must not hide the first one
         words = "unprintable error"
     return words if len(words) <= _MOST else f"{words[:_MOST]}... ({len(words)} characters)"
+
+
+def cut_words(text: str) -> str:
+    """The text with the middle of endless words and numbers left out, for a message that quotes them."""
+    return _LONG_WORD.sub(lambda word: f"{word[0][:24]}...{word[0][-8:]} ({len(word[0])} characters)", text)

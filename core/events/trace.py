@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -205,6 +206,8 @@ def _next(line: bytes, events: list[Event]) -> Event | None:
     event = decode_event(line)
     if event.seq != len(events) + 1:
         raise TraceError(f"event {event.seq} follows event {len(events)}: lines are missing")
+    if event.at < 0:
+        raise TraceError(f"event {event.seq} has the time {event.at:g}, which is before the clock began")
     if event.cause is not None and not 0 < event.cause < event.seq:
         raise TraceError(f"event {event.seq} names event {event.cause} as its cause, and a cause comes before")
     return event
@@ -217,6 +220,14 @@ def read_trace(path: Path, *, whole: bool = True) -> Trace:
             return parse_trace((line.rstrip(b"\r\n") for line in file), name=str(path), whole=whole)
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}") from error
+
+
+def first_step_back(trace: Trace) -> tuple[Event, Event] | None:
+    """The first event that is earlier than the one before it, and that one.
+
+    A gateway's trace has such a place where somebody set the clock; every other one was edited.
+    """
+    return next(((before, event) for before, event in pairwise(trace.events) if event.at < before.at), None)
 
 
 def write_trace(path: Path, trace: Trace) -> None:

@@ -7,6 +7,7 @@ previous one, and counts from there.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
@@ -20,6 +21,9 @@ from trunkline.core.events.gateway import ProcessStarted
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.run.gateway_process import GatewayProcess
 from trunkline.sim.run.world import World
+
+#: the number of a point; no run has more of them
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 
 class CrashAt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -44,7 +48,7 @@ class CrashAt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def crash_at(text: str, *, kind: Literal["kill", "stop"] = "kill") -> CrashAt:
     """Parse a point such as ``commit:17`` or ``step:512``. Raises `UsageError`."""
     what, _, number = text.strip().partition(":")
-    if what not in ("commit", "step") or not number.isascii() or not number.isdigit() or int(number) < 1:
+    if what not in ("commit", "step") or not _NUMBER.fullmatch(number):
         raise UsageError(f"{text!r} is no point of a run: expected commit:N or step:N, with N from 1")
     return CrashAt(what="commit" if what == "commit" else "step", n=int(number), kind=kind)
 

@@ -28,6 +28,8 @@ from trunkline.core.errors import UsageError
 from trunkline.core.events import Trace, encode_trace
 from trunkline.sim import judge, load_scenario, run_scenario
 
+TOUR = "scenarios/tour/told-twice.yaml"
+
 
 @pytest.fixture(scope="module")
 def whole() -> bytes:
@@ -207,3 +209,50 @@ def test_a_message_of_a_million_chunks_does_not_stop_the_queue(given, whole):
     run, last = opened(trace), trace.events[-1].seq
     assert len(run.histories) and all(chunks(history, last) is None for history in run.histories)
     assert all("/" not in run.queue.line(row, last).cells["tries"].text for row in run.queue.rows)
+
+
+def with_time(path, number, at):
+    """Change the time of a line, counted from 1."""
+    lines = path.read_text().splitlines()
+    lines[number - 1] = re.sub(r'"at":[\d.]+', f'"at":{at}', lines[number - 1])
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_a_time_before_the_clock_began_is_refused_with_its_line(trunkline, tmp_path):
+    path = tmp_path / "run.jsonl"
+    trunkline("run", TOUR, "--trace", path)
+    with_time(path, 9, "-4.5")
+    code, _, err = trunkline("report", path)
+    assert code == 2
+    assert f"{path}:9: event 8 has the time -4.5, which is before the clock began" in err
+
+
+@pytest.mark.parametrize("command", ["report", "replay"])
+def test_a_clock_that_runs_back_is_judged_with_a_warning_that_names_the_line(trunkline, tmp_path, command):
+    path = tmp_path / "run.jsonl"
+    trunkline("run", TOUR, "--trace", path)
+    assert trunkline(command, path)[2] == ""
+    with_time(path, 60, "7000")
+    code, out, err = trunkline(command, path)
+    assert code in (0, 1) and out
+    assert f"warning: {path}:61: event 60 is 699" in err
+    assert err.count("\n") == 1
+
+
+HUGE = "9" * 5000
+QUOTED = (
+    ("run", TOUR, "--seed", HUGE),
+    ("run", TOUR, "--inject", f"{{at: -{HUGE}s, crash: {{}}}}"),
+    ("run", "x" * 5000),
+    ("run", TOUR, "--bug", "b" * 5000),
+    ("explore", TOUR, "--at", f"step:{HUGE}"),
+    ("explain", "key", HUGE),
+)
+
+
+@pytest.mark.parametrize("arguments", QUOTED, ids=lambda words: " ".join(word[:20] for word in words))
+def test_no_message_repeats_an_endless_word_or_number(trunkline, arguments):
+    code, out, err = trunkline(*arguments)
+    assert code == 2
+    assert len(out + err) < 700
+    assert "set_int_max_str_digits" not in err

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from trunkline.app.cli.io.output import print_error
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Trace
-from trunkline.core.events.trace import TraceError, parse_trace
+from trunkline.core.events.trace import TraceError, first_step_back, parse_trace
 
 #: means standard input
 STDIN = Path("-")
@@ -48,13 +49,26 @@ def open_trace(path: Path, *, limit: int = LIMIT, cut: bool = False) -> Trace:
 def _read(file: BinaryIO, name: str, limit: int, *, cut: bool) -> Trace:
     lines = _Lines(file, name, limit)
     try:
-        return parse_trace(lines, name=name, whole=not cut)
+        return _warned(parse_trace(lines, name=name, whole=not cut), name)
     except TraceError as error:
         if lines.refused:
             raise
         if lines.number <= 1:
             raise TraceError(f"{error.facts}{foreign(lines.first)}") from error
         raise TraceError(f"{error.facts}. With --cut it is opened as far as it goes") from error
+
+
+def _warned(trace: Trace, name: str) -> Trace:
+    """The trace, with a warning where its clock was set back: times of what follows mean less."""
+    found = first_step_back(trace)
+    if found is not None:
+        before, event = found
+        # The header is line 1.
+        print_error(
+            f"trunkline: warning: {name}:{event.seq + 1}: event {event.seq} is {before.at - event.at:g} s earlier than "
+            "the one before it: the clock was set back, or the file was edited. It is judged in the order of its lines"
+        )
+    return trace
 
 
 class _Lines:

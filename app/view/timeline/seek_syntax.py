@@ -8,9 +8,9 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import clean, seconds
 from trunkline.core.errors import UsageError
 
-_TIME = re.compile(r"t?\s*(\d+(?:\.\d*)?|\.\d+)\s*s?", re.IGNORECASE)
-_EVENT = re.compile(r"#\s*(\d+)")
-_SPEED = re.compile(r"(?:speed|[x×])\s*(\d+(?:\.\d*)?|\.\d+)", re.IGNORECASE)
+_TIME = re.compile(r"t?\s*(\d{1,18}(?:\.\d*)?|\.\d+)\s*s?", re.IGNORECASE | re.ASCII)
+_EVENT = re.compile(r"#\s*(\d{1,18})", re.ASCII)
+_SPEED = re.compile(r"(?:speed|[x×])\s*(\d{1,18}(?:\.\d*)?|\.\d+)", re.IGNORECASE)
 
 
 def read_moment(view: RunView, text: str) -> int:
