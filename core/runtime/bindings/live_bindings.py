@@ -30,6 +30,31 @@ ENDED_BY = "ended_by"
 END_NOTE = "end_note"
 
 
+class Hold:
+    """Work in progress for a binding: released once, by `release` or at the end of a `with` block.
+
+    `cause` is the event that the release follows from; set it before the end of the block.
+    """
+
+    __slots__ = ("_binding", "_bindings", "cause")
+
+    def __init__(self, bindings: LiveBindings, binding: str | None) -> None:
+        self._bindings = bindings
+        self._binding = binding
+        self.cause: int | None = None
+
+    def release(self, cause: int | None) -> None:
+        """Release it, unless it is released already."""
+        binding, self._binding = self._binding, None
+        self._bindings.release(binding, cause)
+
+    def __enter__(self) -> Hold:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release(self.cause)
+
+
 class LiveBindings:
     """The bindings of a running gateway, for its other parts."""
 
@@ -110,13 +135,22 @@ class LiveBindings:
 
     # ------------------------------------------------------------ work in progress
 
-    def hold(self, binding: str | None, count: int = 1) -> None:
+    def hold(self, binding: str | None) -> Hold:
         """Count work in progress for a binding, which does not end before the work is released."""
         if binding is not None:
-            self._under_way[binding] = self._under_way.get(binding, 0) + count
+            self._under_way[binding] = self._under_way.get(binding, 0) + 1
+        return Hold(self, binding)
 
-    def release(self, binding: str | None, cause: int | None = None) -> None:
-        """Release work in progress; the last release ends an ending binding."""
+    def hold_open(self, binding: str, count: int) -> None:
+        """Count the open intents of an earlier process; `adopt` gives the hold of each."""
+        self._under_way[binding] = self._under_way.get(binding, 0) + count
+
+    def adopt(self, binding: str | None) -> Hold:
+        """The hold of work that is counted already."""
+        return Hold(self, binding)
+
+    def release(self, binding: str | None, cause: int | None) -> None:
+        """Release work in progress, by its hold; the last release ends an ending binding."""
         if binding is None:
             return
         left = self._under_way.get(binding, 0) - 1

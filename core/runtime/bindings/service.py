@@ -89,7 +89,7 @@ class SessionBindingService:
                 continue
             self._bound.add(record)
         for binding, count in (await self._ctx.store.read(CountOpenByBinding())).items():
-            self._bound.hold(binding, count)
+            self._bound.hold_open(binding, count)
         for channel, webhook in await self._ctx.store.read(ListOwnWebhooks()):
             self._bound.own(channel, webhook)
 

@@ -87,11 +87,9 @@ class CompletionReporter:
             # A custom decision that ignores resets: the store would refuse its turn forever (invariant S5).
             plan = plan_completion(done, ctx.config.hands)
         held = None if done.routed is None or done.routed.binding is None else done.routed.binding.binding_id
-        ctx.bindings.hold(held)
-        try:
+        with ctx.bindings.hold(held) as hold:
+            hold.cause = decided
             return await self._store(row, done, plan, reason, decided)
-        finally:
-            ctx.bindings.release(held, decided)
 
     async def _completed(self, row: DelegationRow, result: HandResult, cause: int) -> tuple[HandCompletion, int]:
         """The facts of the ended hand, with the router's decision if the work has its own session."""

@@ -195,11 +195,9 @@ class Intake:
         session = ctx.new_session(work.session_key, work.agent, tied, person=None if work.binding else person)
         repeated = _repeated(envelope, stable=adapter.capabilities.stable_ids)
         # Work in progress from now on: if the binding ends meanwhile, it waits for the answer.
-        ctx.bindings.hold(work.binding)
-        try:
+        with ctx.bindings.hold(work.binding) as hold:
+            hold.cause = received
             await self._store(work, identities, session, routed, repeated)
-        finally:
-            ctx.bindings.release(work.binding, received)
 
     def _dropped(self, envelope: Envelope) -> Reason | None:
         """Why a message is dropped before admission; None: it is not."""

@@ -12,6 +12,7 @@ from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.events.gateway import ToolCalled, ToolRefused, TurnEnded, TurnStarted
 from trunkline.core.hands.port import DelegationRequest
 from trunkline.core.reasons import Reason
+from trunkline.core.runtime.bindings.live_bindings import Hold
 from trunkline.core.runtime.client_sends.target_resolution import ResolvedTarget, TargetResolver, ToolSend, refusal
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
@@ -47,6 +48,8 @@ class _Queued(msgspec.Struct, frozen=True, kw_only=True):
     work: Work
     session: SessionId
     cause: int
+    #: its binding does not end before it is done
+    hold: Hold
     #: how many counted runs ended with their process; None: no process has begun it
     runs: int | None = None
 
@@ -82,15 +85,15 @@ class Turns:
 
     def start(self, work: Work, session: SessionId, cause: int) -> None:
         """Queue work behind the other work of its session (by id: the key may have changed)."""
-        self._queue(_Queued(work=work, session=session, cause=cause))
+        self._queue(work, session, None, cause)
 
     def recover(self, work: Work, session: SessionId, runs: int, cause: int) -> None:
         """Queue work that an earlier process may have begun; `runs` counted ones ended with their process."""
-        self._queue(_Queued(work=work, session=session, cause=cause, runs=runs))
+        self._queue(work, session, runs, cause)
 
-    def _queue(self, item: _Queued) -> None:
-        self._ctx.bindings.hold(item.work.binding)
-        self.lanes.put(item.session, item)
+    def _queue(self, work: Work, session: SessionId, runs: int | None, cause: int) -> None:
+        hold = self._ctx.bindings.hold(work.binding)
+        self.lanes.put(session, _Queued(work=work, session=session, cause=cause, hold=hold, runs=runs))
 
     async def _handle(self, lane: str, item: _Queued) -> float | None:
         if item.runs is None:
@@ -130,9 +133,10 @@ class Turns:
             turn=work.turn,
             delegation=None if work.callback is None else work.callback.delegation,
         )
-        answer, failure = await self._ask(work, started, session)
-        await self._finish(work, session, answer, failure, started)
-        self._ctx.bindings.release(work.binding, started)
+        with item.hold as hold:
+            hold.cause = started
+            answer, failure = await self._ask(work, started, session)
+            await self._finish(work, session, answer, failure, started)
 
     async def _give_up(self, item: _Queued) -> None:
         """End a turn that every run of it has ended with the process, and notify the person."""
@@ -151,8 +155,10 @@ class Turns:
             return [(row, ctx.record_prepared(row, targeted=False, reason=Reason.RUNS_NOTICE, cause=seq))]
 
         intents = [] if row is None else [row]
-        await ctx.store.write(FinishTurn(work=work, intents=intents, now=ctx.env.now()), story, then=self._deliver_all)
-        ctx.bindings.release(work.binding, item.cause)
+        with item.hold as hold:
+            hold.cause = item.cause
+            finish = FinishTurn(work=work, intents=intents, now=ctx.env.now())
+            await ctx.store.write(finish, story, then=self._deliver_all)
 
     async def _failed_notice(self, work: Work, session: SessionId, cause: int) -> IntentRow | None:
         text = self._ctx.config.turns.failed_notice

@@ -63,7 +63,7 @@ class Delivery:
         if is_final(row.state):
             self.settler.over(row, cause)
             return
-        self._ctx.bindings.hold(row.binding)
+        self.settler.hold(row)
         held = self.backlog.holds
         born = born_at(self._ctx.env, row)
         item = QueuedIntent(id=row.id, row=row if held else None, cause=cause, held=held, born=born)
@@ -102,7 +102,7 @@ class Delivery:
 
     def take(self, row: IntentRow, cause: int | None) -> None:
         """Queue an intent that an operator reopened."""
-        self._ctx.bindings.hold(row.binding)
+        self.settler.hold(row)
         self._put(row.address.lane, QueuedIntent(id=row.id, row=None, cause=cause))
 
     # ------------------------------------------------------------ the head of a lane
@@ -218,13 +218,15 @@ class Delivery:
     async def _load(self, item: QueuedIntent) -> QueuedIntent | None:
         """The item with its texts; None if there is nothing left to send."""
         row = await self.backlog.load(item.id)
+        if item.left and row is not None:
+            self.settler.adopt(row.row if isinstance(row, BrokenIntent) else row)
         if isinstance(row, BrokenIntent):
             # Only the head of a conversation can have been on the wire.
             state = IntentState.UNKNOWN if item.left and item.head else IntentState.DEAD
             await self.settler.end_unreadable(row, state, item.cause)
             return None
         if row is None or is_final(row.state):
-            self.settler.gone(item.id, None if row is None else row.binding)
+            self.settler.gone(item.id, None)
             return None
         born = born_at(self._ctx.env, row) if item.born is None else item.born
         return msgspec.structs.replace(item, row=row, born=born, doubt=doubt_at(self._ctx.env, row))

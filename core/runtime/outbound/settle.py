@@ -14,6 +14,7 @@ from trunkline.core.errors import IllegalTransition, StoreError
 from trunkline.core.events.bindings import FallbackDenied
 from trunkline.core.events.delivery import ChunkAcked, IntentSettled
 from trunkline.core.reasons import Reason
+from trunkline.core.runtime.bindings.live_bindings import Hold
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
 from trunkline.core.runtime.outbound.prepare import Preparer
@@ -37,6 +38,8 @@ class Settler:
         #: queues a notice
         self._deliver: Callable[[IntentRow, int | None], None] = _nobody
         self._waiters: dict[IntentId, list[anyio.Event]] = {}
+        #: of the open intents of bindings
+        self._holds: dict[IntentId, Hold] = {}
 
     def connect(self, *, deliver: Callable[[IntentRow, int | None], None]) -> None:
         """Set the callback that queues a notice. Set late: the two modules depend on each other."""
@@ -246,11 +249,23 @@ class Settler:
     def _over(self, row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
         """Notify waiters and hooks of the end of an intent."""
         self._preparer.ended(row, reason, receipts, cause)
-        self.gone(row.id, row.binding, cause)
+        self.gone(row.id, cause)
 
-    def gone(self, intent: IntentId, binding: str | None, cause: int | None = None) -> None:
+    def hold(self, row: IntentRow) -> None:
+        """Keep the binding of an intent until it is gone."""
+        if row.binding is not None and row.id not in self._holds:
+            self._holds[row.id] = self._ctx.bindings.hold(row.binding)
+
+    def adopt(self, row: IntentRow) -> None:
+        """The same for an intent of an earlier process, which the start has counted."""
+        if row.binding is not None and row.id not in self._holds:
+            self._holds[row.id] = self._ctx.bindings.adopt(row.binding)
+
+    def gone(self, intent: IntentId, cause: int | None) -> None:
         """Release the binding of an ended intent and wake its waiters, also if another process ended it."""
-        self._ctx.bindings.release(binding, cause)
+        hold = self._holds.pop(intent, None)
+        if hold is not None:
+            hold.release(cause)
         for waiter in self._waiters.pop(intent, ()):
             waiter.set()
 

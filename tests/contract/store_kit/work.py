@@ -71,9 +71,8 @@ async def the_fate_of_an_intent_is_known_with_its_receipts(bench: Bench) -> None
         assert await it.store.read(FindIntentFate(intent=asked.id)) == IntentFate(
             state=IntentState.PREPARED, reason=None, receipts=()
         )
-        await it.store.write(
-            AckChunk(intent=asked, receipt=receipt("901"), mirror=None, now=3.0, mirror_due=False), same
-        )
+        first = AckChunk(intent=asked, receipt=receipt("901"), mirror=None, mirror_due=False, now=3.0)
+        await it.store.write(first, same)
         await it.store.write(
             AckChunk(
                 intent=msgspec.structs.replace(asked, acked=1),

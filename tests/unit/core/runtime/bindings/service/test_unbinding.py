@@ -67,7 +67,7 @@ async def test_a_free_text_is_kept_beside_the_reason(
             bound.hold(record.binding_id)
         await running.gateway.bindings.unbind(conversation=HALL, reason=reason, note=note)
         if under_way:
-            bound.release(record.binding_id)
+            bound.release(record.binding_id, None)
         await anyio.wait_all_tasks_blocked()
     async with serving(path, platform) as again:
         await again.gateway.bindings.up.wait()
@@ -203,7 +203,7 @@ async def test_no_farewell_for_what_somebody_ended_or_bound_again(path: Path, pl
         clock += 0.02
         await running.until(BindingEnding)
         await bind(running, key="ops:main")
-        bound.release(record.binding_id)
+        bound.release(record.binding_id, None)
         await running.until(BindingEnded, 3)
         await say(running, platform, "m1")
         assert texts(platform) == ["you said hello"]
