@@ -34,8 +34,8 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Idempotency, IntentKind, IntentState
 from trunkline.sim.explore.run_digest import Heard, IntentDigest, Lane, RunDigest, Seen, seen_of
 from trunkline.sim.explore.send_limits import SendLimits
-from trunkline.sim.platforms import PLATFORMS
 from trunkline.sim.scenario import ScenarioFile
+from trunkline.sim.scenario.model.world import idempotency_of
 
 #: suffix of the id of a notice that replaces a message
 _NOTICE = ".notice"
@@ -74,7 +74,7 @@ def sure_accounts(file: ScenarioFile) -> frozenset[tuple[str, str]]:
         (name, account)
         for name, spec in file.scenario.world.platforms.items()
         for account, own in spec.accounts.items()
-        if (own.idempotency or spec.idempotency or PLATFORMS[name].idempotency) is not Idempotency.NONE
+        if idempotency_of(name, spec, own) is not Idempotency.NONE
     )
 
 

@@ -34,7 +34,7 @@ from trunkline.sim.platforms.rooms import Room, WorldPort
 from trunkline.sim.platforms.threads import Threads
 from trunkline.sim.platforms.tokens import AccountTokens
 from trunkline.sim.platforms.webhooks import Webhooks
-from trunkline.sim.scenario.model.scenario import AccountSpec, PlatformSpec
+from trunkline.sim.scenario.model.world import AccountSpec, PlatformSpec, idempotency_of
 
 
 class FakePlatform(ABC):
@@ -47,7 +47,6 @@ class FakePlatform(ABC):
     mode = DeliveryMode.DIRECT
     markup = Markup.AS_IS
     poll_options: int | None = None
-    idempotency = Idempotency.NONE
     #: reason of an account that is not ready to send
     not_ready = "not-ready"
     opens_threads = False
@@ -123,7 +122,7 @@ class FakePlatform(ABC):
         spec = self.spec
         usual = {Capability.TEXT, Capability.MEDIA, Capability.MESSAGE_IDS} | self.extras
         can = frozenset(usual | ({Capability.THREADS} if self.has_threads else set())) - frozenset(spec.cannot)
-        idempotency = account.idempotency or spec.idempotency or self.idempotency
+        idempotency = idempotency_of(self.channel, spec, account)
         return Capabilities(
             can=can,
             mode=account.mode or spec.mode or self.mode,

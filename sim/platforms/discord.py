@@ -23,7 +23,6 @@ class FakeDiscord(FakePlatform):
     channel = "discord"
     extras = frozenset({Capability.POLL, Capability.PAYLOAD, Capability.EDIT, Capability.REACTIONS})
     poll_options = 10
-    idempotency = Idempotency.KEY
     opens_threads = True
     identities = Idempotency.NONE
     text_limit = 2000

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import string
 
-from trunkline.core.values import Capability, ChatKind, Idempotency
+from trunkline.core.values import Capability, ChatKind
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import letters
 
@@ -26,7 +26,6 @@ class FakeMatrix(FakePlatform):
 
     channel = "matrix"
     extras = frozenset({Capability.EDIT, Capability.REACTIONS})
-    idempotency = Idempotency.KEY
     opens_threads = True
     opens_by_sending = True
     text_limit = 16_000

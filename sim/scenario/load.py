@@ -22,6 +22,7 @@ from trunkline.sim.scenario.cross_checks import KnownNames, check_references, wo
 from trunkline.sim.scenario.model.scenario import Scenario, WorldSpec
 from trunkline.sim.scenario.model_fields import fields_of, homes_of, model_of, text_at, type_at
 from trunkline.sim.scenario.place_refs import PlaceRef, resolve_place
+from trunkline.sim.scenario.platform_promises import check_promises
 from trunkline.sim.scenario.problems import Path, Positions, ProblemReport, dotted, nearest, shown
 from trunkline.sim.scenario.step_rules import check_steps, items, say_ids, step_times
 from trunkline.sim.scenario.yaml_reader import parse, read_text
@@ -115,6 +116,8 @@ def load_text(
     check_references(tree, report, KnownNames(world=world, bugs=known_bugs, invariants=known_invariants))
     for fault in faults:
         explain_fault(fault, tree, report)
+    if scenario is not None and world is not None and not report.problems:
+        check_promises(scenario, world, report)
     reloads = () if scenario is None or report.problems else reloads_of(scenario, report)
     if scenario is None or world is None or report.problems:
         raise report.error()

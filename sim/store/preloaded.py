@@ -35,14 +35,14 @@ def write_stored(
 
 
 def damage(connection: sqlite3.Connection, fits: Callable[[Address, str], bool]) -> int:
-    """Truncate the texts of matching open intents, as a bad copy does; how many."""
+    """Truncate the texts of matching open intents that are not damaged yet, as a bad copy does; how many."""
     found = connection.execute(_OPEN).fetchall()
     hit = [n for n, address, chunks in found if fits(_place(address), next(iter(_texts(chunks)), ""))]
     connection.executemany("UPDATE intents SET chunks = substr(chunks, 1, 3) WHERE n = ?", [(n,) for n in hit])
     return len(hit)
 
 
-_OPEN = "SELECT n, address, chunks FROM intents WHERE state IN ('prepared', 'sending')"
+_OPEN = "SELECT n, address, chunks FROM intents WHERE state IN ('prepared', 'sending') AND json_valid(chunks)"
 _place = msgspec.json.Decoder(Address).decode
 _texts = msgspec.json.Decoder(list[str]).decode
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.paths import FIXTURES
-from trunkline.sim import BUGS, INVARIANTS, load_scenario, run_scenario
+from trunkline.sim import BUGS, INVARIANTS, ScenarioError, load_scenario, run_scenario
 from trunkline.sim.run.crash_at import CrashAt
 
 FOLDER = FIXTURES / "reported"
@@ -22,7 +22,9 @@ CRASHES: dict[str, CrashAt] = {
     "verdict/V1-broken-row-hooks.explore.yaml": CrashAt(what="commit", n=9, kind="stop"),
 }
 #: file -> words of the error with which it is refused when it is read
-REFUSED: dict[str, str] = {}
+REFUSED: dict[str, str] = {
+    "simulator/slow-beyond-in-flight.yaml": "script[0].fault.for: a send to telegram:default would arrive after 60s",
+}
 
 
 def name_of(path: Path) -> str:
@@ -42,3 +44,10 @@ def test_it_holds_or_is_violated_as_declared(path):
 def test_it_holds_with_the_crash_that_showed_it(name):
     file = load_scenario(FOLDER / name, known_bugs=BUGS, known_invariants=INVARIANTS)
     assert run_scenario(file, crash=CRASHES[name]).violations == ()
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused_when_it_is_read(name):
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(FOLDER / name, known_bugs=BUGS, known_invariants=INVARIANTS)
+    assert REFUSED[name] in str(caught.value)

@@ -14,6 +14,8 @@ from trunkline.sim.scenario.shorthand import as_names
 PLATFORMS = ("discord", "telegram", "slack", "matrix", "whatsapp", "signal")
 #: platforms without threads
 THREADLESS = ("whatsapp", "signal")
+#: what the real platforms offer against lost responses; the others offer nothing
+_OFFERED = {"discord": Idempotency.KEY, "matrix": Idempotency.KEY}
 
 
 class PersonSpec(Model):
@@ -92,6 +94,11 @@ class PlatformSpec(Model):
     with webhooks: Discord."""
     latency: Duration = 0.05
     """Usual latency of a request, each way."""
+
+
+def idempotency_of(platform: str, spec: PlatformSpec, account: AccountSpec) -> Idempotency:
+    """What an account offers against lost responses."""
+    return account.idempotency or spec.idempotency or _OFFERED.get(platform, Idempotency.NONE)
 
 
 class WorldSpec(Model):
