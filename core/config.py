@@ -248,6 +248,10 @@ class DeliveryConfig(Model):
     hook_timeout: Duration = 5.0
     """A hook that has not returned after this long has failed."""
     max_attempts: int = Field(default=5, gt=0)
+    """Attempts at a chunk before it is given up."""
+    max_interrupted: int = Field(default=10, ge=0)
+    """Attempts at a chunk that `max_attempts` does not count, since the process ended before their outcome was known.
+    Only where the platform has idempotency keys or look-up: there the next process can find out."""
     backoff: tuple[Duration, ...] = Field(default=(5.0, 25.0, 120.0, 600.0), min_length=1)
     """Wait before attempt 2, 3, ...; the last value repeats."""
     max_age: Duration = 86400.0

@@ -73,7 +73,7 @@ class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class AttemptFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The history of a chunk besides the outcome of its last attempt. Times are seconds on the gateway's clock."""
 
-    #: number of attempts of this chunk, including the last one
+    #: number of attempts of this chunk that count (`counted_attempts`), including the last one
     attempts: int
     created_at: float
     #: when the last attempt left
@@ -147,6 +147,14 @@ def is_misplaced(asked: Address, receipt: Receipt) -> bool:
     if asked.kind is ChatKind.DIRECT:
         return False
     return rules.fold(asked.kind, found.conversation) != rules.fold(asked.kind, asked.conversation)
+
+
+def counted_attempts(attempts: int, interrupted: int, config: DeliveryConfig) -> int:
+    """How many attempts of a chunk count against `max_attempts`.
+
+    Those during which the process ended say nothing of the message, unless there are many: it may be what ends it.
+    """
+    return attempts - min(interrupted, config.max_interrupted)
 
 
 def key_is_lost(doubt_at: float, at: float, can: Capabilities, config: DeliveryConfig) -> bool:

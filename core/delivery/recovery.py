@@ -12,7 +12,8 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.core.config import DeliveryConfig
-from trunkline.core.delivery.policy import is_too_old, key_is_lost
+from trunkline.core.delivery.backoff import wait_after
+from trunkline.core.delivery.policy import counted_attempts, is_too_old, key_is_lost
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Idempotency, IntentState
 
@@ -39,6 +40,8 @@ class InterruptedIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     #: it is the first open intent of its conversation; only that one can have been on the wire
     head: bool
     attempts: int
+    #: of these, those that an earlier death interrupted
+    interrupted: int = 0
     created_at: float
     #: when it was to be retried, because of `reason`; None: it was not deferred
     next_at: float | None = None
@@ -62,6 +65,8 @@ class RecoveryDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: Reason
     at: float | None = None
     counts: bool = False
+    #: the last attempt was interrupted, and the platform can say later what became of it
+    interrupted: bool = False
     #: the attempt is visibly marked as a possible repeat
     mark: bool = False
     #: when the first attempt left, at the earliest, that may have been accepted; None: surely none was
@@ -122,12 +127,18 @@ def recover(intent: InterruptedIntent, *, now: float, can: Capabilities, config:
         # Whatever its age: the platform knows whether people have it.
         at = at if resting else now + can.in_flight_seconds
         action, reason = RecoveryAction.LOOKUP, Reason.CRASH_AMBIGUOUS
-        return RecoveryDecision(action=action, reason=reason, at=at, counts=left, doubt_at=since)
-    end = _end_of_key(intent, since, at or now, left=left, old=old, can=can, config=config)
+        return RecoveryDecision(
+            action=action, reason=reason, at=at, counts=left, interrupted=not resting, doubt_at=since
+        )
+    interrupted = intent.interrupted + (not resting)
+    if not resting and interrupted > 1:
+        # It may be what ends the process: everything else goes first.
+        at = now + wait_after(interrupted - 1, config.backoff)
+    end = _end_of_key(intent, since, at or now, left=left, interrupted=interrupted, old=old, can=can, config=config)
     if end is not None:
         return RecoveryDecision(action=RecoveryAction.PARK, reason=end, doubt_at=since)
     action, reason = RecoveryAction.RESEND, Reason.SAME_KEY_RESEND
-    return RecoveryDecision(action=action, reason=reason, at=at, counts=left, doubt_at=since)
+    return RecoveryDecision(action=action, reason=reason, at=at, counts=left, interrupted=not resting, doubt_at=since)
 
 
 def _end_of_key(
@@ -136,6 +147,7 @@ def _end_of_key(
     at: float,
     *,
     left: bool,
+    interrupted: int,
     old: bool,
     can: Capabilities,
     config: DeliveryConfig,
@@ -143,7 +155,7 @@ def _end_of_key(
     """Why an intent in doubt is not resent under its key; None: it is."""
     if old:
         return Reason.TOO_OLD
-    if intent.attempts + left >= config.max_attempts:
+    if counted_attempts(intent.attempts + left, interrupted, config) >= config.max_attempts:
         return Reason.ATTEMPTS_EXHAUSTED
     return Reason.KEY_EXPIRED if key_is_lost(since, at, can, config) else None
 

@@ -138,6 +138,7 @@ class AckChunk(Write[Settlement], frozen=True, kw_only=True, dict=True):
             state=next_state(row.state, DeliveryEvent.ACK_LAST if last else DeliveryEvent.ACK_CHUNK),
             acked=row.acked + 1,
             attempts=row.attempts if last else 0,
+            interrupted=row.interrupted if last else 0,
             next_at=None,
             reason=Reason.ACCEPTED,
             open_on=None,

@@ -95,6 +95,7 @@ def reopened(row: IntentRow, event: DeliveryEvent, reason: Reason, now: float) -
         row,
         state=next_state(row.state, event),
         attempts=0,
+        interrupted=0,
         next_at=None,
         reason=reason,
         transport=None,

@@ -210,6 +210,8 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
     #: how many leading chunks have a receipt
     acked: int = 0
     attempts: int = 0
+    #: of these, attempts whose outcome is unknown since the process ended
+    interrupted: int = 0
     #: deferred until this time, because of `reason`
     next_at: float | None = None
     reason: Reason | None = None

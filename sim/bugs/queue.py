@@ -5,14 +5,14 @@ from __future__ import annotations
 import sqlite3
 from typing import Any, TypeVar
 
-from trunkline.core.config import GatewayConfig
+from trunkline.core.config import DeliveryConfig, GatewayConfig
 from trunkline.core.delivery.policy import (
     AttemptOutcome,
     DeliveryDecision,
     NextStep,
     after_attempt,
 )
-from trunkline.core.delivery.recovery import RecoveryAction, RecoveryDecision
+from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, RecoveryDecision, recover
 from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.events import Body
 from trunkline.core.events.delivery import IntentSettled
@@ -54,6 +54,12 @@ def _timeout_is_the_end(outcome: AttemptOutcome, *, now: float, **known: Any) ->
     if not outcome.ambiguous:
         return after_attempt(outcome, now=now, **known)
     return DeliveryDecision(next=NextStep.RETRY, event=DeliveryEvent.DEFER, reason=outcome.reason, at=now + _NEVER)
+
+
+@bug("interruptions-have-no-limit", deciding("recover"), caught_by=("L5",))
+def _recover_for_ever(intent: InterruptedIntent, *, config: DeliveryConfig, **known: Any) -> RecoveryDecision:
+    """An attempt that the death of its process interrupted never counts, so a message that kills its sender stays."""
+    return recover(intent, config=config.model_copy(update={"max_interrupted": intent.attempts}), **known)
 
 
 @bug("queue-runs-at-start-only", replacing_write(Enqueue), reports=("B034",), caught_by=("L6",))

@@ -22,6 +22,8 @@ class WorldLimits(SimBody, frozen=True, kw_only=True):
     mark: str | None = None
     #: recovered messages per second and account; none: unlimited
     recovery_rate: float | None = None
+    #: attempts that a death interrupted, and that `max_attempts` does not count
+    max_interrupted: int = 0
     #: conversations that are sent to at the same time; none: any number
     lanes: int | None = None
     #: the longest wait before another attempt, in seconds; none: unknown

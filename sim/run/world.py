@@ -267,6 +267,7 @@ class World:
             recovery_rate=delivery.recovery_rate,
             lanes=delivery.lanes,
             backoff=max(delivery.backoff, default=None),
+            max_interrupted=delivery.max_interrupted,
         )
         self.events.record(body)
 

@@ -15,6 +15,7 @@ from trunkline.core.delivery.policy import (
     AttemptOutcome,
     DeliveryDecision,
     NextStep,
+    counted_attempts,
     is_too_old,
 )
 from trunkline.core.delivery.recovery import RecoveryAction
@@ -295,7 +296,7 @@ class Delivery:
         ctx, can = self._ctx, can_of(adapter, row)
         settings = ctx.config.channel(row.address.channel).thread_bindings
         tried = AttemptFacts(
-            attempts=row.attempts,
+            attempts=counted_attempts(row.attempts, row.interrupted, ctx.config.delivery),
             created_at=_born(item),
             left_at=left_at,
             doubt_at=item.doubt,

@@ -35,7 +35,12 @@ class Interrupted:
         left = _facts(ctx.env, item, row)
         decision = ctx.decisions.recover(left, now=now, can=can_of(adapter, row), config=ctx.config.delivery)
         doubt = None if decision.doubt_at is None else ctx.env.wall_of(decision.doubt_at)
-        row = msgspec.structs.replace(row, attempts=row.attempts + decision.counts, doubt_at=doubt)
+        row = msgspec.structs.replace(
+            row,
+            attempts=row.attempts + decision.counts,
+            interrupted=row.interrupted + decision.interrupted,
+            doubt_at=doubt,
+        )
         if doubt is not None and (decision.counts or row.state is IntentState.SENDING):
             row = msgspec.structs.replace(row, marked=decision.mark)
             next_at = ctx.env.wall_of(decision.at or now)
@@ -85,6 +90,7 @@ def _facts(env: Env, item: QueuedIntent, row: IntentRow) -> InterruptedIntent:
         state=row.state,
         head=item.head,
         attempts=row.attempts,
+        interrupted=row.interrupted,
         created_at=born_at(env, row),
         next_at=next_at,
         reason=row.reason,

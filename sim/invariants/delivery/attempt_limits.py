@@ -217,6 +217,8 @@ class BoundedAttempts(Checker):
         self._planned: dict[str, WorldLimits] = {}
         #: intents whose next attempt was announced for too late
         self._overlong: set[str | None] = set()
+        #: intent -> attempts at its next chunk that a death may have interrupted
+        self._interrupted: dict[str, int] = {}
         #: process and account -> first attempt of each recovered message that it has sent
         self._paced: dict[tuple[int, _Account], dict[str, Event]] = {}
 
@@ -266,6 +268,17 @@ class BoundedAttempts(Checker):
             actual=[f"#{event.seq} {event.at:.3f}s not before {body.retry_at:.3f}s"],
         )
 
+    @on(RecoveryDecided)
+    def _recovered(self, event: Event, body: RecoveryDecided) -> None:
+        if body.decision in ("resend", "lookup"):
+            intent = event.intent or ""
+            self._interrupted[intent] = self._interrupted.get(intent, 0) + 1
+
+    @on(ChunkAcked, OperatorActed)
+    def _counts_from_zero(self, event: Event, _body: ChunkAcked | OperatorActed) -> None:
+        """The next chunk, or an operator's order, has attempts of its own."""
+        self._interrupted.pop(event.intent or "", None)
+
     @on(AttemptStarted)
     def _started(self, event: Event, _body: AttemptStarted) -> None:
         facts, limits = self.run.intents.get(event.intent or ""), self.run.limits
@@ -283,9 +296,11 @@ class BoundedAttempts(Checker):
         """Compare an attempt with the limits of now, and with those by which it was planned."""
         begun = facts.prepared if facts.reopened is None else facts.reopened
         attempts, age = max(one.max_attempts for one in either), max(one.max_age for one in either)
-        if facts.tries > attempts:
+        interrupted = min(self._interrupted.get(event.intent or "", 0), max(one.max_interrupted for one in either))
+        if facts.tries > attempts + interrupted:
             summary = f"{event.intent} was attempted {facts.tries} times"
-            self._beyond(event, summary, f"at most {attempts} attempts", begun)
+            beside = f" beside {interrupted} that a death interrupted" if interrupted else ""
+            self._beyond(event, summary, f"at most {attempts} attempts{beside}", begun)
         # A message that people have begun to read is finished.
         if facts.acked == 0 and event.at - begun.at > age + _SLACK:
             summary = f"{event.intent} was attempted {event.at - begun.at:.0f} s after it was prepared"

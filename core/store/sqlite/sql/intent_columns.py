@@ -84,8 +84,8 @@ def plain_values_of(intent: IntentRow, now: float) -> tuple[object, ...]:
 
 #: the columns that change after an intent is stored, but for its receipts
 CHANGED_COLUMNS = (
-    "state = ?, acked = ?, attempts = ?, next_at = ?, reason = ?, marked = ?, doubt_at = ?, transport = ?, open_on = ?,"
-    " bound = ?, updated_at = ?"
+    "state = ?, acked = ?, attempts = ?, interrupted = ?, next_at = ?, reason = ?, marked = ?, doubt_at = ?,"
+    " transport = ?, open_on = ?, bound = ?, updated_at = ?"
 )
 
 
@@ -95,6 +95,7 @@ def changed_values_of(after: IntentRow, now: float) -> tuple[object, ...]:
         after.state.value,
         after.acked,
         after.attempts,
+        after.interrupted,
         after.next_at,
         None if after.reason is None else after.reason.value,
         int(after.marked),
@@ -108,12 +109,12 @@ def changed_values_of(after: IntentRow, now: float) -> tuple[object, ...]:
 
 #: the same of an intent with another receipt: nothing is left of the attempts at the chunk
 ACKED_COLUMNS = (
-    "state = ?, acked = ?, attempts = ?, reason = ?, updated_at = ?, next_at = NULL, marked = 0, doubt_at = NULL,"
-    " transport = NULL, open_on = NULL"
+    "state = ?, acked = ?, attempts = ?, interrupted = ?, reason = ?, updated_at = ?, next_at = NULL, marked = 0,"
+    " doubt_at = NULL, transport = NULL, open_on = NULL"
 )
 
 
 def acked_values_of(after: IntentRow, now: float) -> tuple[object, ...]:
     """The values of `ACKED_COLUMNS`."""
     assert after.reason is not None
-    return after.state.value, after.acked, after.attempts, after.reason.value, now
+    return after.state.value, after.acked, after.attempts, after.interrupted, after.reason.value, now

@@ -50,7 +50,8 @@ _poll = msgspec.json.Decoder(Poll).decode
 _bound = msgspec.json.Decoder(BoundPart).decode
 _receipts = msgspec.json.Decoder(tuple[Receipt, ...]).decode
 _COLUMNS = (
-    *("n", "id", "kind", "state", "address", "chunks", "acked", "attempts", "agent_id", "mirror_key", "turn_id"),
+    *("n", "id", "kind", "state", "address", "chunks", "acked", "attempts", "interrupted"),
+    *("agent_id", "mirror_key", "turn_id"),
     *("inbound_id", "delegation_id", "reply_to", "open_on", "created_at", "next_at", "reason", "session_id"),
     *("named_session", "media", "forms", "poll", "payload", "best_effort", "transport", "marked", "doubt_at", "untold"),
     *("updated_at", "bound", "receipts"),
@@ -182,7 +183,7 @@ def _raise_unless_not_text(error: sqlite3.OperationalError) -> None:
 
 def _sound(row: IntentRow) -> IntentRow:
     """Check an intent. Raises `ValueError` when its columns contradict each other."""
-    numbers = (row.acked, row.attempts, row.created_at, row.updated_at, row.next_at, row.doubt_at)
+    numbers = (row.acked, row.attempts, row.interrupted, row.created_at, row.updated_at, row.next_at, row.doubt_at)
     if not all(_is_number(one) for one in numbers):
         raise ValueError("a number is none")
     # Only an intent that a hook cancelled has no text at all.
@@ -266,6 +267,7 @@ def _intent_of(row: Mapping[str, Any]) -> IntentRow:
         chunks=_texts(row["chunks"]),
         acked=row["acked"],
         attempts=row["attempts"],
+        interrupted=row["interrupted"],
         agent=row["agent_id"],
         mirror_key=row["mirror_key"],
         turn=None if row["turn_id"] is None else TurnId(row["turn_id"]),

@@ -64,14 +64,36 @@ def test_only_what_surely_was_not_sent_is_sent_as_if_new() -> None:
         assert decision.action is not RecoveryAction.SEND
 
 
-def test_a_message_that_kills_its_sender_is_parked_when_its_attempts_are_used_up():
-    # The first attempt is not marked, and counts; each later one is counted by its mark.
+def killed(attempts: int, interrupted: int, can: Idempotency = KEY) -> RecoveryDecision:
+    """The decision on a chunk whose last attempt was interrupted, after so many attempts and earlier interruptions."""
+    left = InterruptedIntent(
+        state=SENDING, head=True, attempts=attempts, interrupted=interrupted, created_at=0.0, updated_at=1.0
+    )
+    config = DeliveryConfig(max_attempts=3, max_interrupted=4, backoff=(5.0, 25.0))
+    return recover(left, now=100.0, can=Capabilities(idempotency=can), config=config)
+
+
+def test_attempts_that_a_death_interrupted_do_not_count_until_there_are_many() -> None:
+    # The first attempt is not marked, and counted by the next process; each later one is counted by its mark.
     first = found(PREPARED, head=True, can=KEY, limit=3)
-    assert (first.action, first.counts) == (RecoveryAction.RESEND, True)
-    later = [found(SENDING, head=True, can=KEY, attempts=n, limit=3) for n in range(1, 5)]
-    assert [one.counts for one in later] == [False] * 4
-    assert [one.action for one in later] == [RecoveryAction.RESEND] * 2 + [RecoveryAction.PARK] * 2
-    assert later[2].reason is Reason.ATTEMPTS_EXHAUSTED
+    assert (first.action, first.counts, first.interrupted) == (RecoveryAction.RESEND, True, True)
+    later = [killed(n, n - 1) for n in range(1, 9)]
+    assert [one.counts for one in later] == [False] * 8
+    assert [one.action for one in later] == [RecoveryAction.RESEND] * 6 + [RecoveryAction.PARK] * 2
+    assert later[6].reason is Reason.ATTEMPTS_EXHAUSTED
+
+
+def test_a_chunk_that_was_interrupted_again_and_again_lets_everything_else_go_first() -> None:
+    assert [killed(n, n - 1).at for n in range(1, 5)] == [None, 105.0, 125.0, 125.0]
+
+
+def test_attempts_that_failed_count_beside_the_interrupted_ones() -> None:
+    assert killed(4, 1).action is RecoveryAction.RESEND
+    assert killed(5, 1).reason is Reason.ATTEMPTS_EXHAUSTED
+
+
+def test_a_platform_that_can_be_asked_is_asked_however_often_a_process_died() -> None:
+    assert killed(50, 49, LOOKUP).action is RecoveryAction.LOOKUP
 
 
 @pytest.mark.parametrize("can", Idempotency)
