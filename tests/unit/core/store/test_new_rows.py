@@ -165,7 +165,7 @@ NEW: dict[str, Any] = {
     "notice_to": room("5"),
 }
 #: fields that a new intent does not have yet, and those that every intent of the tests has
-LATER = {"acked", "attempts", "next_at", "transport", "marked", "doubt_at", "updated_at"}
+LATER = {"acked", "attempts", "interrupted", "next_at", "transport", "marked", "doubt_at", "updated_at"}
 GIVEN = {"id", "state", "address", "chunks", "created_at", "notice_open_on"}
 
 
