@@ -13,6 +13,7 @@ from trunkline.sim.bugs import (
     queue,
     return_address,
     routing,
+    runs,
     send_paths,
     sessions,
     turn_output,
@@ -22,7 +23,7 @@ from trunkline.sim.bugs.base import DECLARED, Bug
 
 _FAMILIES = (
     *(hands, completions, return_address, routing, sessions, inbound_and_loss, leases, send_paths),
-    *(adapters, doubt, queue, mirrors, turn_output, webhook_identity, bindings),
+    *(adapters, doubt, queue, mirrors, turn_output, webhook_identity, bindings, runs),
 )
 #: every bug switch by name
 BUGS: dict[str, Bug] = {bug.name: bug for family in _FAMILIES for bug in DECLARED[family.__name__]}

@@ -14,6 +14,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Capability, IntentId, Receipt, SendRequest
 from trunkline.sim.bugs.base import bug
 from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
+from trunkline.sim.cast.nonsense import take_gateway_down
 from trunkline.sim.run.wiring import Wiring
 
 #: seconds that the layer below the gateway waits for an answer, and how often it tries
@@ -80,18 +81,14 @@ def _install_escaping(wiring: Wiring) -> None:
     wiring.replace(recover=_again_uncounted)
 
 
-class Escaped(BaseException):
-    """A platform error that no caller handles."""
-
-
 class _RejectionEscapes(AdapterWrapper):
     """Sends to the folded id of the session key; the refusal ends the loop that everything runs in."""
 
     async def send(self, request: SendRequest) -> Receipt:
         try:
             return await self.inner.send(_folded(request))
-        except Refused as error:
-            raise Escaped(str(error)) from error
+        except Refused:
+            await take_gateway_down()
 
 
 def _again_uncounted(_left: Any, **_: Any) -> RecoveryDecision:

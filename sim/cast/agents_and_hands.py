@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import cast
 
 import anyio
 
@@ -11,6 +12,7 @@ from trunkline.core.agent import Turn
 from trunkline.core.errors import HandError, UnknownName, UsageError
 from trunkline.core.hands import HandTask
 from trunkline.core.values import Address, WorkKind
+from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.events.script import SaidTwice
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.scenario import Action, AgentRule, HandRule, Match, SendAction
@@ -58,6 +60,8 @@ class ScriptedAgent:
                 return text
             if action.silent:
                 return None
+            if action.nonsense is not None:
+                return cast("str", await talk_nonsense(action.nonsense))
             await self._act(action, turn, slots, said)
         return None
 
@@ -161,6 +165,8 @@ class ScriptedHands:
             raise HandError("the hand failed")
         if rule.fails is not None:
             raise HandError(rule.fails)
+        if rule.nonsense is not None:
+            return cast("str", await talk_nonsense(rule.nonsense))
         number = self._number(task.hand, task.delegation)
         slots = {"task": task.task, "text": task.task, "hand": task.hand, "n": str(number)}
         return fill(rule.result or "done", slots)

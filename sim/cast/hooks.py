@@ -9,6 +9,7 @@ import anyio
 from trunkline.core.delivery.hooks import Cancel, Change, Hooks, Outgoing, SendingHook, Sent, SentHook
 from trunkline.core.values import Address
 from trunkline.sim.cast.agents_and_hands import ScriptFailure
+from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.events.script import SaidTwice
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.hooks import Hook, HookWhen
@@ -65,7 +66,9 @@ def _sending(name: str, hook: Hook, is_at: IsAt, equal: _Equal) -> Callable[[Out
         if hook.cancel is not None:
             return Cancel(hook.cancel)
         equal.note(name, message, message.text)
-        return _NONSENSE if hook.nonsense else None
+        if hook.nonsense is None:
+            return None
+        return _NONSENSE if hook.nonsense is True else await talk_nonsense(hook.nonsense)
 
     return call
 

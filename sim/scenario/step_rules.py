@@ -18,9 +18,9 @@ STEP_ACTIONS = (
     *("replay", "archive", "unarchive", "delete", "rotate", "webhook", "bind", "unbind", "fault", "note"),
 )
 #: actions of an agent: exactly one per item
-AGENT_ACTIONS = ("think", "reply", "send", "delegate", "fail", "silent")
+AGENT_ACTIONS = ("think", "reply", "send", "delegate", "fail", "silent", "nonsense")
 #: actions that end a turn
-_LAST = ("reply", "fail", "silent")
+_LAST = ("reply", "fail", "silent", "nonsense")
 #: fields that are valid without a value: all defaults
 BARE_ACTIONS = ("crash", "restart", "second", "freeze", "reset", "replay")
 #: field -> the actions it goes with
@@ -45,7 +45,7 @@ SPEAKERS = {
 #: `on` of a fault -> the valid `do`
 FAULTS: dict[str, tuple[str, ...]] = {
     "send": (
-        *("lose-response", "drop", "reset", "reset-before", "refuse-connection", "no-receipt"),
+        *("lose-response", "drop", "reset", "reset-before", "refuse-connection", "no-receipt", "bad-receipt"),
         *("refuse", "rate-limit", "error", "slow"),
     ),
     "lookup": ("lose-response", "drop", "refuse", "rate-limit", "error", "slow"),

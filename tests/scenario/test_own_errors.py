@@ -24,7 +24,7 @@ def no_lane(*_: object, **__: object) -> None:
 
 @pytest.fixture
 def run(monkeypatch) -> Run:
-    bug = Bug(name="mine", sentence="It raises.", caught_by=(), install=deciding("plan_reply")(no_lane))
+    bug = Bug(name="mine", sentence="It raises.", caught_by=(), install=deciding("after_attempt")(no_lane))
     monkeypatch.setitem(BUGS, "mine", bug)
     return run_scenario(load_scenario(TOUR), bugs=("mine",))
 
@@ -37,13 +37,13 @@ def test_the_event_holds_the_error_and_the_calls_that_led_to_it(run):
     _, body = crashes(run)[0]
     assert body.why == "KeyError: 'no such lane'"
     assert body.frames[-1].startswith("test_own_errors.py:") and body.frames[-1].endswith(" in no_lane")
-    assert any(frame.startswith("intake.py:") for frame in body.frames)
+    assert any(frame.startswith("delivery_loop.py:") for frame in body.frames)
     assert not any("/" in frame for frame in body.frames), "the same on any machine"
 
 
 def test_the_run_goes_on_and_comes_to_its_end(run):
     starts = [event.seq for event in run.trace.events if isinstance(event.body, ProcessStarted)]
-    assert len(starts) == len(crashes(run)) > 1
+    assert len(starts) > len(crashes(run)) > 1
     assert isinstance(run.trace.events[-1].body, RunEnded)
 
 

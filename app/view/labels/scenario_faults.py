@@ -17,6 +17,7 @@ _FAULTS = {
     ("send", "reset-before"): "the connection breaks before a send arrives",
     ("send", "refuse-connection"): "a send cannot leave",
     ("send", "no-receipt"): "a send arrives, and its response names no message",
+    ("send", "bad-receipt"): "a send arrives, and its response has an unusable message id",
     ("send", "refuse"): "a send is refused for good",
     ("send", "rate-limit"): "a send is rate limited",
     ("send", "error"): "a send is not taken, this time",

@@ -90,6 +90,8 @@ class Wire:
             return
         if kind == "no-receipt" or Capability.MESSAGE_IDS not in self._can(request).can:
             receipt = msgspec.structs.replace(receipt, provider_id="")
+        if kind == "bad-receipt":
+            receipt = msgspec.structs.replace(receipt, provider_id="\ud83d")
         self._answer(answer, receipt, request)
 
     def refused(self, request: SendRequest, token: int, error: PlatformError) -> None:

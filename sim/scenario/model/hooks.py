@@ -8,6 +8,7 @@ from pydantic import Field
 
 from trunkline.core.config import Duration, Model
 from trunkline.core.values import IntentKind
+from trunkline.sim.scenario.model.nonsense import Nonsense
 
 
 class HookWhen(Model):
@@ -40,5 +41,5 @@ class Hook(Model):
     """Cancel the message, for this reason."""
     fail: str | None = None
     """Raise an error with this text."""
-    nonsense: Literal[True] | None = None
-    """Return a value that is not a valid answer."""
+    nonsense: Literal[True, Nonsense] | None = None
+    """`true`: return a value that is not a valid answer. Or misbehave in one of the ways of an agent's `nonsense`."""

@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field
 
 from trunkline.core.config import Duration, GatewayConfig, Model
 from trunkline.sim.scenario.model.hooks import Hook
+from trunkline.sim.scenario.model.nonsense import Nonsense
 from trunkline.sim.scenario.model.steps import (
     BindStep,
     ClockStep,
@@ -117,6 +118,10 @@ class Action(Model):
     """Raise an error with this text."""
     silent: Literal[True] | None = None
     """End the turn without a reply."""
+    nonsense: Nonsense | None = None
+    """Misbehave, and end the turn. `bytes`, `number`: return something that is no text. `half-character`: return a text
+    with half a surrogate pair. `cancelled`: let out a `CancelledError` that the gateway did not ask for. `exits`: call
+    `sys.exit`. `takes-gateway-down`: end the gateway process."""
 
 
 class AgentRule(Model):
@@ -139,6 +144,8 @@ class HandRule(Model):
     """The result; `{task}` stands for the task."""
     fails: str | None = None
     """Fail with this error instead."""
+    nonsense: Nonsense | None = None
+    """Misbehave instead, in one of the ways of an agent's `nonsense`."""
 
 
 class Cast(Model):

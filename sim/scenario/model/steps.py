@@ -236,6 +236,7 @@ class Fault(Model):
         "reset-before",
         "refuse-connection",
         "no-receipt",
+        "bad-receipt",
         "refuse",
         "rate-limit",
         "error",
@@ -247,7 +248,8 @@ class Fault(Model):
     """For `send`: `lose-response`: accepted, but the response is lost. `drop`: the request is lost, without a response.
     `reset`: accepted, but the connection is reset before the response. `reset-before`: the connection is reset before
     the request arrives; the sender cannot distinguish the two. `refuse-connection`: no connection; the sender knows it.
-    `no-receipt`: accepted, but the response names no message. `refuse`: refused permanently. `rate-limit`: refused for
+    `no-receipt`: accepted, but the response names no message. `bad-receipt`: accepted, but the message id in the
+    response has half a character, and cannot be stored. `refuse`: refused permanently. `rate-limit`: refused for
     `for`. `error`: refused, but a retry may succeed. `slow`: takes `for` longer. For `lookup`: `error`, `drop` or
     `slow`. For `thread`, which strikes in the thread's room: `error`, `refuse`, `drop`, `slow`, and `lose-response`:
     opened, but the response is lost. For `push`: `slow`: the message arrives `for` later, and later messages overtake
