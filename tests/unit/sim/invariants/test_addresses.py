@@ -1,0 +1,76 @@
+"""R4: what the gateway changes in an id is its fault; what an agent or a client makes up is not."""
+
+import pytest
+
+from tests.support.event_stories import Story
+from tests.support.factories import direct, room
+from trunkline.core.events.delivery import TargetResolved
+from trunkline.core.values import Address
+from trunkline.sim.events.world import WorldPlace
+from trunkline.sim.invariants import Status
+
+KNOWN = room("AbC", channel="telegram")
+FOLDED = room("abc", channel="telegram")
+NOWHERE = room("999", channel="telegram")
+MADE_UP = room("AbC", channel="telegram", thread="t1")
+
+
+def r4() -> Story:
+    story = Story("R4")
+    story.world()
+    story.tell(WorldPlace(address=KNOWN, name="ops"), node="telegram")
+    return story
+
+
+def named(story: Story, target: str, place: Address) -> int:
+    """A send to a target that an agent named, as far as its refusal; the seq of its preparation."""
+    body = TargetResolved(channel="telegram", target=target, address=place, session_key="k", steps=())
+    resolved = story.tell(body)
+    prepared = story.prepared(place=place, targeted=True, cause=resolved)
+    story.started(place=place)
+    story.refused(address=place)
+    return prepared
+
+
+@pytest.mark.parametrize(
+    ("target", "place"),
+    [("999", NOWHERE), ("group:999", NOWHERE), ("@nobody", NOWHERE), ("group:AbC", MADE_UP), ("abc", FOLDED)],
+)
+def test_a_place_that_the_agent_made_up_is_not_blamed_on_the_gateway(target: str, place: Address) -> None:
+    story = r4()
+    named(story, target, place)
+    assert story.end().verdict.status is Status.OK
+
+
+def test_an_id_that_was_folded_on_its_way_from_the_target_is() -> None:
+    story = r4()
+    prepared = named(story, "group:AbC", FOLDED)
+    assert [violation.first_wrong for violation in story.end().verdict.violations] == [prepared]
+
+
+def test_an_id_is_spelled_only_as_a_whole() -> None:
+    story = r4()
+    named(story, "group:xAbC", NOWHERE)
+    assert story.end().wrong == []
+
+
+def test_an_answer_to_a_place_that_is_none_is_the_gateways_own() -> None:
+    story = r4()
+    prepared = story.prepared(place=NOWHERE)
+    story.started(place=NOWHERE)
+    story.refused(address=NOWHERE)
+    assert [violation.first_wrong for violation in story.end().verdict.violations] == [prepared]
+
+
+def test_what_only_the_wire_has_wrong_is_blamed_on_the_request() -> None:
+    story = r4()
+    story.prepared(place=KNOWN)
+    story.started(place=KNOWN)
+    refused = story.refused(address=FOLDED)
+    assert [violation.first_wrong for violation in story.end().verdict.violations] == [refused]
+
+
+def test_an_account_that_is_none_is_wrong_before_anything_is_sent() -> None:
+    story = r4()
+    prepared = story.prepared(place=direct("100", channel="telegram", account="other"), targeted=True)
+    assert [violation.first_wrong for violation in story.end().verdict.violations] == [prepared]
