@@ -388,6 +388,11 @@ class GatewayConfig(Model):
         flagged = (agent.id for agent in self.agents if agent.default)
         return next(flagged, self.agents[0].id if self.agents else "main")
 
+    @property
+    def quoting(self) -> tuple[str, ...]:
+        """The channels whose answers quote the message that they answer."""
+        return tuple(sorted(name for name, channel in self.channels.items() if channel.reply_reference))
+
     def channel(self, name: str) -> ChannelConfig:
         """Settings of a platform."""
         return self.channels.get(name, _CHANNEL_DEFAULTS)

@@ -273,6 +273,7 @@ class Gateway:
             group_scope=config.session.group_scope.value,
             identity_links=config.session.identity_links,
             rule_scopes=rule_scopes(config),
+            quoting=config.quoting,
         )
         ctx.events.record(body, cause)
         return ctx.config.revision
@@ -368,6 +369,7 @@ def _started(config: GatewayConfig) -> ProcessStarted:
         group_scope=config.session.group_scope.value,
         identity_links=config.session.identity_links,
         rule_scopes=rule_scopes(config),
+        quoting=config.quoting,
         profile=config.profile.value,
         revision=config.revision,
         notes=True,

@@ -39,6 +39,8 @@ class ProcessStarted(Body, frozen=True, kw_only=True):
     identity_links: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict[str, tuple[str, ...]])
     #: route rules that give their conversations other scopes
     rule_scopes: tuple[RuleScopes, ...] = ()
+    #: channels whose answers quote the message that they answer
+    quoting: tuple[str, ...] = ()
     #: the rule set: ``trunkline`` or an upstream profile
     profile: str = "trunkline"
     #: number of the configuration, incremented by each reload
@@ -58,6 +60,7 @@ class ConfigReloaded(Body, frozen=True, kw_only=True):
     group_scope: str
     identity_links: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict[str, tuple[str, ...]])
     rule_scopes: tuple[RuleScopes, ...] = ()
+    quoting: tuple[str, ...] = ()
 
 
 class ProcessRecovered(Body, frozen=True, kw_only=True):

@@ -34,6 +34,14 @@ def _reply_without_thread(envelope: Envelope, config: GatewayConfig) -> ReplyPla
     return plan if plan.open_on is not None else msgspec.structs.replace(plan, address=main_channel(plan.address))
 
 
+@bug("answers-without-quote", wrapping, caught_by=("R1",))
+class _AnswersWithoutQuote(AdapterWrapper):
+    """The operator wants answers to quote their message, and the request to the platform leaves the reference out."""
+
+    async def send(self, request: SendRequest) -> Receipt:
+        return await super().send(msgspec.structs.replace(request, reply_to=None))
+
+
 @bug("auto-reply-drops-topic", wrapping, reports=("B050",), caught_by=("R1",))
 class _AutoReplyDropsTopic(AdapterWrapper):
     """The auto-reply path calls the platform without the topic; explicit tool sends keep it."""

@@ -21,13 +21,14 @@ from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
+from trunkline.sim.invariants.routing.reply_references import ReplyReferences
 from trunkline.sim.invariants.sessions.binding_freshness import IdentityFidelity
 
 #: how an intent ends that a platform put elsewhere
 _MISPLACED = "an end as misplaced, not as delivered"
 
 
-class ExactReturnAddress(Checker):
+class ExactReturnAddress(ReplyReferences):
     """R1: an answer goes to the exact place of the message that caused it."""
 
     id = "R1"
@@ -42,6 +43,7 @@ class ExactReturnAddress(Checker):
         if facts is None or origin is None:
             return
         self.exercised += 1
+        self.quoted(event, body)
         place, message = origin
         opened = self.run.opened_on(place, message)
         bound = self.run.bindings.of_delegation.get(facts.prepared.delegation or "")
