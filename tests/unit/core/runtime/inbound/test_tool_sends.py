@@ -119,6 +119,36 @@ async def test_a_topic_is_inherited_within_its_own_chat_only(
 
 
 @pytest.mark.parametrize(("to", "thread"), [("channel:C1", "171.2"), ("channel:C2", None), ("user:U1", None)])
+class Opens(Platform):
+    """Notes which thread is opened, and for what."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[tuple[Address, str]] = []
+
+    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
+        self.opened.append((place, message_id))
+        return place
+
+
+async def test_a_thread_that_the_agent_names_by_its_id_is_opened_too(path: Path, anyio_backend: str) -> None:
+    """A target in words does not name the parent, which opening needs. It is opened once, whatever is said in it."""
+    platform, thread = Opens(), room("7001", parent="500")
+
+    async def turn(turn: Turn) -> None:
+        for text in ("one", "two"):
+            await turn.send(text, to="channel:7001")
+        await turn.send("three")
+
+    async with serving(path, platform, agent=Echo(turn), channels={"discord": {"auto_thread": True}}) as running:
+        platform.say("7001", HALL)
+        await running.until(IntentSettled, 3)
+        assert running.recorded(ToolRefused) == []
+    platform.close()
+    assert platform.opened == [(thread, "7001")]
+    assert places(platform) == [thread] * 3
+
+
 async def test_a_thread_of_slack_is_inherited_within_its_own_channel_only(
     path: Path, anyio_backend: str, to: str, thread: str | None
 ) -> None:
