@@ -353,7 +353,7 @@ class HandResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TranscriptLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One line of a session's transcript; `ref` is the id of its inbound message or intent."""
+    """One line of a session's transcript; `ref`: the id of its inbound message or intent, or ``delivery/<intent>``."""
 
     role: str
     text: str

@@ -15,7 +15,7 @@ from trunkline.sim.index.projection import Projection, on
 
 
 class TranscriptEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry. `role` is ``user``, ``hand`` or ``agent``, or ``reset`` where a new generation starts."""
+    """One entry. `role` is ``user``, ``hand``, ``delivery`` or ``agent``, or ``reset`` at a new generation."""
 
     seq: int
     at: float

@@ -224,7 +224,7 @@ class Sessions:
             elif line.role == "user":
                 yield self._heard(line, posted)
             else:
-                # A completion of a hand, or a reset: not visible to people.
+                # A completion of a hand, a note about a bad end, or a reset: not visible to people.
                 yield AlignedPair(line=line)
         yield from (AlignedPair(seen=one, difference=TranscriptDifference.UNHEARD) for one in posted.values())
         for intent in dict.fromkeys((*said, *mirrors)):

@@ -164,7 +164,7 @@ class Alignment(RowList):
             self._side(canvas, right, right_room, who, self._shown(pair, pair.seen.text, right_room), style)
         elif pair.wrong or pair.note:
             canvas.put(right, cut(pair.note or pair.difference, right_room), self._gap(pair))
-        elif pair.line is not None and pair.line.role == "hand":
+        elif pair.line is not None and pair.line.role in ("hand", "delivery"):
             canvas.put(right, cut("(seen by the agent only)", right_room), self.palette.dim)
 
     def _shown(self, pair: AlignedPair, text: str, room: int) -> str:
