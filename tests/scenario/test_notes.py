@@ -1,0 +1,83 @@
+"""Who hears of a message that did not arrive, and that nothing goes round in circles."""
+
+import pytest
+
+from trunkline.core.events.delivery import IntentPrepared, IntentSettled
+from trunkline.core.events.gateway import TranscriptAppended, TurnStarted
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentState, WorkKind
+from trunkline.sim import load_scenario, run_scenario
+from trunkline.sim.run.result import RunResult
+
+FILE = """
+scenario: 1
+title: notes
+gateway: {{delivery: {{{settings}}}}}
+world: {{people: [ana], telegram: {{rooms: [ops]}}}}
+cast:
+  agents:
+    main:
+      - {{when: {{wake: true}}, do: [{{send: {{text: "sorry", to: "telegram/@ana"}}}}, {{silent: true}}]}}
+      - {{when: {{text: "again"}}, do: [{{send: {{text: "to ops", to: "telegram/ops"}}}}, {{silent: true}}]}}
+      - do: [{{reply: "re {{text}}"}}]
+script:
+  - {{at: 0s, fault: {fault}}}
+  - {{at: 1s, as: ana, in: "telegram/@ana", say: {say}}}
+  - {{at: 5m, note: over}}
+"""
+REFUSED = "{on: send, do: refuse, in: telegram/@ana, times: 99}"
+
+
+def run(tmp_path, settings: str = "", fault: str = REFUSED, say: str = "hello") -> RunResult:
+    path = tmp_path / "notes.yaml"
+    path.write_text(FILE.format(settings=settings, fault=fault, say=say))
+    result = run_scenario(load_scenario(path))
+    assert result.violations == ()
+    return result
+
+
+def notes(result: RunResult) -> list[str]:
+    found = [e.body for e in result.trace.events if isinstance(e.body, TranscriptAppended)]
+    return [body.session_key for body in found if body.role == "delivery"]
+
+
+def wakes(result: RunResult) -> int:
+    return sum(isinstance(e.body, TurnStarted) and e.body.work is WorkKind.WAKE for e in result.trace.events)
+
+
+def notices(result: RunResult) -> int:
+    return sum(
+        isinstance(e.body, IntentPrepared) and e.body.reason is Reason.FAILED_NOTICE for e in result.trace.events
+    )
+
+
+def test_without_settings_the_session_has_a_note_and_nobody_else_hears_of_it(tmp_path):
+    result = run(tmp_path)
+    assert (len(notes(result)), wakes(result), notices(result)) == (1, 0, 0)
+
+
+def test_a_message_of_the_turn_that_a_note_started_starts_no_other(tmp_path):
+    """The agent's apology is refused too: it is noted, and that is all."""
+    result = run(tmp_path, "notify_agent: true")
+    ended = [e.body.state for e in result.trace.events if isinstance(e.body, IntentSettled)]
+    assert ended == [IntentState.FAILED, IntentState.FAILED]
+    assert (len(notes(result)), wakes(result)) == (2, 1)
+
+
+def test_nothing_is_said_about_the_end_of_a_notice(tmp_path):
+    result = run(tmp_path, 'failed_notice: "It did not arrive."')
+    ended = [e.body.state for e in result.trace.events if isinstance(e.body, IntentSettled)]
+    assert ended == [IntentState.FAILED, IntentState.FAILED]
+    assert (len(notes(result)), notices(result)) == (1, 1)
+
+
+@pytest.mark.parametrize("do", ["lose-response", "drop"])
+def test_a_person_who_may_have_the_answer_gets_no_notice(tmp_path, do):
+    result = run(tmp_path, 'failed_notice: "It did not arrive."', f"{{on: send, do: {do}}}")
+    assert (len(notes(result)), notices(result)) == (1, 0)
+
+
+def test_the_session_that_sent_it_has_the_note_not_the_one_of_its_target(tmp_path):
+    fault = "{on: send, do: refuse, in: telegram/ops, times: 99}"
+    [key] = notes(run(tmp_path, fault=fault, say="again"))
+    assert ":direct:" in key
