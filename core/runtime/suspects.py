@@ -1,7 +1,8 @@
 """Suspects: turns and hands whose last run ended with the process, which they may have taken down.
 
-They are run again one at a time, after the adapters have tried to connect: a suspect that takes the process down again
-is charged alone, and everybody else is served between its runs.
+They are run again one at a time, once the adapters have tried to connect and the process has lived for a while: a
+suspect that takes the process down again is charged alone, everybody else is served between its runs, and a process
+that dies early dies of something else.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import anyio.abc
 _ALONE = 10.0
 #: seconds to wait for the adapters
 _CONNECT = 5.0
+#: seconds that a connected process has to live before its first suspect
+_SETTLE = 1.0
 
 
 class Suspects:
@@ -39,6 +42,7 @@ class Suspects:
     async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
         with anyio.move_on_after(_CONNECT):
             await self._connected.wait()
+        await anyio.sleep(_SETTLE)
         async with self._alone():
             await work()
 
