@@ -3,13 +3,16 @@
 # pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
+from operator import attrgetter
+
 from trunkline.core.errors import InvalidSend
 from trunkline.core.reasons import Reason
 from trunkline.core.sends.api import SendMessage
 from trunkline.core.untrusted import check_address
 from trunkline.core.values import Address, Poll
 
-_OPTIONAL = ("channel", "account", "thread", "reply_to", "agent", "session_key", "payload")
+_OPTIONAL: tuple[str, ...] = ("channel", "account", "thread", "reply_to", "agent", "session_key", "payload")
+_optional = attrgetter(*_OPTIONAL)
 
 
 def check_message(message: object) -> None:
@@ -28,11 +31,11 @@ def _check(message: object) -> str:
             return f"to: {wrong}"
     elif not isinstance(to, str):
         return _not("to", to, "a str or an Address")
-    for name in ("key", "text"):
-        if not isinstance(getattr(message, name), str):
-            return _not(name, getattr(message, name), "a str")
-    for name in _OPTIONAL:
-        value: object = getattr(message, name)
+    if not isinstance(message.key, str):
+        return _not("key", message.key, "a str")
+    if not isinstance(message.text, str):
+        return _not("text", message.text, "a str")
+    for name, value in zip(_OPTIONAL, _optional(message), strict=True):
         if value is not None and not isinstance(value, str):
             return _not(name, value, "a str")
     media: object = message.media
