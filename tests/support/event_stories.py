@@ -90,7 +90,7 @@ class Story:
 
     def prepared(self, intent: str = "i1", *texts: str, place: Address = PLACE, **fields: Any) -> int:
         """An intent, with a chunk for each text."""
-        ids = {name: fields.pop(name) for name in ("turn", "inbound", "cause") if name in fields}
+        ids = {name: fields.pop(name) for name in ("turn", "inbound", "cause", "delegation") if name in fields}
         texts = texts or ("hello",)
         defaults: dict[str, Any] = {"intent_kind": IntentKind.REPLY, "targeted": False, "mirror_key": "k"}
         body = IntentPrepared(

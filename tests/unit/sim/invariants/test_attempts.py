@@ -8,7 +8,7 @@ from tests.support.invariants.attempt_trace import ELSEWHERE, ERROR
 from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
-from trunkline.sim.events.world import PlatformConnected
+from trunkline.sim.events.world import PlatformConnected, WorldLimits
 from trunkline.sim.invariants import Status
 
 # ---------------------------------------------------------------- L4
@@ -288,3 +288,49 @@ def test_new_messages_have_no_rate():
         story.prepared(f"i{number}")
         story.started(intent=f"i{number}")
     assert story.wrong == []
+
+
+@pytest.mark.parametrize("lowered", ["attempts", "age"])
+def test_a_retry_keeps_the_limits_by_which_it_was_planned(lowered):
+    story = Story("L5")
+    story.world(attempts=5, age=3600)
+    story.prepared()
+    for attempt in (1, 2):
+        story.started(attempt)
+        story.ended(ERROR, "retry", attempt=attempt, retry_at=story.now + 5, after=5)
+    story.world(attempts=1 if lowered == "attempts" else 5, age=5 if lowered == "age" else 3600)
+    story.started(3, after=5)
+    assert story.wrong == []
+    story.ended(ERROR, "retry", attempt=3, retry_at=story.now + 5)
+    story.started(4, after=5)
+    assert len(story.wrong) == 1
+
+
+@pytest.mark.parametrize(("asked", "wait", "wrong"), [(None, 25, 0), (None, 90, 1), (90, 90, 0)])
+def test_a_retry_waits_no_longer_than_the_operator_or_the_platform_says(asked, wait, wrong):
+    story = Story("L5")
+    story.tell(WorldLimits(max_attempts=5, max_age=3600.0, backoff=25.0), node="sim")
+    story.prepared()
+    story.started()
+    story.refused(reason=Reason.RATE_LIMITED, retry_after=asked)
+    told = story.ended(Reason.RATE_LIMITED, "retry", retry_at=story.now + wait)
+    assert [violation.first_wrong for violation in story.verdict.violations] == [told] * wrong
+
+
+def test_each_conversation_asks_for_readiness_itself():
+    story = Story("L4")
+    story.prepared("i1")
+    story.prepared("i2", place=direct("200", channel="telegram"))
+    story.waits(for_=30)
+    story.started(intent="i2", place=direct("200", channel="telegram"), after=10)
+    story.started(after=1)
+    assert story.wrong == []
+
+
+def test_without_an_adapter_no_conversation_can_send():
+    story = Story("L4")
+    story.prepared("i1")
+    story.prepared("i2", place=direct("200", channel="telegram"))
+    story.waits(Reason.NO_ADAPTER, for_=30)
+    story.started(intent="i2", place=direct("200", channel="telegram"), after=10)
+    assert len(story.wrong) == 1

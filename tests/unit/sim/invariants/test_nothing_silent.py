@@ -6,11 +6,12 @@ from tests.support.event_stories import PLACE, Story
 from tests.support.invariants.status_trace import DELIVERED, outcome
 from trunkline.core.events.delivery import (
     HookSending,
+    IntentSuppressed,
     MirrorRefused,
 )
-from trunkline.core.events.gateway import InboundReceived, StoreFailed
+from trunkline.core.events.gateway import InboundReceived, StoreFailed, TurnEnded
 from trunkline.core.reasons import Reason
-from trunkline.core.values import IntentState, Peer
+from trunkline.core.values import IntentKind, IntentState, Peer
 from trunkline.sim.events.processes import ProcessStopped
 from trunkline.sim.events.world import PlatformPushed
 
@@ -130,3 +131,23 @@ def test_a_push_that_nobody_received_is_not_accounted_for_by_another():
     story.tell(InboundReceived(address=PLACE, peer=Peer(id="100"), message_id="8", text="hi"), inbound="m1")
     story.end()
     assert any("was pushed to a live process" in summary for summary in story.wrong)
+
+
+@pytest.mark.parametrize("answer", ["prepared", "cancelled", "suppressed", "a tool send", "nothing"])
+def test_a_turn_that_replied_has_an_answer_or_the_end_of_one(answer):
+    story = Story("V1")
+    story.tell(TurnEnded(outcome="replied"), inbound="m1", turn="t1")
+    if answer == "prepared":
+        story.delivered("m1.reply", turn="t1")
+    if answer == "a tool send":
+        story.delivered("m1.send1", turn="t1", intent_kind=IntentKind.TOOL)
+    if answer == "cancelled":
+        story.settled(IntentState.CANCELLED, "m1.reply", Reason.CANCELLED_BY_HOOK, turn="t1")
+    if answer == "suppressed":
+        story.tell(IntentSuppressed(reason=Reason.ALREADY_QUEUED, text="hi"), inbound="m1", turn="t1")
+    wrong = (
+        []
+        if answer in ("prepared", "cancelled", "suppressed")
+        else ["m1 ended as replied, and no event explains its answer"]
+    )
+    assert story.end().wrong == wrong

@@ -5,12 +5,13 @@ import pytest
 from tests.support.event_stories import PLACE, Story
 from tests.support.factories import direct
 from tests.support.invariants.attempt_trace import ELSEWHERE, ERROR
-from trunkline.core.events.gateway import InboundReceived, ProcessRecovered, StoreFailed
+from trunkline.core.events.gateway import InboundReceived, ProcessRecovered, ProcessStarted, StoreFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState, Peer
 from trunkline.sim.events.processes import ProcessFrozen, ProcessThawed
-from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.events.world import PeerSaid, WorldLimits
 from trunkline.sim.invariants import Status
+from trunkline.sim.invariants.delivery.busy_time import BusyTime
 
 # ---------------------------------------------------------------- L6
 
@@ -192,3 +193,75 @@ def test_a_repeat_is_not_out_of_order():
     story.accepted()
     story.accepted(provider_id="p2")
     assert story.wrong == []
+
+
+# ---------------------------------------------------------------- workers
+
+
+@pytest.mark.parametrize(("lanes", "wrong"), [(1, 0), (2, 1), (None, 1)])
+def test_where_no_worker_is_free_nothing_is_late(lanes, wrong):
+    story = Story("L6")
+    story.tell(WorldLimits(max_attempts=5, max_age=3600.0, lanes=lanes), node="sim")
+    story.tell(ProcessStarted())
+    story.prepared("i1", place=ELSEWHERE)
+    story.started(intent="i1", place=ELSEWHERE)
+    story.prepared("i2")
+    story.ended(Reason.ACCEPTED, "settle", "i1", after=100)
+    story.started(intent="i2")
+    assert len(story.wrong) == wrong
+
+
+def test_only_the_time_in_which_all_workers_are_busy_is_left_out():
+    story = Story("L6")
+    story.tell(WorldLimits(max_attempts=5, max_age=3600.0, lanes=1), node="sim")
+    story.tell(ProcessStarted())
+    story.prepared("i1", place=ELSEWHERE)
+    story.started(intent="i1", place=ELSEWHERE)
+    story.prepared("i2")
+    story.ended(Reason.ACCEPTED, "settle", "i1", after=100)
+    story.started(intent="i2", after=61)
+    assert len(story.wrong) == 1
+
+
+def test_the_end_of_a_process_frees_its_workers():
+    busy = BusyTime()
+    busy.begins("a", 1.0, 1)
+    busy.clear(3.0)
+    busy.begins("b", 5.0, 1)
+    assert (busy.between(0.0, 4.0), busy.between(2.0, 7.0), busy.between(3.0, 5.0)) == (2.0, 3.0, 0.0)
+
+
+# ---------------------------------------------------------------- proxies
+
+
+@pytest.mark.parametrize("received", [True, False])
+def test_what_a_proxy_posts_is_received_by_itself(received):
+    story = Story("L6")
+    story.prepared()
+    story.started()
+    story.refused()
+    for inbound, message, stands_for in (("m1", "1", None), ("m1.proxy", "2", "1")):
+        said = PeerSaid(address=PLACE, peer=Peer(id="100"), message_id=message, text="hi", stands_for=stands_for)
+        story.tell(said, node="telegram", inbound=inbound)
+        if received or inbound == "m1":
+            body = InboundReceived(address=PLACE, peer=Peer(id="100"), message_id=message, text="hi")
+            story.tell(body, inbound=inbound)
+    story.settled(IntentState.FAILED, reason=Reason.REFUSED)
+    wrong = [] if received else ["message m1.proxy was never received, after a send had failed"]
+    assert story.end().wrong == wrong
+
+
+def test_an_attempt_where_nothing_is_open_is_not_late():
+    story = Story("L6")
+    story.delivered()
+    story.started(2, after=300)
+    assert story.wrong == []
+
+
+def test_it_says_what_nothing_followed():
+    story = Story("L6")
+    story.prepared()
+    story.started()
+    failed = story.ended(ERROR, "retry", retry_at=5.0)
+    (violation,) = story.end().verdict.violations
+    assert (violation.first_wrong, violation.missing_after) == (None, failed)
