@@ -4,12 +4,13 @@ from collections.abc import Iterable
 
 from trunkline.core.events import Event
 from trunkline.sim.invariants.base import Checker, EvidenceKind, Judge, Status, Verdict, Violation
-from trunkline.sim.invariants.delivery.attempt_limits import BoundedAttempts, ReadyFirst
+from trunkline.sim.invariants.delivery.attempt_limits import BoundedAttempts
 from trunkline.sim.invariants.delivery.delivered_once import InboundOnce, OncePerIntent, OneAnnouncement
 from trunkline.sim.invariants.delivery.endings_and_status import EverythingEnds, StatusIsTruth
 from trunkline.sim.invariants.delivery.hand_reports import EveryRunReports
 from trunkline.sim.invariants.delivery.nothing_silent import NothingSilent
 from trunkline.sim.invariants.delivery.ordering import FifoDelivery, NoHeadOfLine
+from trunkline.sim.invariants.delivery.readiness import ReadyFirst
 from trunkline.sim.invariants.delivery.resends import NoBlindReplay, ResumeAtFirst, SentOnce
 from trunkline.sim.invariants.delivery.single_owner import SingleClaim
 from trunkline.sim.invariants.routing.addresses_and_audience import AddressFidelity, AudienceConfinement

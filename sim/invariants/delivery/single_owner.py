@@ -91,9 +91,9 @@ class SingleClaim(Checker):
 
     def _had_run_out(self, before: Event, event: Event) -> bool:
         """Whether the lease of a live process can have expired: it must have been frozen for long enough."""
-        since, body = self._still_since(before.generation, event.at), event.body
-        assert isinstance(body, LeaseTaken)
-        lasts = body.until - event.at
+        since = self._still_since(before.generation, event.at)
+        # Each process takes the lease for as long as it was configured then.
+        lasts = min(e.body.until - e.at for e in (before, event) if isinstance(e.body, LeaseTaken))
         return since is not None and event.at - since >= lasts * (1 - _RENEWED_WITHIN)
 
     def _two_holders(self, before: Event, event: Event, reason: Reason) -> None:

@@ -334,3 +334,16 @@ def test_without_an_adapter_no_conversation_can_send():
     story.waits(Reason.NO_ADAPTER, for_=30)
     story.started(intent="i2", place=direct("200", channel="telegram"), after=10)
     assert len(story.wrong) == 1
+
+
+def test_the_other_transport_is_no_further_attempt():
+    story = Story("L5")
+    story.world(attempts=1)
+    story.prepared()
+    story.started(1)
+    story.ended(Reason.NOT_SENT, "fallback")
+    story.started(2)
+    assert story.wrong == []
+    story.ended(Reason.NOT_SENT, "retry", attempt=2)
+    story.started(3)
+    assert len(story.wrong) == 1

@@ -204,3 +204,12 @@ def test_the_hand_of_one_that_lost_the_store_may_be_started_again(story: Author)
     story.take(2, 90, Reason.LEASE_EXPIRED)
     story.run_hand(2, 91)
     assert story.verdict.status is Status.OK
+
+
+def test_each_process_takes_the_lease_for_as_long_as_it_was_configured(story: Author) -> None:
+    """A reload makes the lease longer: the process that stands still has the one from before."""
+    story.take(1, 0)
+    story.freeze(1, 1)
+    longer = LeaseTaken(owner="2", token=2, before="1", until=LASTS * 11, reason=Reason.LEASE_EXPIRED)
+    story.tell(2, LASTS + 1, longer)
+    assert story.verdict.status is Status.OK
