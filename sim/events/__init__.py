@@ -1,5 +1,9 @@
-"""Events that only simulated runs have. Importing this package registers them, so that their traces can be read."""
+"""Events that only simulated runs have. Importing this package registers them, so that their traces can be read.
 
+`BODIES` are then those of all events.
+"""
+
+from trunkline.core.events import BODIES
 from trunkline.sim.events import processes, script, wire, world
 
-__all__ = ["processes", "script", "wire", "world"]
+__all__ = ["BODIES", "processes", "script", "wire", "world"]

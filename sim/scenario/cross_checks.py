@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from trunkline.core.events import BODIES
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
+from trunkline.sim.events import BODIES
 from trunkline.sim.scenario.model.bindings import check_bound, children, spawning
 from trunkline.sim.scenario.model.world import PLATFORMS, THREADLESS, WorldSpec
 from trunkline.sim.scenario.place_refs import (
