@@ -140,7 +140,7 @@ class OneKey(Checker):
         """The conversation continues in its session, unless an event records a change."""
         before = self._last.get(spot)
         stored = self._stored.pop(spot[1], None) if self._stored else None
-        if stored is not None and (not _names_no_place(stored[1]) or self.run.scopes.may_be_main(place)):
+        if stored is not None and (not _is_main(stored[1]) or self._in_main(stored[1], spot[0], place)):
             before = stored
         self._last[spot] = (body.session_id, body.session_key, event)
         if before is None or before[0] == body.session_id or before[0] in self._told:
@@ -160,6 +160,10 @@ class OneKey(Checker):
             evidence=[since.seq, event.seq],
             missing_after=routed.seq,
         )
+
+    def _in_main(self, key: str, agent: str, place: Address) -> bool:
+        """Whether a conversation with an agent was in this main session, as far as anybody can tell."""
+        return key.split(":")[-2] == agent and self.run.scopes.may_be_main(place)
 
     @on(IntentPrepared)
     def _prepared(self, event: Event, body: IntentPrepared) -> None:
@@ -232,9 +236,9 @@ def _agent(key: str) -> str:
     return key.partition(":")[0]
 
 
-def _names_no_place(key: str) -> bool:
-    """Whether a key, ours or an older one, is that of a main session, which any conversation may have had."""
-    return key.count(":") < 3 and key.endswith(":main")
+def _is_main(key: str) -> bool:
+    """Whether a key, ours or an older one, is that of a main session. It names its agent, and no conversation."""
+    return key.count(":") in (1, 2) and key.endswith(":main")
 
 
 def identity(place: Address, scope: str, run: RunFacts) -> tuple[str, ...]:
