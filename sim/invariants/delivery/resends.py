@@ -53,6 +53,9 @@ class SentOnce(Checker):
         turn = None if facts is None else facts.prepared.turn
         if facts is None or turn is None or len(facts.accepts) > 1:
             return
+        if facts.body.intent_kind is IntentKind.NOTICE:
+            # Notices of one turn's messages have the same words.
+            return
         if facts.body.intent_kind is not IntentKind.TOOL and turn not in self._said:
             return
         self.exercised += 1
