@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 
@@ -16,7 +18,7 @@ from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.api_calls import opening
 from trunkline.sim.platforms.api.binding_adapter import binding_of
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.rooms import WorldPort
+from trunkline.sim.platforms.rooms import WorldPort, resolve
 
 #: the number that makes a repeated id unique
 _AGAIN = re.compile(r"\+[0-9]+")
@@ -69,9 +71,21 @@ class FakeAdapter:
             self._platform.disconnect(self._account, connection)
 
     async def ack(self, envelope: Envelope) -> None:
-        await anyio.sleep(self._platform.spec.latency / 10)
-        self._check_connection()
+        answer = self._world.future()
+        self._world.at(self._world.now() + self._platform.spec.latency / 10, self._acked, envelope, answer)
+        await answer
+
+    def _acked(self, envelope: Envelope, answer: asyncio.Future[Any]) -> None:
+        """The acknowledgement arrives, also while its process is frozen; the connection of a dead one is closed."""
+        if not self._node.alive:
+            return
+        try:
+            self._check_connection()
+        except NotSent as error:
+            resolve(answer, error)
+            return
         self._platform.ack(envelope)
+        resolve(answer, None)
 
     def _check_connection(self) -> None:
         if self._world.account_fault("connect", self.channel, self._account):
