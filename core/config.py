@@ -199,8 +199,7 @@ class ThreadBindingsConfig(Model):
     degraded_after: int = Field(default=3, gt=0)
     """After this many such messages in a row the bot posts in the thread until it is bound again."""
     owner: Literal["channel", "account"] = "channel"
-    """Which accounts answer in a bound group or thread. `channel`: only the account that it was bound through; the
-    gateway's other accounts on this platform are silent there. `account`: each follows its own bindings and rules."""
+    """Which accounts answer in a bound group or thread: only the one it was bound through, or each by its own rules."""
     unarchive: bool = True
     """Unarchive an archived thread, where allowed, before posting in it."""
     fallback: Literal["none", "requester"] = "none"
