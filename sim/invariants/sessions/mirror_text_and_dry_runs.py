@@ -44,6 +44,8 @@ class MirrorIsTruth(Checker):
         self._notes = False
         #: bad ends of what turns and hands sent, without a note so far
         self._unnoted: dict[str, Event] = {}
+        #: what has a note; one that an operator retried in vain needs no second one
+        self._has_note: set[str] = set()
 
     @on(ProcessStarted)
     def _process_started(self, _event: Event, body: ProcessStarted) -> None:
@@ -56,7 +58,7 @@ class MirrorIsTruth(Checker):
         noted = facts is not None and facts.body.intent_kind is not IntentKind.NOTICE and body.state in NOTED
         if not self._notes or not noted or body.reason in (Reason.BROKEN_ROW, Reason.ABANDONED):
             return
-        if event.inbound in self.run.admitted:
+        if event.inbound in self.run.admitted and event.intent not in self._has_note:
             self.exercised += 1
             self._unnoted.setdefault(event.intent or "", event)
 
@@ -74,6 +76,7 @@ class MirrorIsTruth(Checker):
             where = "in another session" if bad else "and it did not end badly"
             self._wrong(event, facts, f"{event.intent} is noted as not arrived, {where}", "no note")
         self._unnoted.pop(event.intent or "", None)
+        self._has_note.add(event.intent or "")
 
     def finish(self, last: Event) -> None:
         """Report bad ends that the session of their message never heard of."""
