@@ -194,6 +194,8 @@ class QueuedIntent(msgspec.Struct, frozen=True, kw_only=True):
     #: an earlier process left it open; recovery is decided when it reaches the head. `head`: it was the first open one
     left: bool = False
     head: bool = False
+    #: it was left, and has no time yet at the rate of recovered messages
+    unpaced: bool = False
     #: the first step at the head of the lane
     action: RecoveryAction = RecoveryAction.SEND
     #: why it ends, if recovery ends it

@@ -52,17 +52,22 @@ class Interrupted:
         )
         seq = ctx.events.record(body, item.cause, **ids_of(row))
         old = is_too_old(left.created_at, now, ctx.config.delivery)
-        at = decision.at if old else self._rate.slot(row, decision.at, seq)
         return msgspec.structs.replace(
             item,
             row=row,
             cause=seq,
             action=decision.action,
             ending=decision.reason,
-            not_before=at,
+            not_before=decision.at,
             doubt=decision.doubt_at,
             left=False,
+            unpaced=not old,
         )
+
+    def pace(self, item: QueuedIntent, row: IntentRow) -> QueuedIntent:
+        """The item with its time at the rate of recovered messages; until its account is ready, that would pass."""
+        at = self._rate.slot(row, item.cause)
+        return msgspec.structs.replace(item, not_before=at, unpaced=False)
 
 
 def born_at(env: Env, row: IntentRow) -> float:

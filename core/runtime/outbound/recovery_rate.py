@@ -16,16 +16,16 @@ class RecoveryRate:
         #: when the next recovered message of an account may be sent
         self._next: dict[tuple[str, str], float] = {}
 
-    def slot(self, row: IntentRow, at: float | None, cause: int) -> float | None:
-        """When to send a message, not before `at`; records an event if it has to wait."""
+    def slot(self, row: IntentRow, cause: int | None) -> float | None:
+        """When to send a message, None for now; records an event if it has to wait."""
         rate = self._ctx.config.delivery.recovery_rate
         if rate is None:
-            return at
+            return None
         account, now = (row.address.channel, row.address.account), self._ctx.env.steady()
-        slot = max(self._next.get(account, now), at or now)
+        slot = max(self._next.get(account, now), now)
         self._next[account] = slot + 1 / rate
-        if slot <= max(at or now, now):
-            return at
+        if slot <= now:
+            return None
         body = LaneWaiting(address=row.address, reason=Reason.PACED, until=slot, detail=f"{rate:g} a second")
         self._ctx.events.record(body, cause, **ids_of(row))
         return slot

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptEnded, AttemptStarted, ChunkAcked, OperatorActed, RecoveryDecided
+from trunkline.core.reasons import Reason
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireRefused
 from trunkline.sim.events.world import WorldLimits
@@ -68,6 +69,8 @@ class BoundedAttempts(Checker):
         if body.decision in _GOES_ON:
             self._went_on[intent] = self._went_on.get(intent, 0) + 1
         refused = self._asked.pop((intent, body.chunk, body.attempt), None)
+        if body.reason is Reason.RESPONSE_LOST:
+            refused = None  # it came too late to be heard
         if self.run.limits is not None and body.retry_at is not None:
             self._planned[intent] = self.run.limits
             self._soon_enough(event, body, refused)

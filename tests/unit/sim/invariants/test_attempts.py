@@ -213,6 +213,17 @@ def test_what_the_gateway_never_heard_it_cannot_wait_for():
     assert story.wrong == []
 
 
+def test_a_refusal_that_came_too_late_was_not_heard():
+    story = Story("L5")
+    story.world()
+    story.prepared()
+    story.started()
+    story.refused(reason=Reason.RATE_LIMITED, retry_after=20)
+    story.ended(Reason.RESPONSE_LOST, "retry", retry_at=1.0)
+    story.started(2, after=1)
+    assert story.wrong == []
+
+
 @pytest.mark.parametrize(("after", "wrong"), [(3, 1), (5, 0)])
 def test_the_gateway_keeps_to_its_own_backoff(after, wrong):
     story = Story("L5")
