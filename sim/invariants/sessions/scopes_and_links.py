@@ -34,6 +34,8 @@ class ScopesAndLinks(Checker):
         self._keys: dict[tuple[str, ...], tuple[str, Event]] = {}
         #: session -> the first turn for each account of a person
         self._turns: dict[str, dict[tuple[str, str], Event]] = {}
+        #: session -> the people of those turns, and the number of the links that they are named by
+        self._people: dict[str, tuple[int, set[str]]] = {}
         self._warned: set[tuple[str, tuple[str, str]]] = set()
         self._scopes = 0
 
@@ -81,11 +83,16 @@ class ScopesAndLinks(Checker):
         if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.scope != DmScope.MAIN:
             return
         turns = self._turns.setdefault(body.session_id, {})
-        others, raw = tuple(turns.values()), self._speaker(event, place)
-        if turns.setdefault(raw, event) is not event or not others:
+        raw = self._speaker(event, place)
+        if raw in turns:
             return
+        joined, person = self._people_of(body.session_id), self._person(event)
         # Links may have changed since: the person may have been there under another id.
-        if any(self._person(other) == self._person(event) for other in others):
+        new = bool(joined) and person not in joined
+        others = tuple(turns.values()) if new else ()
+        turns[raw] = event
+        joined.add(person)
+        if not new:
             return
         self.exercised += 1
         if (body.session_key, raw) not in self._warned:
@@ -97,6 +104,14 @@ class ScopesAndLinks(Checker):
                 evidence=[*(e.seq for e in others), event.seq],
                 missing_after=routed.seq,
             )
+
+    def _people_of(self, session: str) -> set[str]:
+        """The people who had a turn in a session, by the links of today."""
+        changes, people = self._people.get(session, (-1, set[str]()))
+        if changes != self.run.scopes.changes:
+            people = {self._person(turn) for turn in self._turns[session].values()}
+            self._people[session] = (self.run.scopes.changes, people)
+        return people
 
     def _speaker(self, turn: Event, place: Address) -> tuple[str, str]:
         """Who wrote the message of a turn."""

@@ -8,8 +8,9 @@ from tests.support.app.traces import bound_completion, foreign_mirror, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import FAMILIES, MOST_SHOWN, InvariantStatus, Verdicts
+from trunkline.app.view.overview.cards import latest_facts
 from trunkline.app.view.text.fact import Tone
-from trunkline.sim.invariants import INVARIANTS, Violation
+from trunkline.sim.invariants import INVARIANTS, Status, Violation
 
 
 def of(run: Run) -> Verdicts:
@@ -100,6 +101,30 @@ def test_the_facts_hold_the_promise_and_lead_to_every_piece_of_evidence():
     assert [fact.mark for fact in proof] == ["✗ first wrong step", "", ""]
     assert [fact.text.split(" ")[0] for fact in proof[1:]] == ["1×", "2×"]
     assert proof[2].tone is Tone.BAD
+
+
+def test_an_absence_is_a_line_below_the_step_that_nothing_followed():
+    run = bound_completion()
+    d2, _ = run.violations
+    d2 = msgspec.structs.replace(d2, first_wrong=None, missing_after=d2.evidence[0])
+    view = RunView(msgspec.structs.replace(run, verdicts=verdicts(d2)))
+    facts = list(Verdicts(view).facts("D2", view.last))
+    (at,) = [index for index, fact in enumerate(facts) if fact.mark == f"✗ nothing followed #{d2.missing_after}"]
+    assert facts[at].text == f"missing: {d2.expected[0]}"
+    assert (facts[at - 1].seq, facts[at - 1].mark) == (d2.missing_after, "")
+    assert not any("first wrong step" in fact.mark for fact in facts)
+    card = latest_facts(view, Verdicts(view), view.last)
+    assert [fact.mark for fact in card[-2:]] == ["", f"✗ nothing followed #{d2.missing_after}"]
+
+
+def test_a_verdict_that_could_not_be_judged_says_why():
+    run = bound_completion()
+    quiet = next(one for one in run.verdicts if not one.violations)
+    quiet = msgspec.structs.replace(quiet, note="their keys", exercised=0, status=Status.NOT_EXERCISED)
+    view = RunView(msgspec.structs.replace(run, verdicts=(quiet,)))
+    facts = [fact.text for fact in Verdicts(view).facts(quiet.id, view.last)]
+    assert "their keys" in facts
+    assert "nothing happened" not in " ".join(facts)
 
 
 def test_what_was_not_exercised_says_that_it_proves_nothing():
