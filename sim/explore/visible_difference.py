@@ -116,7 +116,8 @@ class CrashFreeRun:
         if not more and less.total() <= sum(intent.missing for intent in now if self._is_parked(intent)):
             yield DifferenceCause.PARKED
         yield from self._of_notice(name, here)
-        if any(self._same_but_marked(name, here, mark) for mark in self._marks):
+        unsure = all(lane[:2] not in self._sure for _, _, lane, _ in (*more, *less))
+        if unsure and any(self._same_but_marked(name, here, mark) for mark in self._marks):
             yield DifferenceCause.MARKED
         yield from self._of_origin(name, here)
         yield from self._of_ending(name, here, more, less)
@@ -181,11 +182,10 @@ class CrashFreeRun:
     def _same_but_marked(self, name: str, here: RunDigest, mark: str) -> bool:
         """Whether both runs show the same chunks, apart from marks; without a mark each at most once."""
         before, now = (_unmarked(digest.seen, name, mark) for digest in (self._sound, here))
-        unsure = all(place[:2] not in self._sure for _, place, _ in now)
         most = max(len(here.intents.get(name, ())), 1)
         unmarked = (times for seen, times in _of(name, here.seen).items() if not seen[3].startswith(mark))
         within = max(unmarked, default=0) <= most and max(now.values(), default=0) <= 2 * most
-        return unsure and within and before.keys() == now.keys()
+        return within and before.keys() == now.keys()
 
     def _is_parked(self, intent: IntentDigest) -> bool:
         # No platform recognises a repeat by a webhook.
