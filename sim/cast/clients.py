@@ -10,12 +10,13 @@ from trunkline.core.bindings.records import TargetKind
 from trunkline.core.errors import BindingError, SendFailed, UnknownName, UsageError
 from trunkline.core.events import EventSink
 from trunkline.core.gateway import Gateway
+from trunkline.core.reasons import Reason
 from trunkline.core.sends.api import SendMessage, SendOutcome, Target
 from trunkline.core.store.queue_admin import QueueFilter, QueueRow, QueueVerdict
 from trunkline.core.values import Address
 from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.run.fault_board import text_matches
-from trunkline.sim.scenario.model.steps import BindStep, QueueStep
+from trunkline.sim.scenario.model.steps import BindStep, QueueStep, UnbindStep
 
 #: queue rows per page
 _PAGE = 500
@@ -96,10 +97,12 @@ async def bind(gateway: Gateway, step: BindStep, key: str, place: Address) -> No
         )
 
 
-async def unbind(gateway: Gateway, key: str | None, place: Address | None) -> None:
+async def unbind(gateway: Gateway, step: UnbindStep, key: str | None, place: Address | None) -> None:
     """Unbind a conversation, or all bindings of a session, as an operator."""
     with suppress(BindingError):
-        await gateway.bindings.unbind(target_session_key=key, conversation=place)
+        await gateway.bindings.unbind(
+            target_session_key=key, conversation=place, reason=Reason.UNBOUND if step.reason is None else step.reason
+        )
 
 
 async def _rows(gateway: Gateway, which: QueueFilter) -> list[QueueRow]:

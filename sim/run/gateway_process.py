@@ -195,7 +195,7 @@ class GatewayProcess:
         agent = step.agent or self.config.default_agent
         key = None if step.session is None else self.session_key(agent, step.session)
         place = None if step.place is None else self._world.address(step.place)
-        call = partial(clients.unbind, gateway, key, place)
+        call = partial(clients.unbind, gateway, step, key, place)
         self._spawn(node, self._client("unbind", call), f"unbind {place} {key}")
 
     async def _client(self, step: str, call: Callable[[], Awaitable[None]]) -> None:

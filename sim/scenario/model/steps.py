@@ -219,6 +219,8 @@ class UnbindStep(Model):
     """The session: a session key, or a place for that place's session."""
     agent: str | None = None
     """With a place: the agent whose session it is; by default the default agent."""
+    reason: str | None = None
+    """Why: a reason code, or any text, which is kept beside the code `unbound`."""
 
 
 class Fault(Model):
