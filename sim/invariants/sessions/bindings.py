@@ -12,10 +12,12 @@ from trunkline.core.events.gateway import (
     InboundReceived,
     RouteDecided,
     TranscriptAppended,
+    TurnEnded,
     TurnStarted,
 )
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.world import PeerSaid, ThreadClosed, ThreadOpened, ThreadRequestAbandoned
 from trunkline.sim.index.binding_facts import BindingFacts
@@ -52,6 +54,9 @@ class BindingLife(Checker):
         self._lost = False
         #: work -> threads for it whose request the gateway gave up, so that it cannot know them
         self._abandoned: Counter[str] = Counter()
+        #: turns that run; and inbound id -> how often its turn was cut off with its process
+        self._turns: dict[str, Event] = {}
+        self._cut_off: Counter[str] = Counter()
         #: messages by their place on the platform: the accounts that received them, and turns of other accounts
         self._heard: dict[_Message, set[str]] = {}
         self._foreign: dict[_Message, tuple[Event, BindingFacts]] = {}
@@ -181,6 +186,22 @@ class BindingLife(Checker):
     def _request_abandoned(self, event: Event, body: ThreadRequestAbandoned) -> None:
         self._abandoned[body.key] += 1
 
+    @on(TurnStarted)
+    def _turn_started(self, event: Event, _body: TurnStarted) -> None:
+        self._turns[event.turn or ""] = event
+
+    @on(TurnEnded)
+    def _turn_ended(self, event: Event, _body: TurnEnded) -> None:
+        self._turns.pop(event.turn or "", None)
+
+    @on(ProcessCrashed, ProcessStopped)
+    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
+        """A request that a process left behind may still arrive; the next process runs the turn again."""
+        for turn, started in tuple(self._turns.items()):
+            if started.generation == event.generation:
+                self._cut_off[started.inbound or ""] += 1
+                del self._turns[turn]
+
     @on(ThreadClosed)
     def _closed(self, event: Event, body: ThreadClosed) -> None:
         if body.how == "deleted":
@@ -198,7 +219,8 @@ class BindingLife(Checker):
             first, _, number = name.rpartition("/")[2].rpartition("+")
             if work and work in (name.rpartition("/")[2], first if number.isdecimal() else ""):
                 del self._opened[lane]
-                if self._abandoned[work]:
+                if self._abandoned[work] + self._cut_off[_asking(work)]:
+                    # One thread for each request whose answer nobody could hear.
                     self._abandoned[work] -= 1
                     continue
                 self.violate(
@@ -271,6 +293,11 @@ class NoSelfEcho(Checker):
             actual=[f"#{event.seq} {event.at:.3f}s {event.kind} ({body.reason.value})"],
             evidence=[said.seq, event.seq],
         )
+
+
+def _asking(work: str) -> str:
+    """The message whose turn delegated a piece of work."""
+    return work.rpartition(".")[0]
 
 
 def _message(body: PeerSaid | InboundReceived) -> _Message:

@@ -4,6 +4,9 @@ import pytest
 
 from tests.support.factories import room
 from tests.support.invariants.bound_trace import DEFAULT, OTHER, ROOM, THREAD, WORK, Author
+from trunkline.core.events.gateway import TurnStarted
+from trunkline.core.values import WorkKind
+from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.world import ThreadClosed, ThreadRequestAbandoned
 from trunkline.sim.invariants import Status
@@ -219,6 +222,17 @@ def test_a_request_that_was_given_up_excuses_one_thread_and_no_other(b1: Author)
     b1.opened("ops/m1.hand1+2", place=OTHER)
     b1.refused_binding()
     assert b1.wrong == ["a binding was refused, and discord/ops/m1.hand1+2 was left behind"]
+
+
+@pytest.mark.parametrize(("inbound", "wrong"), [("m1", 1), ("m2", 2)])
+def test_a_request_of_a_process_that_died_excuses_one_thread_of_its_turn(b1: Author, inbound: str, wrong: int) -> None:
+    running = TurnStarted(agent="main", session_id="s", session_key="k", work=WorkKind.MESSAGE, origin=ROOM)
+    b1.tell(running, turn=f"t-{inbound}", inbound=inbound)
+    b1.tell(ProcessCrashed(why="crash"))
+    b1.opened()
+    b1.opened("ops/m1.hand1+2", place=OTHER)
+    b1.refused_binding()
+    assert len(b1.end().wrong) == wrong
 
 
 @pytest.mark.parametrize(("how", "wrong"), [("deleted", 0), ("archived", 1)])
