@@ -60,7 +60,8 @@ class BoundedAttempts(Checker):
 
     @on(WireRefused)
     def _refused(self, event: Event, body: WireRefused) -> None:
-        if body.retry_after is not None:
+        asks = self._asks(event.intent or "")
+        if body.retry_after is not None and not (asks is not None and self.run.processes.gone(asks)):
             self._asked[event.intent or "", body.chunk, body.attempt] = event
 
     @on(AttemptEnded)

@@ -155,8 +155,8 @@ class EveryRunReports(Checker):
     @on(TurnStarted)
     def _started(self, event: Event, body: TurnStarted) -> None:
         run = self._runs.get(self._backs.get(event.inbound or "", ""))
-        if run is None:
-            return
+        if run is None or not self.run.processes.holds(event.generation):
+            return  # one that stood still, and whose turn the store will refuse
         run.turns.append(event)
         if run.read is not None:
             self._twice(run, run.read, event)

@@ -131,7 +131,8 @@ class NothingSilent(Checker):
         facts = self.run.intents.get(event.intent or "")
         started = None if facts is None else facts.started
         asked_by = None if started is None else started.generation
-        self._refused[event.intent or "", body.chunk, body.attempt] = (event, asked_by)
+        if asked_by is None or not self.run.processes.gone(asked_by):
+            self._refused[event.intent or "", body.chunk, body.attempt] = (event, asked_by)
 
     @on(PlaceReopened)
     def _reopened(self, event: Event, _body: PlaceReopened) -> None:

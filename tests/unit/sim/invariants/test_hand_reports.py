@@ -191,6 +191,18 @@ def test_a_callback_that_was_read_is_not_read_again(story: Author) -> None:
     assert story.blamed == again
 
 
+def test_a_process_that_lost_the_store_reads_nothing(story: Author) -> None:
+    """It stood still, and begins the turn before it notices; the store refuses what it writes."""
+    story.asked()
+    story.finished(step())
+    story.process = 2
+    story.tell(LeaseTaken(owner="second", token=2, before="gateway 1", until=700.0, reason=Reason.LEASE_EXPIRED))
+    story.back()
+    story.process = 1
+    story.turn("d1.back", WorkKind.CALLBACK, after=1)
+    assert story.end().verdict.status is Status.OK
+
+
 # ---------------------------------------------------------------- what is posted
 
 

@@ -165,3 +165,21 @@ def test_what_a_dead_process_was_asked_is_not_held_against_a_later_chunk() -> No
     story.ended(ERROR, "retry", chunk=1, retry_at=story.now + 5)
     story.started(2, chunk=1, after=5)
     assert story.wrong == []
+
+
+@pytest.mark.parametrize("only", ["L5", "V1"])
+def test_a_refusal_after_the_death_of_the_process_was_not_heard(only: str) -> None:
+    story = Story(only)
+    story.world()
+    story.prepared()
+    story.started()
+    story.tell(ProcessCrashed(why="crash"))
+    story.refused(reason=Reason.RATE_LIMITED, retry_after=60)
+    story.process += 1
+    story.tell(ProcessStarted())
+    if only == "V1":
+        story.ended(Reason.ACCEPTED, "settle")
+    else:
+        story.ended(Reason.NOT_FOUND_BY_LOOKUP, "retry", retry_at=story.now)
+        story.started(2)
+    assert story.wrong == []
