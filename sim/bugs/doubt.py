@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.delivery.policy import AttemptFacts, AttemptOutcome, DeliveryDecision, after_attempt
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, RecoveryDecision, recover
 from trunkline.core.env import Env
 from trunkline.core.gateway import Gateway
@@ -22,18 +21,6 @@ from trunkline.sim.bugs.base import bug, deciding, gateway_part, making
 @bug("key-judged-when-planned", deciding("before_attempt"), caught_by=("D1",))
 def _never_again(**_: Any) -> None:
     """Whether the platform still knows a key is judged when a retry is planned, and not when it is made."""
-
-
-@bug("key-ages-from-notice", deciding("after_attempt"), caught_by=("D1",))
-def _from_notice(outcome: AttemptOutcome, *, tried: AttemptFacts, now: float, **known: Any) -> DeliveryDecision:
-    """A key counts from when its lost answer was noticed, not from when it left, and a request takes no time."""
-    unknown = outcome.ambiguous and tried.doubt_at is None
-    tried = msgspec.structs.replace(tried, left_at=now + _HEADROOM) if unknown else tried
-    return after_attempt(outcome, tried=tried, now=now, **known)
-
-
-#: the time that `key_is_lost` allows for a request, in seconds
-_HEADROOM = 40.0
 
 
 class _Forgetful(Interrupted):
