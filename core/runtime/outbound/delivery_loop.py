@@ -151,11 +151,9 @@ class Delivery:
                 until = self._ctx.env.steady() + self._ctx.config.delivery.not_ready_wait
                 return await self._absent(lane, item, row, Reason.NOT_READY, until, detail)
             self._ready.add((row.address.channel, row.address.account))
-        if item.unpaced:
-            item = self._interrupted.pace(item, row)
-            if item.not_before is not None:
-                self.lanes.replace_head(lane, item)
-                return item.not_before
+        if item.unpaced and (item := self._interrupted.pace(item, row)).not_before is not None:
+            self.lanes.replace_head(lane, item)
+            return item.not_before
         return await self._bring_forward(adapter, lane, item, row)
 
     async def _bring_forward(
