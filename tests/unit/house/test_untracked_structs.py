@@ -9,7 +9,7 @@ import importlib
 import pkgutil
 import types
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 
 import msgspec
@@ -22,7 +22,7 @@ import trunkline.sim
 
 #: the configuration is a tree that was read from a file
 LEAVES = (str, int, float, bool, bytes, Enum, type(None), BaseModel)
-CONTAINERS = (tuple, list, dict, set, frozenset, Sequence)
+CONTAINERS = (tuple, list, dict, set, frozenset, Sequence, Mapping)
 #: callables that a struct may hold nevertheless: functions of the configuration, which hold no row
 HARMLESS = ("NewSession.entry_of", "NewSession.key_of", "Participant.today", "BeginSend.again")
 
