@@ -335,6 +335,7 @@ class Gateway:
             self._delivery.lanes.start(group)
         if left.begun:
             await ctx.store.write(CountRuns(), answer)
+        runs = dict(left.runs)
         heads: set[SessionId] = set()
         for work, session in left.works:
             if session in heads:
@@ -342,9 +343,9 @@ class Gateway:
                 self._turns.start(work, session, seq)
             else:
                 heads.add(session)
-                self._turns.recover(work, session, left.runs.get(work.id, 0), seq)
+                self._turns.recover(work, session, runs.get(work.id, 0), seq)
         for delegation in left.delegations:
-            self._delegations.recover(delegation, left.runs.get(delegation.id, 0), seq)
+            self._delegations.recover(delegation, runs.get(delegation.id, 0), seq)
 
     async def _begin(self, begin: anyio.Event, group: anyio.abc.TaskGroup) -> None:
         await begin.wait()

@@ -42,7 +42,7 @@ class UserCode:
 
     def _is_meant_for_us(self, error: BaseException) -> bool:
         if isinstance(error, asyncio.CancelledError):
-            # Whoever cancels a task increments its count; a future that was cancelled elsewhere does not.
+            # A cancellation of the task increments its count; a future that was cancelled elsewhere does not.
             return self._task.cancelling() > self._cancelling
         if isinstance(error, GeneratorExit):
             return not self._is_running()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import msgspec
 
@@ -383,6 +383,6 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     broken_works: tuple[BrokenRow, ...] = ()
     broken_delegations: tuple[BrokenRow, ...] = ()
     #: by id of work or delegation: how many of its counted runs ended with the process
-    runs: Mapping[str, int] = msgspec.field(default_factory=dict[str, int])
+    runs: tuple[tuple[str, int], ...] = ()
     #: `CountRuns` is still to be written
     begun: bool = False

@@ -18,7 +18,7 @@ from trunkline.sim.store.rewired import RewiredStore
 @bug("turns-unbounded", replacing_read(LoadUnfinished), caught_by=("L1",))
 async def _without_runs(store: RewiredStore, query: LoadUnfinished) -> Unfinished:
     """Nothing counts the runs of a turn that end with the process, so each process runs it again."""
-    return msgspec.structs.replace(await store.inner.read(query), runs={})
+    return msgspec.structs.replace(await store.inner.read(query), runs=())
 
 
 class _EndsTheGateway:

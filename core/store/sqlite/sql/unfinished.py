@@ -28,7 +28,7 @@ _DELEGATIONS = (
     " CAST(session_id AS BLOB), CAST(child_key AS BLOB), CAST(open_on AS BLOB) FROM delegations"
     " WHERE state IN ('accepted', 'running') ORDER BY n"
 )
-#: ended runs of what is open, with one that has begun
+#: ended runs of open work, with one that has begun
 _RUNS = (
     "SELECT id, runs + begun FROM inbox WHERE state = 'pending' AND runs + begun > 0 UNION ALL"
     " SELECT id, runs + begun FROM delegations WHERE state = 'running' AND runs + begun > 0"
@@ -45,7 +45,7 @@ def load_unfinished(c: sqlite3.Connection, _: LoadUnfinished) -> Unfinished:
     delegations, broken_delegations = _read(c.execute(_DELEGATIONS).fetchall(), _delegation_of)
     marks = ", ".join(f"'{state.value}'" for state in sorted(OPEN))
     (intents,) = c.execute(f"SELECT count(*) FROM intents WHERE state IN ({marks})").fetchone()  # noqa: S608 -- names only
-    runs = {row[0]: row[1] for row in c.execute(_RUNS) if isinstance(row[0], str)}
+    runs = tuple((row[0], row[1]) for row in c.execute(_RUNS) if isinstance(row[0], str))
     return Unfinished(
         runs=runs,
         begun=c.execute(_BEGUN).fetchone() is not None,
