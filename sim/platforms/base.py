@@ -70,7 +70,7 @@ class FakePlatform(ABC):
         #: name -> envelope, actual place, accounts
         self._said: dict[str, tuple[Envelope, Address, tuple[str, ...]]] = {}
         self._replays: dict[str, int] = {}
-        #: changes that no event tells: connections and acknowledgements
+        #: changes without an event: connections and acknowledgements
         self.changes = 0
         self.threads = Threads(self)
         self.tokens = AccountTokens(self.channel, recorder)
@@ -101,7 +101,7 @@ class FakePlatform(ABC):
         )
 
     def posted_id(self, room: Room, *what: str) -> str:
-        """The id of a message of the gateway, by what tells it from others in its conversation."""
+        """The id of a message of the gateway, by what identifies it in its conversation."""
         return self.new_id("message", room.conversation, *what)
 
     def canonical(self, address: Address) -> tuple[str, str | None]:

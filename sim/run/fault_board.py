@@ -56,7 +56,7 @@ class FaultBoard:
         self._account_of = account_of
         self._now = now
         self._armed: list[ArmedFault] = []
-        #: matches that faults let pass, which no event tells
+        #: matches that faults let pass, without an event
         self.passed = 0
 
     def arm(self, fault: Fault) -> None:

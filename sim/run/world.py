@@ -201,7 +201,7 @@ class World:
             self.loop.on_step = None
 
     def moved(self) -> None:
-        """Count a change of the world that no event tells."""
+        """Count a change of the world without an event."""
         self._moves += 1
 
     @property
