@@ -118,7 +118,6 @@ async def test_a_topic_is_inherited_within_its_own_chat_only(
     assert places(telegram) == [goes]
 
 
-@pytest.mark.parametrize(("to", "thread"), [("channel:C1", "171.2"), ("channel:C2", None), ("user:U1", None)])
 class Opens(Platform):
     """Notes which thread is opened, and for what."""
 
@@ -149,6 +148,7 @@ async def test_a_thread_that_the_agent_names_by_its_id_is_opened_too(path: Path,
     assert places(platform) == [thread] * 3
 
 
+@pytest.mark.parametrize(("to", "thread"), [("channel:C1", "171.2"), ("channel:C2", None), ("user:U1", None)])
 async def test_a_thread_of_slack_is_inherited_within_its_own_channel_only(
     path: Path, anyio_backend: str, to: str, thread: str | None
 ) -> None:
