@@ -220,7 +220,7 @@ def test_linked_people_share_a_session_over_platforms():
 
 
 def test_a_message_that_kills_its_sender_does_not_loop():
-    gateway = "gateway: {delivery: {max_attempts: 3}}\n"
+    gateway = "gateway: {delivery: {max_attempts: 3, max_interrupted: 0}}\n"
     crashes = "".join(f"  - {{crash: {{when: {{event: attempt.started, nth: {n}}}}}}}\n" for n in range(1, 8))
     result = run(f'{crashes}  - {{as: ana, in: discord/@ana, say: "hi"}}\n  - {{at: 1h, note: end}}\n', gateway=gateway)
     attempts = values_of(result, "attempt.started", "attempt")

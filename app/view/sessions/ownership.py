@@ -1,8 +1,8 @@
 """Which session a visible message belongs to, where a conversation had several.
 
 A conversation may get another session (`session.left`), and several agents may answer in one. A message belongs to the
-session that received it, an answer to the session of its turn, and anything else to the session that the conversation
-had at that time. While a conversation is bound, it belongs to the bound session, no matter who posts.
+session that received it, an answer to the session of its turn unless the conversation has left that, and anything else
+to the session that the conversation had at that time. While a conversation is bound, it belongs to the bound session, no matter who posts.
 """
 
 from __future__ import annotations
@@ -99,12 +99,16 @@ class Ownership:
                 # A notice answers no turn, so it belongs to the session of the conversation.
                 return [key for key, address in self._own.items() if address.lane == one.place]
             key = self._answering(self._view.nearest(prepared.seq, TurnStarted), one.place)
-            if key is not None:
+            if key is not None and not self._has_left(key, one):
                 return (key,)
             row = self._view.bindings.row(prepared.binding, prepared.seq)
             if row is not None and row.conversation.lane == one.place:
                 return (self._view.session_moves.last_key(row.session_key, row.since),)
         return ()
+
+    def _has_left(self, key: str, one: VisibleMessage) -> bool:
+        """Whether the conversation of a message had left a session by then: it is remembered where people are."""
+        return any(old == key and at <= one.seq for at, old, _ in self._left.get(one.place, ()))
 
     def _answering(self, turn: Event | None, place: PlaceKey) -> str | None:
         """The session of a turn that answers in its own conversation."""
