@@ -2,7 +2,8 @@
 
 A conversation may get another session (`session.left`), and several agents may answer in one. A message belongs to the
 session that received it, an answer to the session of its turn unless the conversation has left that, and anything else
-to the session that the conversation had at that time. While a conversation is bound, it belongs to the bound session, no matter who posts.
+to the session that the conversation had at that time. While a conversation is bound, it belongs to the bound session,
+no matter who posts.
 """
 
 from __future__ import annotations
