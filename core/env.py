@@ -56,16 +56,16 @@ class _SystemIds:
         return f"{kind}-{uuid.uuid4().hex}"
 
 
-def _elapsed() -> float:
-    """Seconds since some moment. Where the system offers it, also those for which the machine slept."""
-    boot_time = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if boot_time is None else time.clock_gettime(boot_time)
-
-
 def _steady_from(start: float) -> Callable[[], float]:
-    """A clock that begins at a time."""
-    offset = start - _elapsed()
-    return lambda: offset + _elapsed()
+    """A clock that begins at a time. Where the system offers it, it also counts while the machine sleeps."""
+    boot_time: int | None = getattr(time, "CLOCK_BOOTTIME", None)
+    if boot_time is None:
+        offset = start - time.monotonic()
+        return lambda: offset + time.monotonic()
+    # One call per look: every event is stamped by this clock.
+    read = time.clock_gettime
+    offset = start - read(boot_time)
+    return lambda: offset + read(boot_time)
 
 
 def system_env() -> Env:

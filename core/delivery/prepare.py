@@ -99,7 +99,7 @@ def pieces(text: str, recipe: Recipe) -> tuple[Piece, ...]:
     chunks = chunk(text, recipe.limit, chunker=recipe.chunker, mode=recipe.mode, pack=recipe.pack)
     if recipe.markup is Markup.HTML:
         return tuple(_page(one, recipe.limit) for one in chunks if visible(one))
-    return tuple(Piece(text=one) for one in chunks if visible(one))
+    return tuple([Piece(text=one) for one in chunks if visible(one)])
 
 
 def _page(source: str, limit: int) -> Piece:

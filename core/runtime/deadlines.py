@@ -1,4 +1,4 @@
-"""Deadlines for many short waits that share one timer, and waits without a cancel scope.
+"""Deadlines for many short calls to user code that share one timer, and waits without a cancel scope.
 
 A cancel scope per attempt would cost a fifth of a whole delivery. This is `asyncio.timeout` with a shared timer; anyio
 runs on asyncio here, and both may be mixed (aiosqlite needs asyncio anyway).
@@ -12,11 +12,13 @@ from typing import Any
 
 import anyio
 
+from trunkline.core.runtime.user_code import Border
 
-class Deadline:
-    """A context manager that cancels its body at a time. It suppresses that cancellation and sets `expired`."""
 
-    __slots__ = ("_cancelling", "_running", "_task", "at", "expired")
+class Deadline(Border):
+    """A border to user code that cancels its body at a time, suppresses that cancellation and sets `expired`."""
+
+    __slots__ = ("_running", "at", "expired")
 
     def __init__(self, running: dict[Deadline, None], task: asyncio.Task[Any], at: float) -> None:
         self._running = running
@@ -35,8 +37,11 @@ class Deadline:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         self._running.pop(self, None)
-        # Another cancellation of the task, by someone else, must propagate.
-        return self.expired and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError
+        if self.expired and isinstance(error, asyncio.CancelledError):
+            # Another cancellation of the task, by someone else, must propagate.
+            return self._task.uncancel() <= self._cancelling
+        self._leave(error)
+        return False
 
     def expire(self) -> None:
         self.expired = True

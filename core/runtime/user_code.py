@@ -16,23 +16,16 @@ from trunkline.core.errors import UserCodeEscape
 from trunkline.core.well_formed import describe
 
 
-class UserCode:
-    """A context manager around one call to user code, including the await. Not reentrant."""
+class Border:
+    """What is remembered of the current task, and the judgement of what user code raised."""
 
     __slots__ = ("_cancelling", "_task")
 
     _task: asyncio.Task[Any]
     _cancelling: int
 
-    def __enter__(self) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._task = task
-        self._cancelling = task.cancelling()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def _leave(self, error: BaseException | None) -> None:
+        """Raise `UserCodeEscape` for an error that must not pass."""
         if error is None or isinstance(error, Exception):
             # Some libraries cancel the task they run in to stop a wait, and never take that back.
             while self._task.cancelling() > self._cancelling:
@@ -54,3 +47,20 @@ class UserCode:
             return asyncio.current_task() is self._task
         except RuntimeError:
             return False
+
+
+class UserCode(Border):
+    """A context manager around one call to user code, including the await. Not reentrant."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._task = task
+        self._cancelling = task.cancelling()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._leave(error)

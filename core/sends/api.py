@@ -249,6 +249,8 @@ def check_send(message: SendMessage, profile: Profile = Profile.TRUNKLINE) -> tu
 
 def check_exact(place: Address, channel: str | None, account: str | None, thread: str | None) -> None:
     """Raise `InvalidSend` if channel, account or thread contradict an exact place."""
+    if not (channel or account or thread):
+        return
     beside = (
         ("channel", channel, (place.channel,), Reason.UNKNOWN_CHANNEL),
         ("account", account, (place.account,), Reason.UNKNOWN_ACCOUNT),

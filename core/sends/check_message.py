@@ -17,9 +17,31 @@ _optional = attrgetter(*_OPTIONAL)
 
 def check_message(message: object) -> None:
     """Raise `InvalidSend` if a field of a request has the wrong type."""
-    wrong = _check(message)
-    if wrong:
+    if not _is_plain(message) and (wrong := _check(message)):
         raise InvalidSend(f"the request: {wrong}", Reason.BAD_ARGUMENT)
+
+
+def _is_plain(message: object) -> bool:
+    """Whether a request needs no closer look: most are a text for an exact place, and every send is checked."""
+    if type(message) is not SendMessage:
+        return False
+    to, media = message.to, message.media
+    return (
+        type(to) is Address
+        and type(message.key) is str
+        and type(message.text) is str
+        and type(media) is tuple
+        and not media
+        and message.channel is None
+        and message.account is None
+        and message.thread is None
+        and message.reply_to is None
+        and message.agent is None
+        and message.session_key is None
+        and message.payload is None
+        and message.poll is None
+        and not check_address(to)
+    )
 
 
 def _check(message: object) -> str:

@@ -43,8 +43,8 @@ class GatewaySendPorts:
         self._preparer = preparer
         #: keys of sessions that exist
         self._known: LRUCache[str, None] = LRUCache(_MOST_KNOWN)
-        #: keys of sends that the hooks of this process have seen
-        self._seen: LRUCache[str, None] = LRUCache(_MOST_SEEN)
+        #: keys of sends that the hooks of this process have seen, the oldest first
+        self._seen: dict[str, None] = {}
 
     @property
     def config(self) -> GatewayConfig:
@@ -94,7 +94,9 @@ class GatewaySendPorts:
 
     async def _store(self, plan: SendPlan, draft: IntentRow, tries: int, cause: int | None) -> StoredSend | None:
         """Store and queue a try; None if hooks have seen it but the next try has another number by now."""
-        ctx, draft = self._ctx, msgspec.structs.replace(draft, id=send_intent(plan.key, tries))
+        ctx = self._ctx
+        if tries != 1:
+            draft = msgspec.structs.replace(draft, id=send_intent(plan.key, tries))
         row = await self._preparer.prepare(draft, well_formed(plan.text), cause)
         send = SendRow(key=plan.key, intent=row.id, tries=tries, session_key=plan.session_key, channel=plan.channel)
 
@@ -143,6 +145,8 @@ class GatewaySendPorts:
         key, `_store` stores nothing, and the hooks see the try that counts.
         """
         if plan.key not in self._seen:
+            if len(self._seen) >= _MOST_SEEN:
+                del self._seen[next(iter(self._seen))]
             self._seen[plan.key] = None
             return 1
         send = await self._ctx.store.read(FindSend(key=plan.key))
@@ -190,7 +194,7 @@ class GatewaySendPorts:
             agent=plan.agent,
             mirror_key=plan.session_key,
             named_session=plan.named_session,
-            media=tuple(well_formed(one) for one in plan.media),
+            media=tuple([well_formed(one) for one in plan.media]) if plan.media else (),
             reply_to=plan.reply_to,
             poll=poll,
             payload=plan.payload,

@@ -154,7 +154,7 @@ class Intake:
         """Acknowledge the original envelope, which the platform knows. If it comes again, it is dropped again."""
         detail = "no answer in time"
         try:
-            with self._limits.within(self._ctx.config.delivery.request_timeout), UserCode():
+            with self._limits.within(self._ctx.config.delivery.request_timeout):
                 await adapter.ack(came)
                 return
         except Exception as error:  # noqa: BLE001 -- any error of an adapter is recorded

@@ -115,7 +115,10 @@ class Attempts:
                     await self._open_thread(adapter, row, row.open_on)
                     await ctx.lease.assure()
                     _raise_if_late(judge)
-                receipt = await self._hand_over(adapter, row, request, judge)
+                try:
+                    receipt = await adapter.send(request)
+                except PlaceArchived as error:
+                    receipt = await self._send_reopened(adapter, row, request, judge, error)
                 return _accepted(row, receipt, Reason.ACCEPTED, adapter.capabilities)
             return outcome_of(Ambiguous("no answer in time"))
         except Exception as error:  # noqa: BLE001 -- any error of an adapter is an outcome
@@ -123,17 +126,15 @@ class Attempts:
             self._opened.pop(row.address.lane, None)
             return outcome_of_error(error)
 
-    async def _hand_over(self, adapter: ChannelAdapter, row: IntentRow, request: SendRequest, judge: Judge) -> Receipt:
-        """Send; an archived bound thread is unarchived first if allowed."""
-        try:
-            with UserCode():
-                return await adapter.send(request)
-        except PlaceArchived:
-            allowed = self._ctx.config.channel(row.address.channel).thread_bindings.unarchive
-            if row.binding is None or not allowed or not isinstance(adapter, BindsConversations):
-                raise
-            with UserCode():
-                await adapter.reopen(row.address)
+    async def _send_reopened(
+        self, adapter: ChannelAdapter, row: IntentRow, request: SendRequest, judge: Judge, error: PlaceArchived
+    ) -> Receipt:
+        """Unarchive a bound thread if that is allowed, and send again; else raise the error."""
+        allowed = self._ctx.config.channel(row.address.channel).thread_bindings.unarchive
+        if row.binding is None or not allowed or not isinstance(adapter, BindsConversations):
+            raise error
+        with UserCode():
+            await adapter.reopen(row.address)
         body = PlaceReopened(address=row.address)
         self._ctx.events.record(body, request.cause, intent=row.id, binding=row.binding)
         _raise_if_late(judge)

@@ -18,7 +18,6 @@ from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import Deadlines
 from trunkline.core.runtime.lanes import Lanes
-from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.store.commands import MarkNotified
 from trunkline.core.store.records import IntentRow
 from trunkline.core.values import Address, IntentState, Receipt
@@ -74,11 +73,10 @@ class Preparer:
             return self._cut(draft, text)
         if not text.strip() and not draft.media:
             return draft
-        draft = msgspec.structs.replace(draft, hooks_pending=True)
         passed = await self._pass(draft, text, cause)
         if passed.cancelled is None and len(passed.text) > self._ctx.config.delivery.max_text:
             passed = msgspec.structs.replace(passed, cancelled=Reason.TEXT_TOO_LONG)
-        row = self._cut(draft, passed.text) if passed.cancelled is None else draft
+        row = self._cut(draft, passed.text, hooks=True) if passed.cancelled is None else draft
         if not row.chunks and passed.cancelled is None:
             passed = msgspec.structs.replace(passed, cancelled=Reason.EMPTY_AFTER_HOOK)
         body = HookSending(verdict=passed.verdict, by=passed.by, reason=passed.reason)
@@ -87,7 +85,13 @@ class Preparer:
             return row
         # The content of a cancelled message is never stored.
         return msgspec.structs.replace(
-            draft, state=IntentState.CANCELLED, reason=passed.cancelled, media=(), poll=None, payload=None
+            draft,
+            state=IntentState.CANCELLED,
+            reason=passed.cancelled,
+            media=(),
+            poll=None,
+            payload=None,
+            hooks_pending=True,
         )
 
     def preview(self, draft: IntentRow, text: str) -> IntentRow:
@@ -101,12 +105,13 @@ class Preparer:
             facts = f"{len(text)} characters, but the limit is {limit}: shorten the text, or raise delivery.max_text"
             raise InvalidSend(facts, Reason.TEXT_TOO_LONG)
 
-    def _cut(self, draft: IntentRow, text: str) -> IntentRow:
+    def _cut(self, draft: IntentRow, text: str, *, hooks: bool = False) -> IntentRow:
+        """The draft with its chunks. `hooks`: hooks have seen it, and hear of its end."""
         pieces = self._ctx.pieces(text, draft.address)
-        chunks = tuple(piece.text for piece in pieces)
         # Files without a text are one chunk too.
-        forms = pieces if any(piece.html is not None or piece.styles for piece in pieces) else ()
-        return msgspec.structs.replace(draft, chunks=chunks or (("",) if draft.media else ()), forms=forms)
+        chunks = tuple([piece.text for piece in pieces]) or (("",) if draft.media else ())
+        forms = pieces if [piece for piece in pieces if piece.html is not None or piece.styles] else ()
+        return msgspec.structs.replace(draft, chunks=chunks, forms=forms, hooks_pending=hooks)
 
     async def _pass(self, draft: IntentRow, text: str, cause: int | None) -> HookResult:
         """Run the sending hooks on a message, one after another."""
@@ -139,7 +144,7 @@ class Preparer:
 
     async def _in_time(self, call: Callable[[M], Awaitable[T]], message: M) -> T:
         """Call a hook. Raises `TimeoutError`."""
-        with self._limits.within(self._ctx.config.delivery.hook_timeout) as limit, UserCode():
+        with self._limits.within(self._ctx.config.delivery.hook_timeout) as limit:
             return await call(message)
         assert limit.expired
         raise TimeoutError("no answer in time")

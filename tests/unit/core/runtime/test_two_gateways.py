@@ -51,7 +51,9 @@ async def test_one_works_and_the_other_takes_over_when_it_stops(
             group.start_soon(standby.gateway.run)
             [awaited] = await standby.until(LeaseAwaited)
             [taken] = working.recorded(LeaseTaken)
-            assert (awaited.holder, awaited.until) == (taken.owner, taken.until)
+            assert awaited.holder == taken.owner
+            # Each process has its own steady clock.
+            assert awaited.until == pytest.approx(taken.until, abs=1e-3)
             # A process that only wants to send something stands by like any other.
             group.start_soon(standby.gateway.send, message(text="one shot"))
             await working.gateway.send(message(text="live", key="live"))

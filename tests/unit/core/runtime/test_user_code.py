@@ -13,7 +13,8 @@ from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.channels.adapter import ChannelAdapter, Directory, Readiness
 from trunkline.core.errors import UserCodeEscape
 from trunkline.core.hands import HandRunner
-from trunkline.core.runtime.user_code import UserCode
+from trunkline.core.runtime.deadlines import Deadline, Deadlines
+from trunkline.core.runtime.user_code import Border, UserCode
 
 
 class Base(BaseException):
@@ -70,8 +71,6 @@ def test_a_cancellation_of_the_task_passes(how):
                 async with asyncio.timeout(0.01):
                     await guarded(anyio.sleep_forever)
         else:
-            from trunkline.core.runtime.deadlines import Deadlines
-
             with Deadlines().within(0.01) as limit:
                 await guarded(anyio.sleep_forever)
             assert limit.expired
@@ -131,6 +130,8 @@ METHODS = {name for port in PORTS for name, member in vars(port).items() if call
 HOLDERS = {"adapter", "agent", "hands", "hook", "item.adapter", "ctx.hands", "self._ctx.hands"}
 #: helpers that call what they are given behind the border
 HELPERS = {"self._asked", "self._in_time"}
+#: a `Deadline` is one too
+BORDERS = ("UserCode()", "self._limits.within(")
 #: calls of the same names on parts of ours
 OURS = {"self._platforms", "self._bindings", "self.bindings"}
 
@@ -141,7 +142,7 @@ def calls_of(path):
     inside, helped = set(), set()
     for node in ast.walk(tree):
         if isinstance(node, ast.With | ast.AsyncWith) and any(
-            ast.unparse(item.context_expr) == "UserCode()" for item in node.items
+            ast.unparse(item.context_expr).startswith(BORDERS) for item in node.items
         ):
             inside.update(id(each) for part in node.body for each in ast.walk(part))
         if isinstance(node, ast.Call) and ast.unparse(node.func) in HELPERS:
@@ -172,4 +173,9 @@ def test_the_helpers_call_behind_the_border():
     for path, call in (("bindings/platform_requests.py", "call()"), ("outbound/prepare.py", "call(message)")):
         text = (ROOT / "core" / "runtime" / path).read_text()
         before, _, _ = text.partition(f"return await {call}")
-        assert before.rstrip().splitlines()[-1].endswith("UserCode():")
+        line = before.rstrip().splitlines()[-1]
+        assert any(border in line for border in BORDERS), line
+
+
+def test_a_deadline_is_a_border():
+    assert issubclass(Deadline, Border)
