@@ -315,7 +315,13 @@ class FakePlatform(ABC):
     # ------------------------------------------------------------ the gateway's side of the wire
 
     def connect(self, account: str, node: Node) -> Connection:
-        """Open a process's connection, and deliver everything unacknowledged, possibly again."""
+        """Open a process's connection, and deliver everything unacknowledged, possibly again.
+
+        An account has one connection: the reader of the earlier one gets `NotSent`, and may connect again.
+        """
+        replaced = self._connections.get(account)
+        if replaced is not None and replaced.node.alive:
+            replaced.queue.put_nowait(NotSent("another connection of this account took its place"))
         connection = Connection(node=node, queue=asyncio.Queue())
         self._connections[account] = connection
         self.events.record(PlatformConnected(channel=self.channel, account=account))

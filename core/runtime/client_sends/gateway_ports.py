@@ -98,6 +98,8 @@ class GatewaySendPorts:
         if tries != 1:
             draft = msgspec.structs.replace(draft, id=send_intent(plan.key, tries))
         row = await self._preparer.prepare(draft, well_formed(plan.text), cause)
+        if row.mirror_key != plan.session_key:
+            plan = msgspec.structs.replace(plan, session_key=row.mirror_key)
         send = SendRow(key=plan.key, intent=row.id, tries=tries, session_key=plan.session_key, channel=plan.channel)
 
         def story(begun: SendAdmission) -> tuple[SendAdmission, int]:

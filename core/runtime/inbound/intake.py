@@ -85,6 +85,8 @@ class Intake:
         """Receive from an adapter, reconnecting after failures, until its stream ends."""
         wait = _RECONNECT_FIRST
         while True:
+            # A process that was frozen takes no connection from the one that has taken over.
+            await self._ctx.lease.assure()
             try:
                 with UserCode():
                     async with adapter.connect() as envelopes:

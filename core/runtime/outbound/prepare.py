@@ -10,11 +10,14 @@ from typing import TypeVar
 
 import msgspec
 
+from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery import hooks as rules
 from trunkline.core.delivery.hooks import HookResult, Hooks, Outgoing, Sent, SentHook
 from trunkline.core.errors import InvalidSend
 from trunkline.core.events.delivery import HookFailed, HookSending, HookSent
 from trunkline.core.reasons import Reason
+from trunkline.core.routing.key_text import config_key
+from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import Deadlines
 from trunkline.core.runtime.lanes import Lanes
@@ -56,17 +59,31 @@ class Preparer:
 
         Waits for room in the backlog. Raises `InvalidSend` for a text above the maximum length.
         """
+        config = self._ctx.config
         if self._room is not None:
             await self._room(draft.address)
         self._check_length(text)
-        return await self._final(draft, text, cause)
+        return self._with_todays_key(await self._final(draft, text, cause), config)
 
     async def prepare_notice(self, draft: IntentRow, text: str, cause: int | None) -> IntentRow:
         """The notice of an intent that ends. Never waits for room, which this end is about to free, and never raises.
 
         A notice adds at most one intent for one that ends, so the backlog does not grow by it.
         """
-        return await self._final(draft, text, cause)
+        config = self._ctx.config
+        return self._with_todays_key(await self._final(draft, text, cause), config)
+
+    def _with_todays_key(self, row: IntentRow, before: GatewayConfig) -> IntentRow:
+        """The intent with the session key that its place has now, if the scopes changed while hooks ran (invariant S1).
+
+        `before`: the configuration of the draft. A session that the turn, a binding or the caller chose stays.
+        """
+        config = self._ctx.config
+        if config is before or config.profile.upstream or row.named_session or row.session or row.binding:
+            return row
+        if row.mirror_key != config_key(place_key(row.agent, row.address, before), before):
+            return row
+        return msgspec.structs.replace(row, mirror_key=config_key(place_key(row.agent, row.address, config), config))
 
     async def _final(self, draft: IntentRow, text: str, cause: int | None) -> IntentRow:
         if not self._any:
