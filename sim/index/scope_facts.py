@@ -63,6 +63,11 @@ class RunScopes:
         rules = (rule for rule in self._configured[3] if _matches(rule, place))
         return any((rule.dm_scope if direct else rule.group_scope) == DmScope.MAIN for rule in rules)
 
+    def must_be_main(self, place: Address) -> bool:
+        """Whether a conversation must have the main session. Which of several route rules matches is not known here."""
+        default = self._configured[0 if place.kind is ChatKind.DIRECT else 1]
+        return default == DmScope.MAIN and not self._configured[3]
+
     def person(self, place: Address) -> str:
         """The person of a direct conversation: the linked name (``*ana``), else the platform's id."""
         rules = rules_for(place.channel)

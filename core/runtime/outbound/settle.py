@@ -123,7 +123,7 @@ class Settler:
             seq = self._record_settled(after, reason, seq, detail=f"it is at {receipt.address}")
             return seq, None, lines.record_note(row, settled, seq)
 
-        seq, _ = await self._store_end(end, story, cause)
+        seq = await self._store_end(end, story, None, cause)
         self._over(after, reason, (receipt,), seq)
 
     async def end(
@@ -152,30 +152,46 @@ class Settler:
             woken = lines.record_note(row, settled, seq)
             return seq, self._record_notice(row, notice if settled.noticed else None, reason, seq), woken
 
-        seq, noticed = await self._store_end(end, story, cause)
-        if reason is Reason.PLACE_GONE:
-            ctx.bindings.gone(row.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq)
-        if notice is not None and noticed is not None:
-            self._deliver(notice, noticed)
+        def then(ended: _Ended) -> None:
+            seq, noticed, _ = ended
+            if reason is Reason.PLACE_GONE:
+                ctx.bindings.gone(row.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq)
+            if notice is not None and noticed is not None:
+                self._deliver(notice, noticed)
+
+        seq = await self._store_end(end, story, then, cause)
         self._over(after, reason, (), seq)
 
     async def _store_end(
-        self, end: Misplace | EndIntent, story: Callable[[Settlement], _Ended], cause: int | None
-    ) -> tuple[int, int | None]:
-        """Store an end, without its transcript lines if they are refused; returns the seqs of end and notice."""
+        self,
+        end: Misplace | EndIntent,
+        story: Callable[[Settlement], _Ended],
+        then: Callable[[_Ended], None] | None,
+        cause: int | None,
+    ) -> int:
+        """Store an end, without its transcript lines if they are refused; returns its seq.
+
+        `then` queues what follows. It runs with the commit: the callers of one commit resume in any order, and what
+        they prepared for one conversation leaves in the order of the commit (invariant O1).
+        """
         row, write = end.intent, self._ctx.store.write
+
+        def follow(ended: _Ended) -> None:
+            if then is not None:
+                then(ended)
+            self.lines.start(ended[2])
+
         try:
-            seq, noticed, woken = await write(end, story)
+            seq, _, _ = await write(end, story, then=follow)
         except (IllegalTransition, StoreError):
             raise
         except Exception as error:  # noqa: BLE001 -- refused lines must not block the end of the intent
             self.lines.refused(row, error, cause)
             due = end.after.acked > 0 or end.note is not None
             end = msgspec.structs.replace(end, mirror=None, note=None, wake=None, mirror_due=due)
-            seq, noticed, woken = await write(end, story)
+            seq, _, _ = await write(end, story, then=follow)
             self.lines.postpone(row.id, seq)
-        self.lines.start(woken)
-        return seq, noticed
+        return seq
 
     async def end_unreadable(self, broken: BrokenIntent, state: IntentState, cause: int | None) -> None:
         """End an intent whose row cannot be read, with what is known of it."""

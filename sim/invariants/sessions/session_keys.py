@@ -140,7 +140,9 @@ class OneKey(Checker):
         """The conversation continues in its session, unless an event records a change."""
         before = self._last.get(spot)
         stored = self._stored.pop(spot[1], None) if self._stored else None
-        if stored is not None and (not _is_main(stored[1]) or self._in_main(stored[1], spot[0], place)):
+        if stored is not None and (
+            not _is_main(stored[1]) or self._in_main(stored[1], spot[0], place, body.session_key)
+        ):
             before = stored
         self._last[spot] = (body.session_id, body.session_key, event)
         if before is None or before[0] == body.session_id or before[0] in self._told:
@@ -161,9 +163,9 @@ class OneKey(Checker):
             missing_after=routed.seq,
         )
 
-    def _in_main(self, key: str, agent: str, place: Address) -> bool:
-        """Whether a conversation with an agent was in this main session, as far as anybody can tell."""
-        return key.split(":")[-2] == agent and self.run.scopes.may_be_main(place)
+    def _in_main(self, key: str, agent: str, place: Address, now: str) -> bool:
+        """Whether a conversation with an agent, which has the key `now`, surely was in this main session."""
+        return key.split(":")[-2] == agent and (_is_main(now) or self.run.scopes.must_be_main(place))
 
     @on(IntentPrepared)
     def _prepared(self, event: Event, body: IntentPrepared) -> None:
