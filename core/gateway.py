@@ -59,6 +59,9 @@ from trunkline.core.store.queries import LoadUnfinished
 from trunkline.core.store.records import SessionRow
 from trunkline.core.values import Address, SessionId
 
+#: why a gateway ends whose task somebody else has cancelled
+CANCELLED_FROM_OUTSIDE = "a task of the gateway was cancelled from outside, which ends the gateway"
+
 
 class Gateway:
     """One gateway process.
@@ -182,7 +185,7 @@ class Gateway:
                 for (channel, account), adapter in sorted(ctx.adapters.items()):
                     group.start_soon(self._intake.listen, adapter, name=f"listen {channel}:{account}")
             # The tasks of the group run until they are cancelled, and a cancelled `run` does not come here.
-            raise InvariantBroken("a task of the gateway was cancelled from outside, which ends the gateway")
+            raise InvariantBroken(CANCELLED_FROM_OUTSIDE)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await ctx.store.forget_begun()

@@ -16,6 +16,7 @@ import msgspec
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.leases import LeaseGone
+from trunkline.core.gateway import CANCELLED_FROM_OUTSIDE
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.explore.crash_plan import CrashPoints, CrashTrial, Recovery, Sampling, Survey, plan, second_crash
 from trunkline.sim.explore.visible_difference import CrashFreeRun, VisibleDifference
@@ -106,7 +107,7 @@ class Explorer:
         self._deaths = 0
         #: the run without a crash
         self.sound = CrashRun(crashes=(), fired=0, breaches=tuple(self._judged(played)))
-        self._deaths = len(_own_deaths(played.events))
+        self._deaths = len(self._own_deaths(played.events))
 
     def plan(self, sampling: Sampling) -> tuple[CrashTrial, ...]:
         return plan(self.points, sampling, self.seed)
@@ -182,20 +183,24 @@ class Explorer:
         if not (isinstance(ended, RunEnded) and ended.at_rest):
             left = ", ".join(ended.open) if isinstance(ended, RunEnded) else ""
             yield Breach(id="REST", summary=f"it never came to rest; open: {left or 'nothing'}")
-        deaths = _own_deaths(played.events, whys)
+        deaths = self._own_deaths(played.events, whys)
         if len(deaths) > self._deaths:
             yield Breach(id="DIED", summary=deaths[-1])
 
+    def _own_deaths(self, events: Sequence[Event], whys: Sequence[str] = ()) -> list[str]:
+        """Why processes died by themselves: kills of the script have a cause, and `whys` are the planned crashes."""
+        # A process whose lease was taken over ends, as it should.
+        gone = {event.generation for event in events if isinstance(event.body, LeaseGone)}
+        return [
+            event.body.why
+            for event in events
+            if isinstance(event.body, ProcessCrashed)
+            and event.cause is None
+            and event.body.why not in whys
+            and event.generation not in gone
+            and not self._is_scripted(event.body)
+        ]
 
-def _own_deaths(events: Sequence[Event], whys: Sequence[str] = ()) -> list[str]:
-    """Why processes died by themselves: kills of the script have a cause, and `whys` are the planned crashes."""
-    # A process whose lease was taken over ends, as it should.
-    gone = {event.generation for event in events if isinstance(event.body, LeaseGone)}
-    return [
-        event.body.why
-        for event in events
-        if isinstance(event.body, ProcessCrashed)
-        and event.cause is None
-        and event.body.why not in whys
-        and event.generation not in gone
-    ]
+    def _is_scripted(self, crashed: ProcessCrashed) -> bool:
+        """Whether the cast of the scenario ends the process from inside, as it should."""
+        return self.file.scenario.cast.takes_gateway_down and crashed.why.endswith(CANCELLED_FROM_OUTSIDE)

@@ -14,8 +14,10 @@ from typing import Any
 
 import msgspec
 
+from trunkline.core.bindings.bind_request import OPERATOR
 from trunkline.core.errors import PlaceGone, Refused, UnknownName
 from trunkline.core.events import Body, Event
+from trunkline.core.events.bindings import BindingBound, BindingEnded
 from trunkline.core.events.delivery import (
     AttemptEnded,
     AttemptStarted,
@@ -54,6 +56,12 @@ _AGAIN = re.compile(r"\+\d+")
 def plain(name: str | None) -> str:
     """An id without the numbers of repeats."""
     return _AGAIN.sub("", name or "")
+
+
+def _place(lane: Lane) -> tuple[str, str, str]:
+    """A conversation of a platform, without the account that sees it."""
+    channel, _, conversation, thread = lane
+    return channel, conversation, thread
 
 
 def seen_of(events: Sequence[Event]) -> Counter[Seen]:
@@ -118,6 +126,11 @@ class RunDigest:
         self.replaced: set[str] = set()
         #: plain ids of work started by a schedule
         self.wakes: set[str] = set()
+        #: plain id of work -> its runs when it was given up, because the process died during each of them
+        self.runs_out: dict[str, int] = {}
+        #: lanes that an operator bound, and lanes that were unbound, each with the session
+        self.bound: set[tuple[Lane, str]] = set()
+        self.unbound: set[tuple[Lane, str]] = set()
         #: plain ids of work whose agent used a place that did not exist, and of messages that were said
         self.placeless: set[str] = set()
         self.said: set[str] = set()
@@ -142,6 +155,8 @@ class RunDigest:
             AttemptEnded: self._ended,
             RecoveryDecided: self._recovered,
             PeerSaid: self._said,
+            BindingBound: self._bound,
+            BindingEnded: self._unbound,
             FaultFired: self._fault,
             IntentSettled: self._progress,
             WireAccepted: self._progress,
@@ -171,6 +186,23 @@ class RunDigest:
     def _turn_ended(self, event: Event, body: TurnEnded) -> None:
         if body.reason is Reason.AGENT_RAISED and body.detail.startswith(UnknownName.__name__):
             self.placeless.add(plain(event.inbound))
+        if body.reason is Reason.RUNS_EXHAUSTED:
+            self.runs_out[plain(event.inbound)] = body.attempts
+
+    def _bound(self, _event: Event, body: BindingBound) -> None:
+        if body.by == OPERATOR:
+            self.bound.add((body.conversation.lane, body.session_key))
+
+    def _unbound(self, _event: Event, body: BindingEnded) -> None:
+        if body.reason is Reason.UNBOUND:
+            self.unbound.add((body.conversation.lane, body.session_key))
+
+    def bound_otherwise(self, other: RunDigest, name: str) -> bool:
+        """Whether a conversation of an intent was bound by an operator, or unbound, in one run only."""
+        places = {lane for lane, _ in (self.bound ^ other.bound) | (self.unbound ^ other.unbound)}
+        now = [*self.intents.get(name, ()), *other.intents.get(name, ())]
+        # All accounts of a platform see a conversation, and any of them may own it.
+        return bool({_place(lane) for lane in places} & {_place(one.body.address.lane) for one in now})
 
     def _line(self, _event: Event, body: TranscriptAppended | MirrorAppended) -> None:
         role = body.role if isinstance(body, TranscriptAppended) else "assistant"

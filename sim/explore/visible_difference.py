@@ -6,7 +6,8 @@ A crash changes the timing of a run, which may legitimately change what people s
   ``unknown``.
 - Or, if so configured, it is sent again with a mark: people see it once or twice.
 - A hand is lost with its process, so its result and the agent's reply differ.
-- A client or a schedule finds no process, or one that dies before storing anything.
+- A client, an operator or a schedule finds no process, or one that dies before storing anything. Without the binding
+  that an operator asked for, each account that sees the message answers.
 - A session is reset earlier, later or never, so a hand's result is reported differently.
 - An agent uses a thread that is not open yet, so its turn fails.
 - As a consequence of these, the agent's session had other lines.
@@ -15,7 +16,7 @@ A crash changes the timing of a run, which may legitimately change what people s
 - An operator of the script resolves a chunk as sent.
 - For one of these causes a message ends differently, and a notice replaces it, or does not.
 - A platform refuses a send at this time, or accepts one that it would have refused.
-- The crash uses up the attempts, the age or the key of a message, and it is given up.
+- The crash uses up the attempts, the age or the key of a message, or the runs of its turn, and it is given up.
 
 Any other difference is a breach; so is an intent that is prepared more often than without a crash. On platforms with a
 key or look-up, each chunk of every prepared intent is seen once, even if the text differs.
@@ -57,7 +58,7 @@ class DifferenceCause(StrEnum):
     REFUSED = "the platform refused it at this time"
     TAKEN = "the platform accepted it at this time"
     DAMAGED = "its row in the store was damaged"
-    GIVEN_UP = "its attempts, its age or its key had run out"
+    GIVEN_UP = "its attempts, its age, its key or the runs of its turn had run out"
 
 
 class VisibleDifference(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,6 +133,8 @@ class CrashFreeRun:
             yield DifferenceCause.RESET
         if _below(name, (sound.placeless ^ here.placeless) | (sound.said ^ here.said)):
             yield DifferenceCause.NO_PLACE
+        if sound.bound_otherwise(here, name):
+            yield DifferenceCause.NOT_ASKED
         if before and not now and all(_not_asked(intent, sound, here) for intent in before):
             yield DifferenceCause.NOT_ASKED
         if now and not before and all(_not_asked(intent, here, sound) for intent in now):
@@ -159,6 +162,8 @@ class CrashFreeRun:
             yield DifferenceCause.VOUCHED
         if not more and less.total() <= sum(intent.missing for intent in now if intent.refused):
             yield DifferenceCause.REFUSED
+        if _below(name, {work for work in sound.runs_out | here.runs_out if _runs(sound, work) != _runs(here, work)}):
+            yield DifferenceCause.GIVEN_UP
         if not more and less.total() <= sum(intent.missing for intent in now if self._limits.ran_out(intent)):
             yield DifferenceCause.GIVEN_UP
         ended_otherwise = (intent for intent in before if intent.state is not IntentState.DELIVERED)
@@ -170,6 +175,9 @@ class CrashFreeRun:
         before, intents = len(self._sound.intents.get(name, ())), here.intents.get(name, ())
         # Each account that receives a message has its own work, and its own answer.
         most = before or len({intent.origin for intent in intents})
+        if self._sound.bound_otherwise(here, name):
+            # Without the binding no account leaves the message to its owner.
+            most = max(most, len({intent.body.address.account for intent in intents}))
         return [f"prepared {len(intents)} times, without a crash {before}"] if len(intents) > most else []
 
     def _of_notice(self, name: str, here: RunDigest) -> Iterator[DifferenceCause]:
@@ -232,6 +240,11 @@ def _not_asked(intent: IntentDigest, there: RunDigest, here: RunDigest) -> bool:
         return True
     roots = [wake for wake in there.wakes if intent.work == wake or _below(intent.work, (wake,))]
     return bool(roots) and not any(root in here.wakes for root in roots)
+
+
+def _runs(digest: RunDigest, work: str) -> int:
+    """The runs of a turn that was given up; 0 if it was not."""
+    return digest.runs_out.get(work, 0)
 
 
 def _places(intents: Sequence[IntentDigest]) -> Counter[tuple[str, str, str, str]]:

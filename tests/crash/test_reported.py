@@ -5,14 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.support.paths import FIXTURES
+from tests.support.paths import FIXTURES, SCENARIO_FILES
 from trunkline.core.gateway import Gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import Enqueue
 from trunkline.core.values import IntentId, IntentKind
 from trunkline.sim import BUGS, CrashAt, load_scenario
 from trunkline.sim.bugs import Bug
-from trunkline.sim.explore import Explorer, Sampling
+from trunkline.sim.explore import DifferenceCause, Explorer, Sampling
 from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.scenario import load_text
 
@@ -91,3 +91,28 @@ def test_a_message_less_before_it_changes_no_thread():
 def test_a_sound_gateway_is_not_blamed(name, crash):
     tried = Explorer(load_scenario(file_of(name))).run([crash])
     assert (tried.fired, tried.breaches) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("stem", "crashes", "cause"),
+    [
+        # Three ends in one commit, each with a notice for the same channel.
+        ("full-queue-of-ends", [CrashAt(what="commit", n=8)], None),
+        # The process dies before it has stored the binding, or its end, that an operator asks for.
+        ("bound-two-accounts", [CrashAt(what="step", n=91)], DifferenceCause.NOT_ASKED),
+        ("bound-two-accounts", [CrashAt(what="step", n=131)], DifferenceCause.NOT_ASKED),
+        # While the notice of a turn that was given up is prepared.
+        ("turn-takes-gateway-down", [CrashAt(what="commit", n=17)], DifferenceCause.GIVEN_UP),
+        # The second death in one message: it waits for its backoff, which is ten minutes.
+        (
+            "B103-backoff-stops-recovery",
+            [CrashAt(what="commit", n=5), CrashAt(what="commit", n=18, kind="stop")],
+            None,
+        ),
+    ],
+)
+def test_what_a_crash_rightly_changes_has_its_name(stem, crashes, cause):
+    explorer = Explorer(load_scenario(next(path for path in SCENARIO_FILES if path.stem == stem)))
+    tried = explorer.run(crashes)
+    assert (explorer.sound.breaches, tried.fired, tried.breaches) == ((), len(crashes), ())
+    assert cause is None or cause in {one.cause for one in tried.differences}

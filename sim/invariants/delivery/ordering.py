@@ -45,6 +45,9 @@ class NoHeadOfLine(Checker):
         self._since = 0.0
         self._up: Event | None = None
         self._healed = 0.0
+        #: holders of the store that have ended, and how many had when a message was prepared
+        self._ends = 0
+        self._ends_before: dict[str, int] = {}
         #: messages recovered at the last start, which are sent at a limited rate
         self._found = 0
         self._said: list[Event] = []
@@ -76,6 +79,7 @@ class NoHeadOfLine(Checker):
     @on(ProcessCrashed, ProcessStopped)
     def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         if self.run.processes.holds(event.generation):
+            self._ends += 1
             self._begin_again(event)
 
     def _begin_again(self, event: Event) -> None:
@@ -95,6 +99,7 @@ class NoHeadOfLine(Checker):
 
     @on(IntentPrepared)
     def _prepared(self, event: Event, _body: IntentPrepared) -> None:
+        self._ends_before[event.intent or ""] = self._ends
         self._enqueue(event)
 
     def _enqueue(self, event: Event) -> None:
@@ -119,9 +124,12 @@ class NoHeadOfLine(Checker):
 
     @on(RecoveryDecided)
     def _recovered(self, event: Event, body: RecoveryDecided) -> None:
-        """A look-up is due when the request can no longer arrive; other decisions change no due time."""
+        """A look-up is due when the request can no longer arrive, and a resend that two processes ended in, later."""
         facts = self.run.intents.get(event.intent or "")
-        if facts is not None and body.decision == "lookup" and body.at is not None:
+        if facts is None or body.at is None:
+            return
+        ended = self._ends - self._ends_before.get(event.intent or "", 0)
+        if body.decision == "lookup" or (body.decision == "resend" and ended > 1):
             facts.queue.due, facts.queue.due_by = body.at, event
 
     @on(LaneWaiting)

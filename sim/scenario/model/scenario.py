@@ -164,6 +164,14 @@ class Cast(Model):
     hooks: dict[str, Hook] = Field(default_factory=dict)
     """Hooks: user code that runs before messages are stored, and after they end. By name."""
 
+    @property
+    def takes_gateway_down(self) -> bool:
+        """Whether an agent, a hand or a hook ends the process from inside."""
+        ways: set[object] = {action.nonsense for rules in self.agents.values() for rule in rules for action in rule.do}
+        ways |= {rule.nonsense for rules in self.hands.values() for rule in rules}
+        ways |= {hook.nonsense for hook in self.hooks.values()}
+        return "takes-gateway-down" in ways
+
 
 # ---------------------------------------------------------------- expectations
 
