@@ -98,7 +98,7 @@ class LiveBindings:
 
     def at(self, place: Address) -> SessionBindingRecord | None:
         """The active binding of a place, if any."""
-        record = self.index.at(place)
+        record = (self.index if self._moves else self._index).at(place)
         return record if record is not None and record.routes(self._env.now()) else None
 
     def owner_of(self, place: Address, accounts: Container[tuple[str, str]]) -> SessionBindingRecord | None:

@@ -85,7 +85,8 @@ class GatewaySendPorts:
     async def store(self, plan: SendPlan, cause: int | None) -> StoredSend:
         while True:
             draft = self._draft(plan)
-            before = await self._seen_before(plan) if self._preparer.has_hooks else 1
+            seen = self._preparer.has_hooks and self._note_seen(plan.key)
+            before = await self._seen_before(plan) if seen else 1
             if isinstance(before, StoredSend):
                 return before
             stored = await self._store(plan, draft, before, cause)
@@ -140,17 +141,21 @@ class GatewaySendPorts:
             fate = IntentFate(state=begun.intent.state, reason=begun.intent.reason, receipts=())
         return _stored(plan, begun.send, fate, new=begun.new)
 
-    async def _seen_before(self, plan: SendPlan) -> StoredSend | int:
-        """The number of the try that hooks should see; or the stored send, if its key must not send again.
+    def _note_seen(self, key: str) -> bool:
+        """Note that hooks see a key; returns whether they have seen it before.
 
         Only recent keys are cached here, because a query for each send is expensive. If the store turns out to know the
         key, `_store` stores nothing, and the hooks see the try that counts.
         """
-        if plan.key not in self._seen:
-            if len(self._seen) >= _MOST_SEEN:
-                del self._seen[next(iter(self._seen))]
-            self._seen[plan.key] = None
-            return 1
+        if key in self._seen:
+            return True
+        if len(self._seen) >= _MOST_SEEN:
+            del self._seen[next(iter(self._seen))]
+        self._seen[key] = None
+        return False
+
+    async def _seen_before(self, plan: SendPlan) -> StoredSend | int:
+        """The number of the try that hooks should see; or the stored send, if its key must not send again."""
         send = await self._ctx.store.read(FindSend(key=plan.key))
         fate = None if send is None else await self._ctx.store.read(FindIntentFate(intent=send.intent))
         if send is None or fate is None:

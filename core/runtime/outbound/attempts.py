@@ -73,23 +73,18 @@ class Attempts:
         #: threads that this process has opened; each intent that may be the first in a thread names its message
         self._opened: LRUCache[tuple[str, str, str, str], None] = LRUCache(_MOST_OPENED)
 
-    async def _mark(self, adapter: ChannelAdapter, row: IntentRow) -> IntentRow:
-        """Count the attempt, and store that it is about to be made where recovery has to know (`needs_mark`)."""
-        marked = needs_mark(can_of(adapter, row), row.attempts) and row.state is IntentState.PREPARED
-        row = msgspec.structs.replace(row, attempts=row.attempts + 1)
-        if marked:
-            mark = MarkSending(intent=row, now=self._ctx.env.now())
-            await self._ctx.store.write(mark, answer)
-            row = mark.after
-        return row
-
     async def send(self, adapter: ChannelAdapter, row: IntentRow, cause: int | None, judge: Judge) -> AttemptMade:
         """Send the next chunk, unless `judge` forbids it."""
         ctx, unmarked = self._ctx, row
         forbidden = judge()
         if forbidden is None:
-            row = await self._mark(adapter, row)
-            stale = row.state is not unmarked.state
+            stale = needs_mark(can_of(adapter, row), row.attempts) and row.state is IntentState.PREPARED
+            row = msgspec.structs.replace(row, attempts=row.attempts + 1)
+            if stale:
+                # The attempt is counted durably where recovery has to know of it.
+                mark = MarkSending(intent=row, now=ctx.env.now())
+                await ctx.store.write(mark, answer)
+                row = mark.after
             if ctx.lease.expired:
                 stale = True
                 await ctx.lease.assure()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 import anyio
 
 from trunkline.core.events.delivery import BacklogWaiting
@@ -52,10 +54,14 @@ class Backlog:
         """Whether another intent may be held with its texts."""
         return self.held < self._ctx.config.delivery.window
 
-    async def room(self, address: Address) -> None:
-        """Wait until the conversation and the gateway are below their limits."""
+    def room(self, address: Address) -> Awaitable[None] | None:
+        """What to await until the conversation and the gateway are below their limits; None: they are."""
+        lane = address.lane
+        return None if self._full(lane) is None else self._wait_for_room(lane)
+
+    async def _wait_for_room(self, lane: _Lane) -> None:
         recorded = False
-        while (full := self._full(address.lane)) is not None:
+        while (full := self._full(lane)) is not None:
             if not recorded:
                 recorded = True
                 self._ctx.events.record(BacklogWaiting(open=full[0], limit=full[1]))

@@ -41,7 +41,7 @@ class Preparer:
         self._sent = hooks.sent
         self._any = bool(hooks)
         self._limits = Deadlines()
-        self._room: Callable[[Address], Awaitable[None]] | None = None
+        self._room: Callable[[Address], Awaitable[None] | None] | None = None
         self.lanes: Lanes[tuple[str, str, str, str], tuple[IntentRow, Sent, int | None]] = Lanes(
             "hooks", self._notify, workers=_NOTIFIERS, now=context.env.steady
         )
@@ -50,7 +50,7 @@ class Preparer:
     def has_hooks(self) -> bool:
         return self._any
 
-    def connect(self, *, room: Callable[[Address], Awaitable[None]]) -> None:
+    def connect(self, *, room: Callable[[Address], Awaitable[None] | None]) -> None:
         """Set how to wait for room in the backlog. Set late: delivery and preparation depend on each other."""
         self._room = room
 
@@ -60,8 +60,9 @@ class Preparer:
         Waits for room in the backlog. Raises `InvalidSend` for a text above the maximum length.
         """
         config = self._ctx.config
-        if self._room is not None:
-            await self._room(draft.address)
+        full = None if self._room is None else self._room(draft.address)
+        if full is not None:
+            await full
         self._check_length(text)
         return self._with_todays_key(await self._final(draft, text, cause), config)
 
