@@ -194,8 +194,9 @@ class QueuedIntent(msgspec.Struct, frozen=True, kw_only=True):
     #: an earlier process left it open; recovery is decided when it reaches the head. `head`: it was the first open one
     left: bool = False
     head: bool = False
-    #: it was left, and has no time yet at the rate of recovered messages
+    #: it was left, and is to be sent at the rate of recovered messages; `has_slot`: it has its time already
     unpaced: bool = False
+    has_slot: bool = False
     #: the first step at the head of the lane
     action: RecoveryAction = RecoveryAction.SEND
     #: why it ends, if recovery ends it

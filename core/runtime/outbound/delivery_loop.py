@@ -265,7 +265,7 @@ class Delivery:
         if item.waiting is not reason:
             body = LaneWaiting(address=row.address, reason=reason, until=until, detail=detail)
             self._ctx.events.record(body, item.cause, **ids_of(row))
-        self.lanes.replace_head(lane, msgspec.structs.replace(item, row=row, waiting=reason))
+        self.lanes.replace_head(lane, msgspec.structs.replace(item, row=row, waiting=reason, has_slot=False))
 
     def broken(self, channel: str, account: str) -> None:
         """After a broken connection, check readiness before the next send (invariant L4)."""

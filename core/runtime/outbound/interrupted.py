@@ -65,9 +65,12 @@ class Interrupted:
         )
 
     def pace(self, item: QueuedIntent, row: IntentRow) -> QueuedIntent:
-        """The item with its time at the rate of recovered messages; until its account is ready, that would pass."""
-        at = self._rate.slot(row, item.cause)
-        return msgspec.structs.replace(item, not_before=at, unpaced=False)
+        """The item with its time at the rate of recovered messages, or without one if it may be sent now.
+
+        Its account must be ready, or the time would pass. If it is away when the time comes, the item gets another.
+        """
+        at = None if item.has_slot else self._rate.slot(row, item.cause)
+        return msgspec.structs.replace(item, not_before=at, unpaced=at is not None, has_slot=at is not None)
 
 
 def born_at(env: Env, row: IntentRow) -> float:
