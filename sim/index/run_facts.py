@@ -183,12 +183,18 @@ class RunFacts(Projection):
 
     def origin(self, inbound: str | None) -> tuple[Address, str] | None:
         """Place and message id at the origin of a piece of work, through callbacks; none for wake-ups."""
-        for _ in range(len(self.callbacks) + 1):
-            event = self.received.get(inbound or "")
-            if event is not None and isinstance(event.body, InboundReceived):
-                return event.body.address, event.body.message_id
-            inbound = self.delegated_by.get(self.callbacks.get(inbound or "", ""))
+        event = self.received.get(self.message_behind(inbound))
+        if event is not None and isinstance(event.body, InboundReceived):
+            return event.body.address, event.body.message_id
         return None
+
+    def message_behind(self, inbound: str | None) -> str:
+        """The message at the origin of a piece of work, through callbacks; empty for none."""
+        for _ in range(len(self.callbacks) + 1):
+            if inbound is None or inbound in self.received:
+                break
+            inbound = self.delegated_by.get(self.callbacks.get(inbound, ""))
+        return inbound or ""
 
     def home(self, inbound: str | None) -> Address | None:
         """The place of a message's session: its own place, or the thread that was opened on it."""

@@ -89,13 +89,16 @@ class ScriptPlayer:
     def _play(self, step: ScriptStep, name: str) -> None:
         self.left -= 1
         self._world.moved()
-        try:
-            self._act(step, name)
-        except (UnknownName, ConfigError) as error:
-            what = name or ", ".join(sorted(step.model_fields_set - {"at", "after", "place"}))
-            body = ScriptSkipped(step=what, why=error.facts)
-            self._world.events.record(body)
+        what = name or ", ".join(sorted(step.model_fields_set - {"at", "after", "place"}))
+        self._if_possible(what, partial(self._act, step, name))
         self._world.poke()
+
+    def _if_possible(self, what: str, act: Callable[[], None]) -> None:
+        """Do a part of the script, or record that the world does not allow it, as in a place that is gone by now."""
+        try:
+            act()
+        except (UnknownName, ConfigError) as error:
+            self._world.events.record(ScriptSkipped(step=what, why=error.facts))
 
     def _act(self, step: ScriptStep, name: str) -> None:
         if step.say is not None:
@@ -178,7 +181,8 @@ class ScriptPlayer:
             hook = platform.foreign_webhook(step.proxy)
             again = Speaker(bot=True, webhook=hook.id, stands_for=message)
             more = f"{name}.proxy"
-            repost = partial(say, more, hook, (), message_id=platform.message_id(more, room), speaker=again)
+            post = partial(say, more, hook, (), message_id=platform.message_id(more, room), speaker=again)
+            repost = partial(self._if_possible, more, post)
             # The proxy receives the message as the gateway does, and then needs the same time again.
             world.at(world.now() + 2 * platform.spec.latency, repost)
 

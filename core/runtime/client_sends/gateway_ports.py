@@ -89,7 +89,10 @@ class GatewaySendPorts:
             before = await self._seen_before(plan) if seen else 1
             if isinstance(before, StoredSend):
                 return before
-            stored = await self._store(plan, draft, before, cause)
+            # The binding that the plan counts on does not end while the send waits for room or in a hook.
+            with self._ctx.bindings.hold(draft.binding) as hold:
+                hold.cause = cause
+                stored = await self._store(plan, draft, before, cause)
             if stored is not None:
                 return stored
 

@@ -7,6 +7,7 @@ from trunkline.core.errors import KeyFormatError
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
     Fallback,
+    IntentPrepared,
     IntentSettled,
     MirrorAppended,
     MirrorRefused,
@@ -208,6 +209,18 @@ class MirrorOnce(Checker):
         #: sessions that a place has left, and by agent and place the session that it spoke in last
         self._left: set[str] = set()
         self._spoke: dict[tuple[str, Lane], str] = {}
+        #: intents whose session was that of their place by the scopes of their preparation, which a reload may change
+        self._fitted: set[str] = set()
+
+    @on(IntentPrepared)
+    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+        # Scopes and links decide only whether these keys fit.
+        if (
+            body.mirror_key is not None
+            and _is_shared(body.mirror_key)
+            and key_is_of(body.mirror_key, body.address, self.run)
+        ):
+            self._fitted.add(event.intent or "")
 
     @on(SessionLeft)
     def _leaves(self, _event: Event, body: SessionLeft) -> None:
@@ -256,7 +269,8 @@ class MirrorOnce(Checker):
             summary = f"{event.intent}, seen at {self.run.name(place)}, was mirrored into a session that it has left"
             self._wrong(facts, event, summary, (event,), event.seq)
             return
-        if not key_is_of(body.session_key, place, self.run):
+        fitted = event.intent in self._fitted and facts.lane == place.lane and body.session_key == facts.body.mirror_key
+        if not fitted and not key_is_of(body.session_key, place, self.run):
             summary = f"{event.intent}, seen at {self.run.name(place)}, was mirrored into another session"
             self._misfiled(facts, event, body, summary)
 
@@ -322,6 +336,11 @@ class MirrorOnce(Checker):
 
 def _agent(key: str) -> str:
     return key.partition(":")[0]
+
+
+def _is_shared(key: str) -> bool:
+    """Whether a session key may be one of several places: a main session, or one of a person."""
+    return ":*:" in key or key.endswith(":main")
 
 
 def _in_doubt(facts: IntentFacts) -> bool:

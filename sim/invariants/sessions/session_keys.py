@@ -178,8 +178,11 @@ class OneKey(Checker):
         self._one_key(body.address, self.run.intents[event.intent or ""].lane, body.mirror_key, event)
 
     def _own(self, event: Event, body: IntentPrepared) -> bool:
-        """Whether this is an answer at its own place, whose session was compared at admission."""
-        routed = self.run.routed.get(event.inbound or "")
+        """Whether this is an answer at its own place, whose session was compared at admission.
+
+        A callback answers at the place of the message that delegated, for the session of that message.
+        """
+        routed = self.run.routed.get(self.run.message_behind(event.inbound))
         if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.session_key != body.mirror_key:
             return False
         home = self.run.home(event.inbound)
