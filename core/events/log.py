@@ -72,21 +72,12 @@ class _Journal:
         self.delivering = False
         self.pending: deque[Event] = deque()
 
-    def deliver(self, event: Event, subscribers: tuple[Callable[[Event], None], ...]) -> None:
-        """Deliver an event to its subscribers; events that they record are delivered after it."""
-        self.delivering = True
-        try:
-            while True:
-                for see in subscribers:
-                    see(event)
-                if not self.pending:
-                    return
-                event = self.pending.popleft()
-                subscribers = self.subscribers_of(type(event.body))
-        finally:
-            self.delivering = False
-            if self.pending:
-                self.pending.clear()
+    def deliver_pending(self) -> None:
+        """Deliver the events that subscribers have recorded meanwhile, and those that this records."""
+        while self.pending:
+            event = self.pending.popleft()
+            for see in self.subscribers_of(type(event.body)):
+                see(event)
 
     def subscribers_of(self, body: type[Body]) -> tuple[Callable[[Event], None], ...]:
         """The subscribers of a body, in the order of subscription."""
@@ -167,6 +158,17 @@ class Recorder:
             subscribers = log.by_body.get(type(body))
             if subscribers is None:
                 subscribers = log.subscribers_of(type(body))
-            if subscribers:
-                log.deliver(event, subscribers)
+            if not subscribers:
+                return seq
+            # Events that the subscribers record are delivered after this one.
+            log.delivering = True
+            try:
+                for see in subscribers:
+                    see(event)
+                if log.pending:
+                    log.deliver_pending()
+            finally:
+                log.delivering = False
+                if log.pending:
+                    log.pending.clear()
         return seq

@@ -320,7 +320,7 @@ class Delivery:
                 chunk=row.acked,
                 attempt=row.attempts,
                 reason=outcome.reason,
-                decision=decided.next.value,
+                decision=decided.next._value_,
                 retry_at=decided.at,
                 detail=outcome.detail,
             ),

@@ -120,7 +120,7 @@ def ack_last_chunks(c: sqlite3.Connection, writes: Sequence[AckChunk]) -> list[S
     for write, session in zip(writes, _sessions(c, writes), strict=True):
         text, intent = "", write.intent
         receipt = _json(write.receipt).decode()
-        acks.append((*acked_values_of(write.after, write.now), receipt, intent.id, intent.state.value, intent.acked))
+        acks.append((*acked_values_of(write.after, write.now), receipt, intent.id, intent.state._value_, intent.acked))
         if session is not None:
             text = mirror_text("\n".join(intent.chunks), intent.media) or ""
             lines += (session.id, "assistant", text, intent.id, 0, write.now)
