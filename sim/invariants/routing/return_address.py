@@ -148,9 +148,10 @@ class NoHiddenRedirect(IdentityFidelity):
             self._elsewhere(accepted, _MISPLACED, first_wrong=event.seq)
 
     def finish(self, last: Event) -> None:
-        """Report misplaced deliveries that the gateway never recorded as such."""
-        for accepted in self._put_elsewhere.values():
-            self._elsewhere(accepted, _MISPLACED, missing_after=accepted.seq)
+        """Report misplaced deliveries that the gateway never recorded as such; it cannot if it got no answer."""
+        for intent, accepted in self._put_elsewhere.items():
+            if not _in_doubt(self.run.intents[intent]):
+                self._elsewhere(accepted, _MISPLACED, missing_after=accepted.seq)
 
     @on(Fallback)
     def _fallback(self, event: Event, body: Fallback) -> None:
