@@ -79,7 +79,7 @@ def test_a_thread_that_is_refused_to_one_result_is_opened_for_the_next(way: str)
     assert result.violations == ()
     [thread] = opened(result)
     [denied] = [event.body for event in result.trace.events if isinstance(event.body, FallbackDenied)]
-    assert denied.asked.conversation == thread.conversation
+    assert denied.asked.conversation == thread.conversation  # pyright: ignore[reportOptionalMemberAccess]
     assert denied.refused is not None
     said = seen(result)
     assert said[denied.refused.conversation, next(text for place, text in said if place != thread.conversation)] == 1

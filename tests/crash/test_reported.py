@@ -1,6 +1,7 @@
 """Reported defects of exploration: what it must find, and what it must not call a difference."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -39,14 +40,14 @@ def answers_again(suffix: str):
             return
 
         class Doubling(Gateway):
-            def __init__(self, **parts: object) -> None:
+            def __init__(self, **parts: Any) -> None:
                 super().__init__(**parts)
                 deliver = self._turns._deliver
 
                 def both(row, cause) -> None:
                     deliver(row, cause)
                     if row.kind is IntentKind.REPLY and suffix not in row.id:
-                        self._group.start_soon(self._again, row)
+                        self._group.start_soon(self._again, row)  # pyright: ignore[reportOptionalMemberAccess]
 
                 self._turns._deliver = both
 
@@ -54,7 +55,7 @@ def answers_again(suffix: str):
                 again = msgspec.structs.replace(row, id=IntentId(row.id + suffix))
 
                 def story(new):
-                    return self._ctx.tell_prepared(again, targeted=False, reason=Reason.REPLY_TO_ORIGIN, cause=None)
+                    return self._ctx.record_prepared(again, targeted=False, reason=Reason.REPLY_TO_ORIGIN, cause=None)
 
                 command = Enqueue(intent=again, now=self._ctx.env.now())
                 await self._ctx.store.write(command, story, then=lambda seq: self._delivery.queue(again, seq))

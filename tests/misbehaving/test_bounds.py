@@ -14,7 +14,7 @@ NOTICE = "Sorry, I could not answer this message."
 
 async def take_down(*_):
     """End the gateway from inside: cancel the task that calls."""
-    asyncio.current_task().cancel()
+    asyncio.current_task().cancel()  # pyright: ignore[reportOptionalMemberAccess]
     await anyio.sleep_forever()
 
 
@@ -106,7 +106,7 @@ def test_an_orderly_stop_charges_no_run(tmp_path, what):
     store, kind = tmp_path / "trunkline.db", f"{'delegation' if what == 'hand' else what}.started"
     for start in range(5):
         adapter = LoopAdapter(messages=[] if start else [envelope("poison", "p")])
-        run = anyio.run(lambda: serve(store, adapter, agent=agent, hand=slow, until=lambda run: run.of(kind)))  # noqa: B023
+        run = anyio.run(lambda: serve(store, adapter, agent=agent, hand=slow, until=lambda run: bool(run.of(kind))))  # noqa: B023
         assert run.error is None
 
     async def quick(task_or_turn):

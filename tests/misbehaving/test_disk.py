@@ -76,7 +76,7 @@ def test_everything_is_answered_once_when_a_full_disk_has_room_again(store):
                 failures.append(len(speaker.adapter.accepted))
 
         done = lambda run: failures and len(run.adapter.accepted) >= MESSAGES  # noqa: E731 -- a condition
-        run = await serve(store, speaker.adapter, script=script, until=done)
+        run = await serve(store, speaker.adapter, script=script, until=done)  # pyright: ignore[reportArgumentType]
         return run, failures
 
     run, failures = anyio.run(main)

@@ -42,7 +42,7 @@ async def awaiting_a_cancelled_future(*_):
 
 async def leaving_a_cancellation(*_):
     """As old libraries do: cancel the task they run in, and take it back for the caller, but not for the task."""
-    asyncio.current_task().cancel()
+    asyncio.current_task().cancel()  # pyright: ignore[reportOptionalMemberAccess]
     try:
         await anyio.lowlevel.checkpoint()
     except asyncio.CancelledError:
@@ -61,7 +61,7 @@ RAISES = {
     "stop iteration": raising(StopAsyncIteration()),
     "unprintable": raising(Unprintable()),
     "half a surrogate": raising(HandError(HALF)),
-    "facts that are no text": raising(RateLimited(b"x", retry_after="soon")),
+    "facts that are no text": raising(RateLimited(b"x", retry_after="soon")),  # pyright: ignore[reportArgumentType]
 }
 #: what a part returns instead of what it should
 VALUES = {
@@ -97,7 +97,7 @@ def three_starts(tmp_path, poison, **parts):
             # The last start also ends what the others have left.
             return run.error is not None or (answered and not (last and _open((*runs, run))))
 
-        run = anyio.run(lambda: serve(store, adapter, until=served, **rest))  # noqa: B023 -- called at once
+        run = anyio.run(lambda: serve(store, adapter, until=served, **rest))  # noqa: B023 -- called at once  # pyright: ignore[reportArgumentType]
         assert run.error is None
         runs.append(run)
         unacked = [one for one in adapter.unacked if one is not hello]
@@ -214,11 +214,11 @@ def test_a_hand_that_returns_no_text_has_failed(tmp_path, what):
 RECEIPTS = {
     **{f"a {name}": lambda _, value=value: value for name, value in VALUES.items()},
     "an id of half a surrogate": lambda request: Receipt(provider_id=HALF, address=request.address),
-    "an id that is a number": lambda request: Receipt(provider_id=5, address=request.address),
-    "an id that is None": lambda request: Receipt(provider_id=None, address=request.address),
+    "an id that is a number": lambda request: Receipt(provider_id=5, address=request.address),  # pyright: ignore[reportArgumentType]
+    "an id that is None": lambda request: Receipt(provider_id=None, address=request.address),  # pyright: ignore[reportArgumentType]
     "an empty id": lambda request: Receipt(provider_id="", address=request.address),
-    "no address": lambda _: Receipt(provider_id="1", address=None),
-    "an address as text": lambda _: Receipt(provider_id="1", address="here"),
+    "no address": lambda _: Receipt(provider_id="1", address=None),  # pyright: ignore[reportArgumentType]
+    "an address as text": lambda _: Receipt(provider_id="1", address="here"),  # pyright: ignore[reportArgumentType]
     "an address of half a surrogate": lambda _: Receipt(provider_id="1", address=place("x" + HALF)),
     "a thread that is a number": lambda _: Receipt(provider_id="1", address=place("x", 5)),
 }
@@ -255,7 +255,7 @@ ENVELOPES = {
     "text is None": envelope(None),
     "text is bytes": envelope(b"x"),
     "no peer": envelope(peer=None),
-    "peer name is None": envelope(peer=Peer(id="p", name=None)),
+    "peer name is None": envelope(peer=Peer(id="p", name=None)),  # pyright: ignore[reportArgumentType]
     "time is nan": envelope(sent_at=float("nan")),
     "time is None": envelope(sent_at=None),
     "time is text": envelope(sent_at="now"),

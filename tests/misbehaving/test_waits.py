@@ -163,7 +163,7 @@ def test_a_bad_wake_up_is_a_usage_error(store, fields):
 
 def test_a_gateway_whose_task_is_cancelled_alone_does_not_end_in_silence(store):
     async def agent(_turn):
-        asyncio.current_task().cancel()
+        asyncio.current_task().cancel()  # pyright: ignore[reportOptionalMemberAccess]
         await anyio.sleep_forever()
 
     adapter = LoopAdapter(messages=says(1))

@@ -10,7 +10,7 @@ SCOPES = ("main", "per-peer", "per-channel-peer", "per-account-channel-peer")
 
 def make_gateway(seed: int, ground: Ground) -> dict[str, Any]:
     draws = Draws(seed, "gateway")
-    agents = [{"id": "main"}, *([{"id": "other"}] if draws.chance(0.4) else [])]
+    agents: list[dict[str, Any]] = [{"id": "main"}, *([{"id": "other"}] if draws.chance(0.4) else [])]
     if len(agents) > 1 and draws.chance(0.2):
         agents[1]["default"] = True
     names = [agent["id"] for agent in agents]

@@ -49,7 +49,7 @@ def platform_of(place: str) -> str:
 
 def make_world(seed: int) -> Ground:
     draws = Draws(seed, "world")
-    people = draws.some(PEOPLE, 3, 1)
+    people: list[str] = list(draws.some(PEOPLE, 3, 1))
     platforms = draws.some(tuple(IDS), 3, 1)
     ground = Ground(world={}, people=people, platforms=platforms, secrets=draws.chance(0.3))
     known = draws.chance(0.6)

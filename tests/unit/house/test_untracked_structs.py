@@ -88,7 +88,7 @@ def way_through(hint: object, above: tuple[type, ...]) -> str:
             inner = inner[:1]
         return next((way for one in inner if one is not Ellipsis and (way := way_through(one, above))), "")
     if hasattr(hint, "__supertype__"):
-        return way_through(hint.__supertype__, above)
+        return way_through(hint.__supertype__, above)  # pyright: ignore[reportAttributeAccessIssue]
     if hint is None or (isinstance(hint, type) and issubclass(hint, LEAVES)):
         return ""
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):

@@ -74,7 +74,7 @@ def test_a_cancellation_of_the_task_passes(how):
             with Deadlines().within(0.01) as limit:
                 await guarded(anyio.sleep_forever)
             assert limit.expired
-        assert asyncio.current_task().cancelling() == 0
+        assert asyncio.current_task().cancelling() == 0  # pyright: ignore[reportOptionalMemberAccess]
 
     asyncio.run(main())
 
@@ -90,7 +90,7 @@ def test_a_cancellation_inside_the_call_that_is_taken_back_passes_nothing():
 
 def test_a_count_that_a_library_leaves_behind_is_taken_back():
     async def call():
-        asyncio.current_task().cancel()
+        asyncio.current_task().cancel()  # pyright: ignore[reportOptionalMemberAccess]
         try:
             await anyio.lowlevel.checkpoint()
         except asyncio.CancelledError:
@@ -98,7 +98,7 @@ def test_a_count_that_a_library_leaves_behind_is_taken_back():
 
     async def main():
         assert await guarded(call) == "stopped waiting"
-        assert asyncio.current_task().cancelling() == 0
+        assert asyncio.current_task().cancelling() == 0  # pyright: ignore[reportOptionalMemberAccess]
 
     asyncio.run(main())
 

@@ -1,5 +1,7 @@
 """What people, hooks, operators and platforms repeat is not the gateway's doing: D1, D2, D3, D4."""
 
+from typing import Any
+
 import pytest
 
 from tests.support.event_stories import Story
@@ -75,7 +77,7 @@ TOOL, REPLY = IntentKind.TOOL, IntentKind.REPLY
 @pytest.mark.parametrize("by", ["agent main", "hook censor"])
 def test_what_the_cast_repeats_is_not_the_gateways_doing(by: str) -> None:
     story = Story("D3")
-    names = {"turn": "t1"} if by.startswith("agent") else {"intent": "i1"}
+    names: dict[str, Any] = {"turn": "t1"} if by.startswith("agent") else {"intent": "i1"}
     story.tell(SaidTwice(by=by, text="hello"), node="sim", **names)
     said(story, TOOL, REPLY)
     assert story.wrong == []

@@ -1,5 +1,7 @@
 """L4: attempts are used up only if they were made."""
 
+from typing import Any
+
 import pytest
 
 from tests.support.event_stories import Story
@@ -11,7 +13,7 @@ from trunkline.core.values import IntentState
 USED_UP = Reason.ATTEMPTS_EXHAUSTED
 
 
-def begun(*, attempts: int = 3, **fields: bool) -> Story:
+def begun(*, attempts: int = 3, **fields: Any) -> Story:
     story = Story("L4")
     story.world(attempts=attempts)
     story.prepared(**fields)
