@@ -43,7 +43,7 @@ def test_a_violation_is_explained_and_can_be_run_again(trunkline):
     assert trunkline(*command)[1] == out
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=10)
 @pytest.mark.parametrize("bug", BUGS)
 def test_each_bug_switch_breaks_what_declares_it(trunkline, bug):
     declared = [path for path, own in OWN_BUGS if own == bug]

@@ -56,7 +56,7 @@ def opened(result: RunResult) -> list[Address]:
     return [event.body.address for event in result.trace.events if isinstance(event.body, ThreadOpened)]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=6)
 @pytest.mark.parametrize("way", WAYS)
 def test_the_first_result_opens_the_thread_wherever_the_gateway_ends(way: str) -> None:
     file = made(**WAYS[way])

@@ -167,7 +167,7 @@ def test_a_lease_that_ran_out_unnoticed_is_renewed_before_anything_is_sent():
 # ---------------------------------------------------------------- at any point, in any order
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow(every=12)
 @pytest.mark.parametrize("seed", range(40))
 def test_every_invariant_holds_whatever_becomes_of_two_processes(seed):
     """Each seed is another script: people speak, and both processes die, stop and stand still at some time."""

@@ -145,7 +145,7 @@ _STRUCK = (
 )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=6)
 @pytest.mark.parametrize(
     "name",
     [
@@ -243,7 +243,7 @@ def test_faults_add_up_in_the_order_in_which_they_were_placed():
 # ---------------------------------------------------------------- what is kept
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=8)
 @pytest.mark.parametrize("path", find_scenarios((SCENARIOS,)), ids=lambda path: path.stem)
 def test_the_saved_scenario_holds_and_each_defect_fails_it(path):
     file = load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS)
@@ -270,7 +270,7 @@ def test_the_saved_expectations_alone_catch_the_defects():
 KEPT = ("tour/told-twice", "faults/dead-thread", "museum/B050-topic-lost", "faults/two-bound-sessions")
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=6)
 @pytest.mark.parametrize("name", [*KEPT, "faults/hands-lost", "faults/stale-token", "faults/two-processes"])
 def test_a_branch_that_is_written_holds_and_fails_without_its_fault(name):
     file = scenario(name)
