@@ -207,8 +207,8 @@ class World:
         A kill discards all else. So two kills between which no number changed lead to the same run.
         """
         disk, changes = self.disk, sum(platform.changes for platform in self.platforms.values())
-        told = (self.loop.time(), disk.commits, disk.outside, len(self.log.events))
-        return (*told, self._moves, changes, self.faults.passed, self.ids.made, self.loop.births)
+        counts = (self.loop.time(), disk.commits, disk.outside, len(self.log.events))
+        return (*counts, self._moves, changes, self.faults.passed, self.ids.made, self.loop.births)
 
     # ------------------------------------------------------------ building
 

@@ -13,7 +13,7 @@ from trunkline.sim.explore import Sampling
 from trunkline.sim.scenario import load_text
 
 ROUNDS = 3
-#: each so manyth step is tried, beside all commits: steps in between are often the same run
+#: try every Nth step besides all commits; steps in between are often the same run
 EVERY_STEP = 1
 _PLACES = ("discord/ops", "telegram/crew", "slack/desk", "matrix/den")
 

@@ -6,7 +6,7 @@ Deliveries are as bounded as by default: attempts that were never made must not 
 import msgspec
 import pytest
 
-from tests.kill.nonsense import ALL_PARTS
+from tests.kill.nonsense import ALL_PARTS, Nonsense
 from tests.kill.pair_storm import run_pair_storm
 from tests.kill.stage import Setting
 from tests.kill.storm import Plan, run_storm
@@ -41,6 +41,8 @@ def test_two_processes_and_freezes(tmp_path):
 
 
 def test_an_attempt_limit_that_a_bad_network_uses_up_is_found_out(tmp_path):
-    setting = msgspec.structs.replace(misbehaving(Idempotency.KEY), max_attempts=1, clients=0)
+    setting = msgspec.structs.replace(
+        misbehaving(Idempotency.KEY), max_attempts=1, clients=0, nonsense=Nonsense(receipts=0.5)
+    )
     report = run_storm(Plan(kills=6, setting=setting), tmp_path)
     assert report.verdict.findings, report
