@@ -11,6 +11,9 @@ from typing import NewType
 
 import msgspec
 
+from trunkline.core.actions.names import Action
+from trunkline.core.message_parts import MessageParts
+
 InboundId = NewType("InboundId", str)
 TurnId = NewType("TurnId", str)
 IntentId = NewType("IntentId", str)
@@ -107,8 +110,12 @@ class WorkKind(StrEnum):
     MESSAGE = "message"
     #: a hand that the agent delegated to has ended
     CALLBACK = "callback"
-    #: a schedule or an operator woke the agent; there is no place to answer to
+    #: an operator or a program woke the agent; there is no place to answer to
     WAKE = "wake"
+    #: the heartbeat woke the agent; what it returns goes to the heartbeat's target
+    HEARTBEAT = "heartbeat"
+    #: an entry of the schedule woke the agent
+    CRON = "cron"
     #: a peer gave the gateway itself a command, e.g. ``/focus``; no agent works on it
     CONTROL = "control"
 
@@ -124,6 +131,8 @@ class IntentKind(StrEnum):
     ANNOUNCE = "announce"
     #: a client's send, outside any turn
     SEND = "send"
+    #: what a heartbeat returned
+    HEARTBEAT = "heartbeat"
     #: the gateway's own notice that a message could not be delivered to its place
     NOTICE = "notice"
 
@@ -175,6 +184,16 @@ class Capability(StrEnum):
     EDIT = "edit"
     REACTIONS = "reactions"
     THREADS = "threads"
+    #: messages without a notification
+    SILENT = "silent"
+    #: buttons below a message
+    BUTTONS = "buttons"
+    #: cards, as platform-specific JSON
+    CARDS = "cards"
+    #: interactive components, as platform-specific JSON
+    COMPONENTS = "components"
+    #: embeds below a message
+    EMBEDS = "embeds"
     #: receipts name the message; without this capability a response without a message id is a receipt too
     MESSAGE_IDS = "message-ids"
 
@@ -255,6 +274,9 @@ class Poll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     options: tuple[str, ...]
     max_selections: int = 1
     duration_hours: int | None = None
+    duration_seconds: int | None = None
+    #: nobody sees who voted for what; None: as the platform does it
+    anonymous: bool | None = None
 
 
 _USUAL = frozenset({Capability.TEXT, Capability.MEDIA, Capability.THREADS, Capability.MESSAGE_IDS})
@@ -264,6 +286,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What an adapter and its platform can do; decisions read this, never the adapter's name."""
 
     can: frozenset[Capability] = _USUAL
+    #: the actions that the adapter carries out or answers beside plain sends (`core.channels.Actions`, `Queries`)
+    actions: frozenset[Action] = frozenset()
     mode: DeliveryMode = DeliveryMode.DIRECT
     idempotency: Idempotency = Idempotency.NONE
     #: seconds for which the platform remembers idempotency keys; None: forever. A chunk in doubt for longer than this
@@ -305,6 +329,8 @@ class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     poll: Poll | None = None
     #: platform-specific JSON
     payload: str | None = None
+    #: buttons, a card, an effect, ...; only with the first chunk
+    parts: MessageParts | None = None
     #: who posts; None: the bot. An adapter never posts under another identity: it raises `IdentityGone`
     identity: Identity | None = None
     #: seq of the attempt in the gateway's log
@@ -316,6 +342,8 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
 
     provider_id: str
     address: Address
+    #: the platform's id of the poll in the message
+    poll_id: str | None = None
 
 
 class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

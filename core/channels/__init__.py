@@ -3,10 +3,12 @@
 from functools import lru_cache
 
 from trunkline.core.channels.adapter import (
+    Actions,
     ChannelAdapter,
     Directory,
     Edits,
     InboundStream,
+    Queries,
     Reactions,
     Readiness,
     Ready,
@@ -77,6 +79,7 @@ def known_channels() -> tuple[str, ...]:
 
 
 __all__ = [
+    "Actions",
     "ChannelAdapter",
     "ChannelRules",
     "CurrentConversation",
@@ -87,6 +90,7 @@ __all__ = [
     "InboundStream",
     "OutboundPlace",
     "ParsedTarget",
+    "Queries",
     "Reactions",
     "Readiness",
     "Ready",

@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, Receipt, SendRequest
 
 InboundStream = AbstractAsyncContextManager[AsyncIterator[Envelope]]
@@ -106,6 +107,27 @@ class Reactions(Protocol):
 
     async def react(self, address: Address, provider_id: str, emoji: str) -> None:
         """Add a reaction to a message. A failure is a `trunkline.core.errors.PlatformError`."""
+        ...
+
+
+@runtime_checkable
+class Actions(Protocol):
+    """An adapter that carries out actions that are no messages (`Capabilities.actions`)."""
+
+    async def act(self, request: ActionRequest) -> Receipt:
+        """Carry out a change, and return the message or place that it concerns, or that it created.
+
+        Failures are those of `ChannelAdapter.send`. A change that is in force already is no failure.
+        """
+        ...
+
+
+@runtime_checkable
+class Queries(Protocol):
+    """An adapter that answers questions about its platform (`Capabilities.actions`)."""
+
+    async def ask(self, query: ActionQuery) -> object:
+        """Answer a question with a value that JSON has. A failure is a `trunkline.core.errors.PlatformError`."""
         ...
 
 

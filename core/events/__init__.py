@@ -1,6 +1,6 @@
 """Events, the log that orders them, and the trace file format."""
 
-from trunkline.core.events import bindings, delivery, gateway, leases
+from trunkline.core.events import actions, bindings, delivery, gateway, leases
 from trunkline.core.events.base import BODIES, Body
 from trunkline.core.events.log import Event, EventLog, EventSink, Recorder
 from trunkline.core.events.trace import (
@@ -29,6 +29,7 @@ __all__ = [
     "Trace",
     "TraceError",
     "TraceHeader",
+    "actions",
     "bindings",
     "decode_event",
     "delivery",

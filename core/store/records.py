@@ -7,10 +7,13 @@ from collections.abc import Callable
 
 import msgspec
 
+from trunkline.core.actions.requests import ActionPart
 from trunkline.core.agent import CallbackFacts
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.hands.states import DelegationState
+from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
+from trunkline.core.store.intent_parts import BoundPart, ExtraPart
 from trunkline.core.values import (
     Address,
     DelegationId,
@@ -187,15 +190,6 @@ class HandFinish(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     session: SessionRow | None = None
 
 
-class BoundPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """The fields of an intent that concern its session binding and its notice; stored together as JSON."""
-
-    binding: str | None = None
-    identity: Identity | None = None
-    notice_to: Address | None = None
-    notice_open_on: str | None = None
-
-
 class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A message to send, as prepared: its chunks never change.
 
@@ -233,6 +227,10 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
     poll: Poll | None = None
     #: JSON that only the platform understands
     payload: str | None = None
+    #: buttons, a card, an effect, ...
+    parts: MessageParts | None = None
+    #: it changes something instead of sending a message
+    action: ActionPart | None = None
     #: one attempt a chunk, and no more
     best_effort: bool = False
     #: the transport that took over from the adapter's first one
@@ -265,6 +263,13 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
             notice_to=self.notice_to,
             notice_open_on=self.notice_open_on,
         )
+
+    @property
+    def extra(self) -> ExtraPart | None:
+        """Parts and action; none when it has neither."""
+        if self.parts is None and self.action is None:
+            return None
+        return ExtraPart(parts=self.parts, action=self.action)
 
     def key(self, chunk: int) -> str:
         """Idempotency key of a chunk on the wire: stable over retries, restarts and processes."""

@@ -15,7 +15,7 @@ from trunkline.core.values import Address, WorkKind
 from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.events.script import SaidTwice
 from trunkline.sim.run.fault_board import text_matches
-from trunkline.sim.scenario.model.scenario import Action, AgentRule, HandRule, Match, SendAction
+from trunkline.sim.scenario.model.scenario import AgentAction, AgentRule, HandRule, Match, SendAction
 from trunkline.sim.scenario.templates import fill, uses
 
 
@@ -72,7 +72,7 @@ class ScriptedAgent:
             self._record(SaidTwice(by=f"agent {turn.agent}", text=text), turn=turn.id)
         said.add((where, words))
 
-    async def _act(self, action: Action, turn: Turn, slots: Mapping[str, str], said: set[tuple[str, str]]) -> None:
+    async def _act(self, action: AgentAction, turn: Turn, slots: Mapping[str, str], said: set[tuple[str, str]]) -> None:
         if action.think is not None:
             await anyio.sleep(action.think)
         elif action.send is not None:

@@ -20,7 +20,7 @@ def schema_text() -> str:
     """JSON Schema (draft 2020-12) of a scenario file; deterministic."""
     schema = _tidy(_described(Scenario.model_json_schema(by_alias=True)))
     definitions = schema["$defs"]
-    definitions["Action"] |= {"minProperties": 1, "maxProperties": 1}
+    definitions["AgentAction"] |= {"minProperties": 1, "maxProperties": 1}
     for name in ("SendStep", "SendAction"):
         definitions[name] |= {"dependentRequired": {"channel": ["target"]}, "not": {"required": ["to", "target"]}}
     definitions["SendStep"] |= {"anyOf": [{"required": ["to"]}, {"required": ["target"]}]}

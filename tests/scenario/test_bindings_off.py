@@ -20,7 +20,7 @@ from trunkline.sim import BUGS, ScenarioFile, load_scenario, run_scenario
 from trunkline.sim.bugs import Bug
 from trunkline.sim.bugs.wrappers import AdapterWrapper
 from trunkline.sim.run.wiring import Wiring
-from trunkline.sim.scenario.model.scenario import Action, Scenario
+from trunkline.sim.scenario.model.scenario import AgentAction, Scenario
 
 LEGACY = "as-it-was"
 
@@ -89,7 +89,7 @@ def with_spawning(config: GatewayConfig, on: bool) -> GatewayConfig:
     return config.model_copy(update={"channels": channels, "control": control})
 
 
-def asked_for(scenario: Scenario) -> list[Action]:
+def asked_for(scenario: Scenario) -> list[AgentAction]:
     return [action for rules in scenario.cast.agents.values() for rule in rules for action in rule.do]
 
 

@@ -1,6 +1,18 @@
 """Labels and timeline rows of all event kinds, one module for each family of kinds."""
 
-from trunkline.app.view.kinds import bindings, delivery, hands, inbound, processes, script, sends, sessions, wire, world
+from trunkline.app.view.kinds import (
+    actions,
+    bindings,
+    delivery,
+    hands,
+    inbound,
+    processes,
+    script,
+    sends,
+    sessions,
+    wire,
+    world,
+)
 from trunkline.app.view.kinds.registry import (
     KINDS,
     KindView,
@@ -14,6 +26,7 @@ from trunkline.app.view.kinds.registry import (
 __all__ = [
     "KINDS",
     "KindView",
+    "actions",
     "bindings",
     "delivery",
     "describe",

@@ -105,7 +105,7 @@ class DelegateAction(Model):
     configured (`spawn_subagent_sessions`)."""
 
 
-class Action(Model):
+class AgentAction(Model):
     """One action of an agent: exactly one field."""
 
     think: Duration | None = None
@@ -129,7 +129,7 @@ class AgentRule(Model):
 
     when: Match = Match()
     """The turns it applies to; by default any."""
-    do: tuple[Action, ...] = Field(min_length=1)
+    do: tuple[AgentAction, ...] = Field(min_length=1)
     """The actions, in order."""
 
 
@@ -269,7 +269,7 @@ __all__ = [
     "PLATFORMS",
     "SCENARIO_VERSION",
     "AccountSpec",
-    "Action",
+    "AgentAction",
     "AgentRule",
     "BindStep",
     "Cast",

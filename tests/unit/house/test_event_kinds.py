@@ -59,6 +59,12 @@ def test_bodies_declare_what_records_them(name: str):
 
 #: kinds that no checker judges and no projection of the index takes, each with the reason
 WITHOUT_PROJECTION = {
+    "action.answered": "an answer changes nothing that people see",
+    "action.previewed": "a dry run has no effect",
+    "policy.decided": "the effect on the wire is judged",
+    "transcript.changed": "the lines of the transcript are judged",
+    "wire.acted": "not judged yet",
+    "wire.answered": "an answer changes nothing that people see",
     "adapter.ended": "a stream that ends normally has no effect to judge",
     "adapter.failed": "the waits that follow are judged",
     "backlog.waiting": "the senders that wait are judged by what they send",

@@ -21,7 +21,7 @@ def _text(value: object) -> str:
 INTENT_COLUMNS = (
     "id, state, kind, address, chunks, mirror_key, agent_id, turn_id, inbound_id, delegation_id, reply_to, open_on,"
     " session_id, named_session, media, created_at, updated_at, reason, forms, poll, payload, best_effort, untold,"
-    " bound"
+    " bound, extra"
 )
 
 
@@ -53,6 +53,7 @@ def values_of(intent: IntentRow, now: float) -> tuple[object, ...]:
         int(intent.best_effort),
         int(intent.hooks_pending),
         None if intent.bound is None else _text(intent.bound),
+        None if intent.extra is None else _text(intent.extra),
     )
 
 

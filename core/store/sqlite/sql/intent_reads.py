@@ -10,6 +10,7 @@ import msgspec
 
 from trunkline.core.delivery.states import is_final
 from trunkline.core.reasons import Reason
+from trunkline.core.store.intent_parts import BoundPart, ExtraPart
 from trunkline.core.store.queries import (
     ListDueMirrors,
     ListOpenIntents,
@@ -17,7 +18,6 @@ from trunkline.core.store.queries import (
     LoadIntents,
 )
 from trunkline.core.store.records import (
-    BoundPart,
     BrokenIntent,
     DueMirror,
     IntentFate,
@@ -48,17 +48,19 @@ _texts = msgspec.json.Decoder(tuple[str, ...]).decode
 _forms = msgspec.json.Decoder(tuple[Piece, ...]).decode
 _poll = msgspec.json.Decoder(Poll).decode
 _bound = msgspec.json.Decoder(BoundPart).decode
+_extra = msgspec.json.Decoder(ExtraPart).decode
 _receipts = msgspec.json.Decoder(tuple[Receipt, ...]).decode
 _COLUMNS = (
     *("n", "id", "kind", "state", "address", "chunks", "acked", "attempts", "interrupted"),
     *("agent_id", "mirror_key", "turn_id"),
     *("inbound_id", "delegation_id", "reply_to", "open_on", "created_at", "next_at", "reason", "session_id"),
     *("named_session", "media", "forms", "poll", "payload", "best_effort", "transport", "marked", "doubt_at", "untold"),
-    *("updated_at", "bound", "receipts"),
+    *("updated_at", "bound", "extra", "receipts"),
 )
 #: ids in one statement
 _MOST = 500
 _UNBOUND = BoundPart()
+_PLAIN = ExtraPart()
 T = TypeVar("T")
 
 
@@ -259,6 +261,7 @@ def list_due_mirrors(c: sqlite3.Connection, _: ListDueMirrors) -> tuple[DueMirro
 
 def _intent_of(row: Mapping[str, Any]) -> IntentRow:
     bound = _UNBOUND if row["bound"] is None else _bound(row["bound"])
+    extra = _PLAIN if row["extra"] is None else _extra(row["extra"])
     return IntentRow(
         id=IntentId(row["id"]),
         kind=IntentKind(row["kind"]),
@@ -284,6 +287,8 @@ def _intent_of(row: Mapping[str, Any]) -> IntentRow:
         forms=() if row["forms"] is None else _forms(row["forms"]),
         poll=None if row["poll"] is None else _poll(row["poll"]),
         payload=row["payload"],
+        parts=extra.parts,
+        action=extra.action,
         best_effort=bool(row["best_effort"]),
         transport=None if row["transport"] is None else Transport(row["transport"]),
         marked=bool(row["marked"]),

@@ -10,7 +10,10 @@ import msgspec
 import pytest
 
 from tests.support.factories import intent, receipt, room
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionPart
 from trunkline.core.delivery.states import DeliveryEvent
+from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import AckChunk, Defer, EndIntent, Enqueue, MarkSending, Misplace, Write
 from trunkline.core.store.port import answer
@@ -158,6 +161,8 @@ NEW: dict[str, Any] = {
     "forms": (Piece(text="one", html="<b>one</b>"),),
     "poll": Poll(question="one", options=("a", "b")),
     "payload": "{}",
+    "parts": MessageParts(silent=True, buttons=((Button(text="Yes", value="y"),),)),
+    "action": ActionPart(action=Action.EDIT, message_id="5"),
     "best_effort": True,
     "hooks_pending": True,
     "binding": "b1",

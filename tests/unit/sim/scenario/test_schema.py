@@ -7,7 +7,7 @@ import pytest
 from tests.support.paths import DOCS
 from tools.doc_scenarios import described, fields_reference
 from trunkline.sim.scenario import load_text, schema_text
-from trunkline.sim.scenario.model.scenario import Action, ScriptStep
+from trunkline.sim.scenario.model.scenario import AgentAction, ScriptStep
 from trunkline.sim.scenario.model_fields import fields_of, homes_of, walk
 from trunkline.sim.scenario.step_rules import AGENT_ACTIONS, STEP_ACTIONS
 from trunkline.sim.scenario.templates import SLOTS, fill, template_problem
@@ -47,7 +47,7 @@ def test_the_schema_is_for_editors() -> None:
 def test_every_action_is_a_field() -> None:
     companions = {"at", "after", "as", "in", "id", "secret", "reply_chain", "bot", "via", "proxy", "locked"}
     assert set(STEP_ACTIONS) | companions == set(fields_of(ScriptStep))
-    assert set(AGENT_ACTIONS) == set(fields_of(Action))
+    assert set(AGENT_ACTIONS) == set(fields_of(AgentAction))
 
 
 def test_it_is_known_where_else_a_field_is() -> None:

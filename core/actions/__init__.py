@@ -1,0 +1,1 @@
+"""The message tool: its actions, what each needs, which channels have it, and what an agent gets back."""

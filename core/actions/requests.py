@@ -1,0 +1,57 @@
+"""What an adapter is asked to do for an action that is no message, and what an intent stores of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trunkline.core.actions.names import Action
+from trunkline.core.values import Address, IntentId, Style
+
+
+class ActionPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """The part of an intent that makes it a change instead of a message. Its chunk has the new text, emoji or name."""
+
+    action: Action
+    #: the platform's id of the message that is meant
+    message_id: str | None = None
+    #: or the intent that sent it, whose receipt has the id; that one may still be queued
+    of: IntentId | None = None
+    #: take a reaction away instead of adding it
+    remove: bool = False
+    #: the other parameters, as a JSON object with the names of the tool
+    fields: str | None = None
+
+
+class ActionRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A change for a platform. A repeat has the same content and the same key."""
+
+    action: Action
+    #: the conversation that is concerned; of an action without a target see `core.actions.places`
+    address: Address
+    #: idempotency key, stable over retries, restarts and processes
+    key: str
+    intent: IntentId
+    attempt: int
+    message_id: str | None = None
+    #: the new text, the emoji, or the new name
+    text: str = ""
+    #: the text in the other forms of the platform
+    html: str | None = None
+    styles: tuple[Style, ...] = ()
+    remove: bool = False
+    #: the other parameters, as a JSON object with the names of the tool
+    fields: str | None = None
+    #: seq of the attempt in the gateway's log
+    cause: int | None = None
+
+
+class ActionQuery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A question for a platform."""
+
+    action: Action
+    #: the conversation that is concerned; of an action without a target see `core.actions.places`
+    address: Address
+    message_id: str | None = None
+    #: the other parameters, as a JSON object with the names of the tool
+    fields: str | None = None
+    cause: int | None = None

@@ -1,0 +1,61 @@
+"""Events of the message tool: calls, policy decisions, questions, and what edits and deletions do to transcripts."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from trunkline.core.actions.names import Action
+from trunkline.core.events.base import Body
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address
+
+
+class PolicyDecided(Body, frozen=True, kw_only=True):
+    """The cross-context policy decided on an action: allowed, marked, or denied. Recorded before anything is stored."""
+
+    kind: ClassVar[str] = "policy.decided"
+    action: Action
+    allowed: bool
+    reason: Reason
+    #: where the turn works; none: nowhere, as a heartbeat does
+    origin: Address | None
+    target: Address
+    #: the text that marks the message as one from elsewhere; empty: it is not marked
+    mark: str = ""
+    detail: str = ""
+
+
+class ActionPreviewed(Body, frozen=True, kw_only=True):
+    """A dry run of an action: nothing was stored, sent or asked."""
+
+    kind: ClassVar[str] = "action.previewed"
+    action: Action
+    channel: str
+    place: Address | None = None
+    text: str = ""
+
+
+class ActionAnswered(Body, frozen=True, kw_only=True):
+    """A platform answered a question of an agent, or failed to."""
+
+    kind: ClassVar[str] = "action.answered"
+    action: Action
+    channel: str
+    place: Address | None = None
+    #: none: it answered
+    reason: Reason | None = None
+    detail: str = ""
+
+
+class TranscriptChanged(Body, frozen=True, kw_only=True):
+    """An accepted edit or deletion changed a line of a transcript; the old text is kept with the line."""
+
+    kind: ClassVar[str] = "transcript.changed"
+    session_id: str
+    session_key: str
+    #: the intent that wrote the line
+    line: str
+    before: str
+    #: the new text; empty for a deletion
+    text: str = ""
+    deleted: bool = False

@@ -1,0 +1,49 @@
+"""The wire truth of actions: what a platform changed for the gateway, and what it answered."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from trunkline.core.actions.names import Action
+from trunkline.core.values import Address
+from trunkline.sim.events.base import PlatformBody
+
+
+class WireActed(PlatformBody, frozen=True, kw_only=True):
+    """The platform carried out an action: people see its effect from now on. A refused one is `wire.refused`."""
+
+    kind: ClassVar[str] = "wire.acted"
+    action: Action
+    #: the conversation in which it took effect
+    address: Address
+    #: the conversation of the request
+    requested: Address
+    key: str
+    attempt: int
+    #: the message that was changed
+    message_id: str | None = None
+    #: who wrote that message: ``bot`` (this account) or ``other``; empty: it concerns no message
+    author: str = ""
+    #: the new text, the emoji, or the new name
+    text: str = ""
+    #: what was there before: the old text of an edited or deleted message
+    before: str = ""
+    #: the reaction was taken away
+    remove: bool = False
+    #: it was so already: people see no difference
+    repeated: bool = False
+    #: the other parameters, as JSON
+    fields: str | None = None
+    #: number of the request's token, on platforms that count tokens
+    credential: int = 0
+
+
+class WireAnswered(PlatformBody, frozen=True, kw_only=True):
+    """The platform answered a question of the gateway; nothing changed."""
+
+    kind: ClassVar[str] = "wire.answered"
+    action: Action
+    address: Address
+    message_id: str | None = None
+    #: number of entries in the answer
+    found: int = 0
