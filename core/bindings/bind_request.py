@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, TypedDict, TypeVar
 
@@ -12,9 +13,9 @@ from trunkline.core.bindings.conversation_match import place_of, same_place
 from trunkline.core.bindings.records import ConversationRef, Placement, SessionBindingRecord, TargetKind
 from trunkline.core.config import GatewayConfig, ThreadBindingsConfig
 from trunkline.core.errors import BindingError, KeyFormatError, TargetError
-from trunkline.core.keys import SessionKey
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason
+from trunkline.core.sessions.named_key import NamedKey, read_named_key
 from trunkline.core.values import Address, ChatKind, DelegationId
 from trunkline.core.well_formed import well_formed
 
@@ -114,7 +115,6 @@ def normal(asked: BindRequest) -> BindRequest:
             raise BindingError(f"metadata {key!r} is {value!r}: give texts", Reason.BAD_TARGET)
     return msgspec.structs.replace(
         asked,
-        target_session_key=asked.target_session_key.strip(),
         target_kind=_word(TargetKind, asked.target_kind, "target_kind", Reason.UNSUPPORTED),
         placement=placement and _word(Placement, placement, "placement", Reason.BINDING_CAPABILITY_UNSUPPORTED),
         label=well_formed(asked.label),
@@ -133,18 +133,23 @@ def _word(words: type[E], word: str, what: str, reason: Reason) -> E:
         raise BindingError(f"{what} is {word!r}; it can be: {there}", reason) from error
 
 
-def read_target(key: str, config: GatewayConfig) -> SessionKey:
-    """The session that a request names. Raises `BindingError` for an invalid key or an unknown agent."""
-    text = key.strip()
-    if not text:
+def read_target(text: str, config: GatewayConfig, accounts: Mapping[str, str]) -> NamedKey:
+    """The session that a request names, in any known form; `accounts`: the default account of each channel.
+
+    Raises `BindingError` for an invalid key or an unknown agent.
+    """
+    trimmed = text.strip()
+    if not trimmed:
         raise BindingError(NO_SESSION, Reason.UNKNOWN_SESSION)
     try:
-        found = read_key(text, config.profile, config.session.main_key)
+        found = read_named_key(trimmed, config, accounts)
+        # Upstream takes any text for a key, but a bound message needs the agent that the key names.
+        agent = read_key(found.text, config.profile, config.session.main_key).agent
     except KeyFormatError as error:
         raise BindingError(error.facts, Reason.BAD_SESSION_KEY) from error
-    if found.agent not in {agent.id for agent in config.agents}:
-        there = ", ".join(agent.id for agent in config.agents)
-        raise BindingError(f"{text!r}: no agent {found.agent!r}; there are: {there}", Reason.UNKNOWN_SESSION)
+    known = [one.id for one in config.agents]
+    if agent not in known:
+        raise BindingError(f"{trimmed!r}: no agent {agent!r}; there are: {', '.join(known)}", Reason.UNKNOWN_SESSION)
     return found
 
 
@@ -154,7 +159,6 @@ def check_request(asked: BindRequest, config: GatewayConfig) -> Address:
         raise BindingError(
             "targets of the kind 'acp' are not built yet: use 'session' or 'subagent'", Reason.UNSUPPORTED
         )
-    read_target(asked.target_session_key, config)
     for name, seconds in (("ttl", asked.ttl), ("idle_timeout", asked.idle_timeout), ("max_age", asked.max_age)):
         _check_seconds(name, seconds)
     try:
@@ -237,7 +241,7 @@ def is_same(asked: BindRequest, place: Address, had: SessionBindingRecord) -> bo
     """Whether the existing binding already fulfils a request. Binding again restores a lost identity."""
     if had.degraded is not None and may_replace(asked, had):
         return False
-    same = had.target_session_key == asked.target_session_key.strip() and same_place(had.conversation, place)
+    same = had.target_session_key == asked.target_session_key and same_place(had.conversation, place)
     return (
         same and had.target_kind is asked.target_kind and (asked.idle_timeout, asked.max_age, asked.ttl) == (None,) * 3
     )
@@ -252,7 +256,7 @@ def record_of(
         max_age = asked.ttl if max_age == 0 else min(max_age, asked.ttl)
     return SessionBindingRecord(
         binding_id=binding,
-        target_session_key=asked.target_session_key.strip(),
+        target_session_key=asked.target_session_key,
         target_kind=asked.target_kind,
         conversation=place,
         bound_at=now,

@@ -9,6 +9,9 @@ import msgspec
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, DelegationId, Identity
 
+#: metadata entry of a record: what was said about its end
+END_NOTE = "end_note"
+
 
 class TargetKind(StrEnum):
     """The kind of session that a conversation is bound to."""

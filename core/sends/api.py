@@ -16,13 +16,12 @@ import msgspec
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.mirror_text import mirror_text
 from trunkline.core.errors import InvalidSend, KeyFormatError
-from trunkline.core.keys import canonical_key, parse_openclaw
-from trunkline.core.keys.openclaw import agent_id, fold_key
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundRoute
-from trunkline.core.sessions.session_map import entry_of_route, todays_key
+from trunkline.core.sessions.named_key import read_named_key
+from trunkline.core.sessions.session_map import entry_of_route
 from trunkline.core.values import Address, IntentState, Poll, SessionEntry
 from trunkline.core.well_formed import well_formed
 
@@ -305,26 +304,20 @@ def named_session(
 ) -> tuple[str, str] | None:
     """The stored key and the agent of a session that a caller names; None for a blank text.
 
-    A key in upstream's form becomes the key of its session after migration; `accounts`: the default account of each
-    channel. Raises `InvalidSend` for an invalid key or an unknown agent.
+    `accounts`: the default account of each channel. Raises `InvalidSend` for an invalid key or an unknown agent.
     """
     trimmed = (text or "").strip()
     if not trimmed:
         return None
-    if config.profile.upstream:
-        # Upstream only folds the text; a key without an agent belongs to the default agent.
-        parsed = parse_openclaw(trimmed, config.profile)
-        return fold_key(trimmed, config.profile), config.default_agent if parsed is None else agent_id(parsed.agent)
     try:
-        key = canonical_key(trimmed)
-        if str(key) != trimmed.lower() and parse_openclaw(trimmed) is not None:
-            key = todays_key(key, config, accounts)
+        key = read_named_key(trimmed, config, accounts)
     except KeyFormatError as error:
         raise InvalidSend(error.facts, Reason.BAD_SESSION_KEY) from error
     known = [one.id for one in config.agents]
-    if key.agent not in known:
+    # Upstream does not check the agent.
+    if key.agent not in known and not config.profile.upstream:
         raise InvalidSend(f"{trimmed!r}: no agent {key.agent!r}; there are: {', '.join(known)}", Reason.UNKNOWN_AGENT)
-    return str(key), key.agent
+    return key.text, key.agent
 
 
 def session_of(message: SendMessage, route: OutboundRoute | None, config: GatewayConfig) -> tuple[str | None, bool]:

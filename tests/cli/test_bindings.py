@@ -108,6 +108,24 @@ def test_a_binding_is_ended_where_nobody_works_the_store(trunkline, store):
     assert (code, json.loads(out)["unbound"]["status"]) == (0, "ended")
 
 
+def test_a_reason_in_words_is_kept_beside_the_code(trunkline, store):
+    code, out, err = trunkline(
+        "bindings", "unbind", "b0", "--store", store, "--reason", "moved\x1b[31m to the new desk"
+    )
+    assert (code, err) == (0, "")
+    code, out, err = trunkline("bindings", "list", "--store", store, "--ended")
+    assert (code, err, "\x1b" in out) == (0, "", False)
+    [line] = [line for line in out.splitlines() if " b0 " in line]
+    assert line.startswith("ended (unbound: moved")
+    assert "to the new desk)" in line
+    [row] = [
+        one
+        for one in json.loads(trunkline("bindings", "list", "--store", store, "--ended", "--json")[1])["bindings"]
+        if one["id"] == "b0"
+    ]
+    assert (row["reason"], row["metadata"]) == ("unbound", {"end_note": "moved\x1b[31m to the new desk"})
+
+
 def test_a_gateway_that_runs_is_asked_itself(trunkline, store):
     with writing(store) as raw:
         raw.execute("UPDATE lease SET owner = 'gw on host', token = 4, until = ?", (NOW + 30,))

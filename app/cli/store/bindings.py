@@ -14,7 +14,8 @@ from trunkline.app.cli.store.files import Id, Json, StoreFile, open_to_change, o
 from trunkline.app.report.queue import ago, as_json_of, moment
 from trunkline.app.view.text.cells import count
 from trunkline.core.bindings.conversation_match import ref_of
-from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.bindings.records import END_NOTE, SessionBindingRecord
+from trunkline.core.reasons import Reason
 from trunkline.core.store.queries import ListBindings
 from trunkline.core.store.records import StoredBindings
 from trunkline.core.store.sqlite.handlers import ask
@@ -53,7 +54,7 @@ def list_(*, store: StoreFile, ended: Flag = False, json: Json = False) -> int:
 
 @app.command
 @or_exit
-def unbind(binding: Id, /, *, store: StoreFile, json: Json = False) -> int:
+def unbind(binding: Id, /, *, store: StoreFile, reason: str = Reason.UNBOUND.value, json: Json = False) -> int:
     """End a binding: its conversation takes its default route from the next start on.
 
     While a gateway runs, ask the gateway: through its program, or with `/unfocus` in the conversation.
@@ -62,9 +63,11 @@ def unbind(binding: Id, /, *, store: StoreFile, json: Json = False) -> int:
     ----------
     binding:
         Its id, as `trunkline bindings list` prints it.
+    reason:
+        A reason code, or a text, which is kept beside the code `unbound`.
     """
     with open_to_change(store) as connection:
-        after = bindings_file.unbind(connection, binding, now=time.time())
+        after = bindings_file.unbind(connection, binding, now=time.time(), reason=reason)
     if json:
         print_json(_as_json({"unbound": _row(after)}))
     else:
@@ -80,7 +83,8 @@ def _lines(found: StoredBindings, now: float) -> Iterator[str]:
             when = f", ended {ago(one.ended_at, now)}"
         elif one.expires_at is not None:
             when = f", {'over' if one.expires_at <= now else 'ends'} {ago(one.expires_at, now)}"
-        why = "" if one.reason is None else f" ({one.reason.value})"
+        note = one.metadata.get(END_NOTE, "")
+        why = "" if one.reason is None else f" ({one.reason.value}{note and f': {note}'})"
         who = f"by {one.bound_by}" + (f", {one.label}" if one.label else "")
         yield f"{one.status.value}{why}  {one.binding_id}  {one.conversation} -> {one.target_session_key}  {who}{when}"
     for binding, problem in found.broken.items():

@@ -14,7 +14,7 @@ import msgspec
 
 from trunkline.core.bindings.binding_index import BindingIndex
 from trunkline.core.bindings.conversation_match import place_id
-from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
+from trunkline.core.bindings.records import END_NOTE, BindingStatus, SessionBindingRecord
 from trunkline.core.bindings.states import BindingEvent
 from trunkline.core.env import Env
 from trunkline.core.events import EventSink
@@ -26,8 +26,6 @@ from trunkline.core.values import Address, Envelope
 
 #: metadata entry of a record: the request that ended it
 ENDED_BY = "ended_by"
-#: metadata entry of a record: what was said about its end
-END_NOTE = "end_note"
 
 
 class Hold:

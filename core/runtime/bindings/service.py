@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar, Unpack
 
 import anyio
+import msgspec
 
 from trunkline.core.bindings.bind_request import (
     OPERATOR,
@@ -39,6 +40,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.expiry import BindingExpiry
 from trunkline.core.runtime.bindings.platform_requests import PlatformRequests, check_child
 from trunkline.core.runtime.context import Context
+from trunkline.core.sessions.named_key import read_named_key
 from trunkline.core.store.commands import Bind
 from trunkline.core.store.queries import (
     CountOpenByBinding,
@@ -123,6 +125,8 @@ class SessionBindingService:
                 if before is not None:
                     return before
             place = check_request(asked, self._ctx.config)
+            named = read_target(asked.target_session_key, self._ctx.config, self._ctx.default_accounts)
+            asked = msgspec.structs.replace(asked, target_session_key=named.text)
             return await self._in_turn(asked, place, cause)
         except BindingError as error:
             where, key, by = shown(asked, fields)
@@ -131,7 +135,7 @@ class SessionBindingService:
 
     def list_by_session(self, target_session_key: str) -> tuple[SessionBindingRecord, ...]:
         """The bindings of a session that have not ended, in the order of creation."""
-        return self._bound.index.of_session(target_session_key.strip())
+        return self._bound.index.of_session(self._stored_key(target_session_key))
 
     def all(self) -> tuple[SessionBindingRecord, ...]:
         """All bindings that have not ended, in the order of creation."""
@@ -177,7 +181,7 @@ class SessionBindingService:
         request and is stored with the record. Returns the changed bindings. Raises `BindingError` without any selector.
         """
         await self.up.wait()
-        binding_id, target_session_key = (binding_id or "").strip(), (target_session_key or "").strip()
+        binding_id, target_session_key = (binding_id or "").strip(), self._stored_key(target_session_key or "")
         if not (binding_id or target_session_key or conversation is not None):
             error = BindingError("name a binding, a session or a conversation", Reason.BINDING_SELECTOR_MISSING)
             self._refused("unbind", "", "", error, by, cause)
@@ -190,7 +194,11 @@ class SessionBindingService:
             and (not target_session_key or record.target_session_key == target_session_key)
             and (conversation is None or _is_at(record, conversation))
         ]
-        code, note = end_reason(reason, note)
+        try:
+            code, note = end_reason(reason, note)
+        except BindingError as error:
+            self._refused("unbind", "", target_session_key, error, by, cause)
+            raise
         ended: list[SessionBindingRecord] = []
         for record in found:
             after = await self._bound.end(
@@ -199,6 +207,14 @@ class SessionBindingService:
             if after is not None:
                 ended.append(after)
         return tuple(ended)
+
+    def _stored_key(self, text: str) -> str:
+        """A session key in any known form, as records have it; what is no key is unchanged, and matches no record."""
+        trimmed = text.strip()
+        try:
+            return trimmed and read_named_key(trimmed, self._ctx.config, self._ctx.default_accounts).text
+        except KeyFormatError:
+            return trimmed
 
     # ------------------------------------------------------------ binding
 
@@ -248,7 +264,7 @@ class SessionBindingService:
         return adapter
 
     async def _check_session(self, asked: BindRequest) -> None:
-        key = asked.target_session_key.strip()
+        key = asked.target_session_key
         if asked.new_session or await self._ctx.store.read(FindSession(key=key)) is not None:
             return
         facts = f"there is no session {key!r}: name an existing one, or create it with `new_session`"
@@ -258,7 +274,7 @@ class SessionBindingService:
         self, asked: BindRequest, record: SessionBindingRecord, placement: Placement, cause: int | None
     ) -> SessionBindingRecord:
         ctx, key = self._ctx, record.target_session_key
-        agent = read_target(key, ctx.config).agent
+        agent = read_key(key, ctx.config.profile, ctx.config.session.main_key).agent
         session = ctx.new_session(key, agent, None) if asked.new_session else None
 
         def story(stored: BindResult) -> BindResult:

@@ -6,8 +6,10 @@ A running gateway keeps its bindings in memory, so nothing is changed beside it.
 from __future__ import annotations
 
 import sqlite3
+from typing import Any
 
-from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
+from trunkline.core.bindings.bind_request import end_reason
+from trunkline.core.bindings.records import END_NOTE, BindingStatus, SessionBindingRecord
 from trunkline.core.bindings.states import BindingEvent
 from trunkline.core.errors import IllegalTransition, StoreError, UnknownName
 from trunkline.core.reasons import Reason
@@ -15,10 +17,13 @@ from trunkline.core.store.commands import ChangeBinding
 from trunkline.core.store.queries import FindBinding
 from trunkline.core.store.sqlite.handlers import ask, execute
 from trunkline.core.store.sqlite.offline.queue_file import holder_of, in_transaction
+from trunkline.core.well_formed import well_formed
 
 
-def unbind(connection: sqlite3.Connection, binding: str, *, now: float) -> SessionBindingRecord:
-    """End a binding. Work in progress for it finishes without it.
+def unbind(
+    connection: sqlite3.Connection, binding: str, *, now: float, reason: Reason | str = Reason.UNBOUND
+) -> SessionBindingRecord:
+    """End a binding. Work in progress for it finishes without it. A free text as `reason` is kept beside the code.
 
     Raises `UnknownName`, `StoreError` for a row that cannot be read, and `IllegalTransition` when it has ended already
     or a gateway works the store.
@@ -38,7 +43,10 @@ def unbind(connection: sqlite3.Connection, binding: str, *, now: float) -> Sessi
             raise UnknownName(f"no binding {binding!r}; `trunkline bindings list --ended` lists all")
         if before.status is BindingStatus.ENDED:
             raise IllegalTransition(f"{binding} has ended already")
-        changes = {"reason": Reason.UNBOUND, "ended_at": now}
+        code, note = end_reason(reason, "")
+        changes: dict[str, Any] = {"reason": code, "ended_at": now}
+        if note:
+            changes["metadata"] = {**before.metadata, END_NOTE: well_formed(note)}
         after = execute(connection, ChangeBinding(binding=binding, event=BindingEvent.END, changes=changes))
     assert after is not None
     return after

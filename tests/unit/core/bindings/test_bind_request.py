@@ -13,6 +13,7 @@ from trunkline.core.bindings.bind_request import (
     choose_placement,
     is_same,
     normal,
+    read_target,
     record_of,
     request_of,
     shown,
@@ -68,8 +69,9 @@ def test_acp_is_refused_today(kind: Any) -> None:
     ],
 )
 def test_a_session_that_is_none_is_refused(key: str, reason: Reason, words: str) -> None:
-    found, facts = refused(asked(target_session_key=key))
-    assert (found, words in facts) == (reason, True)
+    with pytest.raises(BindingError) as caught:
+        read_target(key, config(), {})
+    assert (caught.value.reason, words in caught.value.facts) == (reason, True)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ def test_what_is_asked_is_brought_into_the_form_that_is_stored() -> None:
             metadata={"\udcff": "\udcff"},
         )
     )
-    assert (found.target_session_key, found.label, found.metadata) == (KEY, "?", {"?": "?"})
+    assert (found.label, found.metadata) == ("?", {"?": "?"})
     assert found.target_kind is TargetKind.SUBAGENT
     assert found.placement is Placement.CHILD
 

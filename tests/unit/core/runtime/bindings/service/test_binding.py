@@ -323,3 +323,38 @@ async def test_a_request_that_is_repeated_at_once_binds_once(path: Path, platfor
         # What a request made is not made again, also when it has ended.
         assert (await bind(running, request="r1")).status is BindingStatus.ENDED
         assert running.gateway.bindings.all() == ()
+
+
+# ---------------------------------------------------------------- keys in other spellings
+
+#: the same session, as people and the upstream gateway write its key
+SPELLINGS = [
+    ("MAIN:main", "main:main"),
+    ("agent:main:main", "main:main"),
+    (" main:main\n", "main:main"),
+    ("Ops:Discord:Default:Channel:500", "ops:discord:default:channel:500"),
+    ("agent:ops:discord:channel:500", "ops:discord:default:channel:500"),
+    ("ops:discord:default:dm:100", "ops:discord:default:direct:100"),
+]
+
+
+@pytest.mark.parametrize(("spelling", "key"), SPELLINGS)
+async def test_a_session_key_is_read_like_that_of_a_send(path: Path, platform: Binder, spelling: str, key: str) -> None:
+    async with serving(path, platform) as running:
+        sent = await running.gateway.send(message("channel:501", "news", session_key=spelling))
+        record = await bind(running, key=spelling)
+        assert (sent.session_key, record.target_session_key) == (key, key)
+        bindings = running.gateway.bindings
+        assert bindings.list_by_session(spelling) == bindings.list_by_session(key) == (record,)
+        assert await bind(running, key=key) == record
+        await say(running, platform, "m1")
+        assert running.recorded(RouteDecided)[-1].session_key == key
+        [ended] = await bindings.unbind(target_session_key=spelling)
+        assert ended.binding_id == record.binding_id
+
+
+async def test_what_is_no_key_selects_no_binding(path: Path, platform: Binder) -> None:
+    async with serving(path, platform) as running:
+        await bind(running)
+        assert running.gateway.bindings.list_by_session("no key") == ()
+        assert await running.gateway.bindings.unbind(target_session_key="no key") == ()

@@ -18,11 +18,13 @@ from trunkline.core.errors import BindingError, Refused
 from trunkline.core.events.bindings import (
     BindingEnded,
     BindingEnding,
+    BindingRefused,
 )
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import (
     RouteDecided,
 )
+from trunkline.core.events.trace import decode_event, encode_event
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.live_bindings import LiveBindings
 from trunkline.core.store.queries import ListBindings
@@ -74,8 +76,10 @@ async def test_a_free_text_is_kept_beside_the_reason(
         [stored] = (await again.gateway._ctx.store.read(ListBindings(ended=True))).rows
         assert (stored.status, stored.reason) == (BindingStatus.ENDED, Reason.UNBOUND)
         assert stored.metadata["end_note"] == kept
-    [body] = running.recorded(BindingEnded)
-    assert (body.reason, body.detail) == (Reason.UNBOUND, kept)
+    [event] = [event for event in running.log.events if isinstance(event.body, BindingEnded)]
+    assert (event.body.reason, event.body.detail) == (Reason.UNBOUND, kept)
+    # The trace can be read.
+    assert [decode_event(encode_event(one)) for one in running.log.events] == list(running.log.events)
 
 
 async def test_a_reason_that_is_no_text_is_refused(path: Path, platform: Binder) -> None:
@@ -84,6 +88,7 @@ async def test_a_reason_that_is_no_text_is_refused(path: Path, platform: Binder)
         with pytest.raises(BindingError) as caught:
             await running.gateway.bindings.unbind(conversation=HALL, reason=7)  # pyright: ignore[reportArgumentType]
         assert caught.value.reason is Reason.BAD_END_REASON
+        assert [body.reason for body in running.recorded(BindingRefused)] == [Reason.BAD_END_REASON]
         assert running.gateway.bindings.all() == (record,)
 
 
