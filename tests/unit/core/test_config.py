@@ -174,7 +174,8 @@ def test_a_value_that_makes_no_sense_is_refused_by_the_name_of_its_field(section
 
 
 def models() -> list[type[BaseModel]]:
-    return sorted((model for model in Model.__subclasses__() if model.__module__ == "trunkline.core.config"), key=str)
+    package = "trunkline.core.config."
+    return sorted((model for model in Model.__subclasses__() if model.__module__.startswith(package)), key=str)
 
 
 @pytest.mark.parametrize("model", models(), ids=lambda model: model.__name__)

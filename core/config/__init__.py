@@ -1,0 +1,60 @@
+"""The gateway's configuration: one validated model, read from a file or from a scenario's ``gateway`` section.
+
+Field names are snake_case; the upstream camelCase spelling of each is accepted too. Times are seconds, or text such
+as ``90s``, ``1m30s``, ``250ms``. Every default is the safe choice: peers are isolated, ambiguity is parked.
+"""
+
+from __future__ import annotations
+
+from trunkline.core.config.agents import AgentConfig
+from trunkline.core.config.base import Duration, Model, parse_duration
+from trunkline.core.config.channels import AccountConfig, ChannelConfig, ThreadBindingsConfig
+from trunkline.core.config.delivery import DeliveryConfig
+from trunkline.core.config.gateway import GatewayConfig
+from trunkline.core.config.routing import (
+    DmScope,
+    GroupScope,
+    PeerMatch,
+    RouteMatch,
+    RouteRuleConfig,
+    RuleSessionConfig,
+    SessionConfig,
+)
+from trunkline.core.config.tools import (
+    BroadcastConfig,
+    CrossContextConfig,
+    MarkerConfig,
+    MessageToolConfig,
+    ToolsConfig,
+    WithoutOriginConfig,
+)
+from trunkline.core.config.work import ControlConfig, HandConfig, HandsConfig, TurnsConfig
+
+__all__ = [
+    "AccountConfig",
+    "AgentConfig",
+    "BroadcastConfig",
+    "ChannelConfig",
+    "ControlConfig",
+    "CrossContextConfig",
+    "DeliveryConfig",
+    "DmScope",
+    "Duration",
+    "GatewayConfig",
+    "GroupScope",
+    "HandConfig",
+    "HandsConfig",
+    "MarkerConfig",
+    "MessageToolConfig",
+    "Model",
+    "PeerMatch",
+    "RouteMatch",
+    "RouteRuleConfig",
+    "RuleSessionConfig",
+    "SessionConfig",
+    "ThreadBindingsConfig",
+    "ToolsConfig",
+    "TurnsConfig",
+    "WithoutOriginConfig",
+    "parse_duration",
+]

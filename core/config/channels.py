@@ -1,0 +1,79 @@
+"""Configuration of platforms and their accounts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from trunkline.core.config.base import Duration, Model
+from trunkline.core.values import ChunkMode
+
+
+class AccountConfig(Model):
+    """Settings of one account of a platform; the default of each is that of the platform."""
+
+    text_limit: Annotated[int, Field(gt=0)] | None = None
+    """Maximum length of one message of this account, in UTF-16 code units."""
+    chunk_mode: ChunkMode | None = None
+    """How texts of this account are split into chunks."""
+
+
+class ThreadBindingsConfig(Model):
+    """How conversations of a platform are bound to sessions."""
+
+    enabled: bool = True
+    """Whether conversations of this platform can be bound."""
+    spawn_subagent_sessions: bool = False
+    """Work that an agent delegates in a channel gets its own session and a thread bound to it; the completion goes only
+    to that thread. If off, the completion goes to the requester's session."""
+    idle_timeout: Duration = 86400.0
+    """A binding ends after this long without a message; 0 means never."""
+    max_age: Duration = 0.0
+    """A binding ends this long after it was made; 0 means never."""
+    identity: Literal["bot", "webhook"] = "bot"
+    """Who posts in a bound thread. A webhook has its own name, but its messages have neither idempotency keys nor
+    look-up: a message whose response is lost is parked instead of resent."""
+    identity_fallback: Literal["bot", "none"] = "bot"
+    """What happens to a message whose webhook is gone: the bot visibly posts it in the same thread, or it fails."""
+    degraded_after: int = Field(default=3, gt=0)
+    """After this many such messages in a row the bot posts in the thread until it is bound again."""
+    owner: Literal["channel", "account"] = "channel"
+    """Which accounts answer in a bound group or thread: only the one it was bound through, or each by its own rules."""
+    unarchive: bool = True
+    """Unarchive an archived thread, where allowed, before posting in it."""
+    fallback: Literal["none", "requester"] = "none"
+    """Where a completion goes if its bound conversation cannot be used: nowhere, or visibly to the requester."""
+    notice: bool = True
+    """Notify the requester, without the content, of a message that cannot be delivered to its bound conversation."""
+    farewell: str = ""
+    """Message posted in a conversation when its binding expires; empty for none."""
+    sweep: Annotated[Duration, Field(gt=0)] = 120.0
+    """How often to check that bound conversations still exist."""
+
+
+class ChannelConfig(Model):
+    """Settings of one platform."""
+
+    thread_bindings: ThreadBindingsConfig = ThreadBindingsConfig()
+    """Session bindings on this platform."""
+    bots: Literal["ignore", "allow"] = "ignore"
+    """What to do with messages of other bots and webhooks. The gateway's own are always ignored."""
+
+    auto_thread: bool = False
+    """Answer a top-level message of a group or channel in a thread opened on that message."""
+    reply_reference: bool = False
+    """An answer quotes the message that it answers if both are in the same place."""
+    text_limit: Annotated[int, Field(gt=0)] | None = None
+    """Maximum length of one message, in UTF-16 code units; the default is the platform's usual limit, or less if its
+    adapter says so."""
+    chunk_mode: ChunkMode | None = None
+    """`length` (the default) splits a text only where it gets too long; `newline` also splits at every paragraph."""
+    accounts: dict[str, AccountConfig] = Field(default_factory=dict)
+    """Settings by account; account names are case-insensitive."""
+    group_dms: tuple[str, ...] = ()
+    """Slack: ids of multi-person direct messages, which look like channels."""
+    rooms: tuple[str, ...] = ()
+    """Slack: ids that are channels even if they look otherwise."""
+    default_account: str | None = None
+    """The account that sends if none is named; the default is the only account, else `default`."""

@@ -1,0 +1,80 @@
+"""Configuration of the agents' tools: what the message tool may do, and where it may write."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+from trunkline.core.actions.names import Action
+from trunkline.core.config.base import Model
+
+
+class MarkerConfig(Model):
+    """The mark that says where a message from another conversation comes from."""
+
+    enabled: bool = True
+    """Mark what an agent sends to another platform. Off: nothing is marked that comes from a conversation."""
+    within_provider: bool = False
+    """Also mark what it sends to another conversation of the same platform."""
+    prefix: str = "[from {channel}] "
+    """Text before the message. Every `{channel}` becomes the name of the place that the message comes from. Where a
+    platform shows embeds, an embed has the mark instead, and the text stays as it is."""
+    suffix: str = ""
+    """Text after the message, like `prefix`."""
+
+
+class CrossContextConfig(Model):
+    """Where a turn that works in a conversation may write besides that conversation."""
+
+    allow_within_provider: bool = True
+    """To other conversations of the same platform."""
+    allow_across_providers: bool = False
+    """To other platforms."""
+    marker: MarkerConfig = MarkerConfig()
+
+
+class WithoutOriginConfig(Model):
+    """Where a turn may write that works in no conversation: a heartbeat, an entry of the schedule, a wake-up."""
+
+    reach: Literal["any", "last", "none"] = "any"
+    """Everywhere, only to the conversation that its session had last, or nowhere."""
+    targets: tuple[str, ...] = ()
+    """Where it may write in any case: a platform (`whatsapp`), or a target on it (`slack:channel:C1`)."""
+    marked: bool = True
+    """Mark what it sends with where it comes from, e.g. `[from heartbeat] `, in the form of `cross_context.marker`."""
+
+
+class BroadcastConfig(Model):
+    """Sends to several targets at once."""
+
+    enabled: bool = True
+    """Whether agents may broadcast. Each target is still decided on by itself."""
+
+
+class MessageToolConfig(Model):
+    """The message tool: which actions an agent has, and what may cross from one conversation into another."""
+
+    allow_cross_context_send: bool = False
+    """Formerly: allow everything that leaves a conversation."""
+    cross_context: CrossContextConfig = CrossContextConfig()
+    without_origin: WithoutOriginConfig = WithoutOriginConfig()
+    broadcast: BroadcastConfig = BroadcastConfig()
+    disabled_actions: tuple[Action, ...] = ()
+    """Actions that agents may not use, e.g. `delete`."""
+
+
+class ToolsConfig(Model):
+    """Settings of the agents' tools."""
+
+    message: MessageToolConfig = MessageToolConfig()
+
+
+_M = TypeVar("_M", bound=Model)
+
+
+def merged(base: _M, over: _M) -> _M:
+    """`base` with the fields that `over` sets, at every depth."""
+    changes = dict[str, object]()
+    for name in over.model_fields_set:
+        below, own = getattr(base, name), getattr(over, name)
+        changes[name] = merged(below, own) if isinstance(own, Model) else own
+    return base.model_copy(update=changes)
