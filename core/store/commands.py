@@ -14,6 +14,7 @@ import msgspec
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.bindings.states import BindingEvent
 from trunkline.core.delivery.states import DeliveryEvent, end_state, next_state
+from trunkline.core.heartbeat.run import HeartbeatText
 from trunkline.core.keys import Migration, StoredKey
 from trunkline.core.reasons import Reason
 from trunkline.core.store.queue_admin import BATCH, Nudge, PruneCounts, QueueFilter, QueueVerdict
@@ -73,6 +74,8 @@ class FinishTurn(Write[tuple[IntentId, ...]], frozen=True, kw_only=True, gc=Fals
     work: Work
     intents: Sequence[IntentRow]
     now: float
+    #: what a heartbeat says with one of them
+    said: HeartbeatText | None = None
 
 
 # -------------------------------------------------------------------- intents

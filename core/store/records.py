@@ -11,6 +11,7 @@ from trunkline.core.actions.requests import ActionPart
 from trunkline.core.agent import CallbackFacts
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.hands.states import DelegationState
+from trunkline.core.heartbeat.run import HeartbeatRun
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.store.intent_parts import BoundPart, ExtraPart
@@ -55,6 +56,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     callback: CallbackFacts | None = None
     #: the binding that led it to its session, or that its answer goes to
     binding: str | None = None
+    heartbeat: HeartbeatRun | None = None
 
     @property
     def turn(self) -> TurnId:

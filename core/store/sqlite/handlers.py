@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trunkline.core.store import commands, queries
+from trunkline.core.store import commands, queries, schedule
 from trunkline.core.store.commands import Write
 from trunkline.core.store.queries import Read
 from trunkline.core.store.sqlite.sql import (
     bindings,
     bulk_writes,
     ends,
+    heartbeat_texts,
     intent_reads,
     intents,
     queue,
@@ -25,6 +26,7 @@ from trunkline.core.store.sqlite.sql import (
     unfinished,
     work,
 )
+from trunkline.core.store.sqlite.sql import schedule as schedule_sql
 
 A = TypeVar("A")
 Handler = Callable[[sqlite3.Connection, Any], Any]
@@ -79,6 +81,9 @@ HANDLERS: Mapping[type[Write[Any]], Handler] = {
     commands.PurgeIntents: queue.purge,
     commands.TakeNudges: queue.take_nudges,
     commands.Prune: queue.prune,
+    schedule.SetTimer: schedule_sql.set_timer,
+    schedule.Fire: schedule_sql.fire,
+    schedule.AddSystemEvent: schedule_sql.add_system_event,
     RunSql: lambda c, sql: sql.op(c),
 }
 
@@ -110,6 +115,11 @@ QUERIES: Mapping[type[Read[Any]], Handler] = {
     queries.CountPurgeable: queue.count_purgeable,
     queries.ShowIntent: queue.show_intent,
     queries.HasNudges: queue.has_nudges,
+    schedule.ListTimers: schedule_sql.list_timers,
+    schedule.ListSystemEvents: schedule_sql.list_system_events,
+    schedule.ListWaitingAgents: schedule_sql.list_waiting_agents,
+    schedule.FindLastRoute: schedule_sql.find_last_route,
+    schedule.FindSaid: heartbeat_texts.find_said,
     ReadSql: lambda c, sql: sql.op(c),
 }
 

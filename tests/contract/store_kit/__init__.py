@@ -11,6 +11,7 @@ from tests.contract.store_kit import left_sessions as left_sessions
 from tests.contract.store_kit import mirrors as mirrors
 from tests.contract.store_kit import purge as purge
 from tests.contract.store_kit import queue_admin as queue_admin
+from tests.contract.store_kit import schedule as schedule
 from tests.contract.store_kit import session_keys as session_keys
 from tests.contract.store_kit import sessions as sessions
 from tests.contract.store_kit import transitions as transitions

@@ -38,6 +38,8 @@ WITHOUT_ROW = {
     "adapter.ended": "a stream ends in order only with its process",
     "binding.touched": "the message that touched the binding has the row",
     "control.called": "the posted message has the row",
+    "heartbeat.due": "its start, or the guard that stops it, has the row",
+    "cron.ended": "what the turn says has rows",
 }
 
 
@@ -72,6 +74,15 @@ WITHOUT_PROJECTION = {
     "control.called": "the effect of a chat command is judged, not the command",
     "control.ended": "the effect of a chat command is judged, not the command",
     "delegation.ignored": "only the first result of a hand counts",
+    "cron.due": "not judged yet",
+    "cron.ended": "what the turn says is judged",
+    "cron.scheduled": "not judged yet",
+    "heartbeat.due": "not judged yet",
+    "heartbeat.ended": "not judged yet",
+    "heartbeat.event_added": "not judged yet",
+    "heartbeat.scheduled": "not judged yet",
+    "heartbeat.skipped": "not judged yet",
+    "heartbeat.started": "not judged yet",
     "hook.failed": "the message goes on, and is judged",
     "inbound.ack_failed": "the repeated delivery that may follow is judged",
     "lease.awaited": "the lease that is taken is judged",

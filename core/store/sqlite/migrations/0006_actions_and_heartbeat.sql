@@ -1,2 +1,32 @@
 -- What few intents have, as JSON: parts of a message such as buttons, or the action that makes it a change.
 ALTER TABLE intents ADD COLUMN extra TEXT;
+
+-- Schedules: heartbeats and entries of the cron, by name. `spec`: the schedule that `next_at` was computed for. `next_at`
+-- empty: it never fires again.
+CREATE TABLE timers (
+    name TEXT PRIMARY KEY,
+    spec TEXT NOT NULL,
+    next_at REAL,
+    last_at REAL
+) WITHOUT ROWID;
+
+-- What an agent's next heartbeat is to deal with. The rows go when that heartbeat is admitted: its work has the texts.
+CREATE TABLE system_events (
+    n INTEGER PRIMARY KEY,
+    identity TEXT NOT NULL UNIQUE,
+    agent_id TEXT NOT NULL,
+    text TEXT NOT NULL,
+    source TEXT NOT NULL,
+    at REAL NOT NULL
+);
+
+-- What heartbeats said in each place. `at`: when the platform accepted it; empty while its intent has no receipt.
+CREATE TABLE heartbeat_texts (
+    agent_id TEXT NOT NULL,
+    lane TEXT NOT NULL,
+    text TEXT NOT NULL,
+    intent_id TEXT NOT NULL,
+    at REAL,
+    PRIMARY KEY (agent_id, lane, text)
+) WITHOUT ROWID;
+CREATE INDEX heartbeat_texts_intent ON heartbeat_texts (intent_id);

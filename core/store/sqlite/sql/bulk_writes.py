@@ -30,7 +30,7 @@ from trunkline.core.store.sqlite.sql.intents import NOTIFIED, mirror_session
 from trunkline.core.store.sqlite.sql.receipt_padding import PLAIN
 from trunkline.core.store.sqlite.sql.session_lookup import lane_text
 from trunkline.core.store.sqlite.sql.sessions import session_for
-from trunkline.core.values import SessionId
+from trunkline.core.values import IntentKind, SessionId
 
 _json = msgspec.json.Encoder().encode
 #: rows in one statement, largest first
@@ -109,7 +109,9 @@ def _entries(c: sqlite3.Connection, writes: Sequence[BeginSend]) -> list[Session
 
 def is_plain_end(command: AckChunk) -> bool:
     """Whether `ack_last_chunks` takes a command."""
-    return command.last and command.intent.binding is None and not command.mirror_due
+    intent = command.intent
+    plain = intent.binding is None and intent.kind is not IntentKind.HEARTBEAT
+    return plain and command.last and not command.mirror_due
 
 
 def ack_last_chunks(c: sqlite3.Connection, writes: Sequence[AckChunk]) -> list[Settlement]:

@@ -26,6 +26,7 @@ from trunkline.core.store.records import (
     send_intent,
 )
 from trunkline.core.store.sqlite.sql.bindings import touch
+from trunkline.core.store.sqlite.sql.heartbeat_texts import note_accepted
 from trunkline.core.store.sqlite.sql.intent_columns import (
     ACKED_COLUMNS,
     CHANGED_COLUMNS,
@@ -39,7 +40,7 @@ from trunkline.core.store.sqlite.sql.receipt_padding import PADDED, PLAIN, WHILE
 from trunkline.core.store.sqlite.sql.session_lookup import find_by_id, find_ended, find_tied, has_left
 from trunkline.core.store.sqlite.sql.sessions import session_for
 from trunkline.core.store.sqlite.sql.transcript import append_mirror
-from trunkline.core.values import IntentState
+from trunkline.core.values import IntentKind, IntentState
 
 _json = msgspec.json.Encoder().encode
 
@@ -89,6 +90,8 @@ def ack_chunk(c: sqlite3.Connection, command: AckChunk) -> Settlement:
     update(c, intent, sets, acked_values_of(command.after, command.now), receipts)
     if command.mirror_due:
         set_mirror_due(c, intent)
+    if intent.kind is IntentKind.HEARTBEAT:
+        note_accepted(c, intent, command.now)
     settled = add_mirror(c, command.after, command.mirror, command.now) if last else Settlement(mirror=None)
     if intent.binding is None:
         return settled

@@ -20,6 +20,7 @@ from trunkline.core.store.commands import (
 )
 from trunkline.core.store.records import Admission, HandFinish, SessionRow
 from trunkline.core.store.sqlite.sql.bindings import touch
+from trunkline.core.store.sqlite.sql.heartbeat_texts import note_text
 from trunkline.core.store.sqlite.sql.intents import insert_intent
 from trunkline.core.store.sqlite.sql.session_lookup import has_left
 from trunkline.core.store.sqlite.sql.session_moves import tie_nowhere
@@ -29,7 +30,9 @@ from trunkline.core.values import Address, DelegationId, HandOutcome, InboundId,
 
 _json = msgspec.json.Encoder().encode
 _address = msgspec.json.Decoder(Address).decode
-_ROLES = {WorkKind.MESSAGE: "user", WorkKind.CALLBACK: "hand", WorkKind.WAKE: "user", WorkKind.CONTROL: "user"}
+_ROLES = {kind: "hand" if kind is WorkKind.CALLBACK else "user" for kind in WorkKind}
+#: work that comes from no place
+_FROM_NOWHERE = (WorkKind.WAKE, WorkKind.HEARTBEAT, WorkKind.CRON)
 
 
 def admit(c: sqlite3.Connection, command: Admit, own: SessionRow | None = None) -> Admission:
@@ -43,7 +46,7 @@ def admit(c: sqlite3.Connection, command: Admit, own: SessionRow | None = None) 
     if known is not None:
         return Admission(session=None, first=InboundId(known))
     row = own or session_for(c, command.session, now, lookup)
-    if work.kind is WorkKind.WAKE and own is None:
+    if work.kind in _FROM_NOWHERE and own is None:
         tie_nowhere(c, work.agent, row.key)
     c.execute(
         "INSERT INTO inbox (id, identity, kind, session_key, session_id, agent_id, state, work, admitted_at)"
@@ -89,7 +92,10 @@ def finish_turn(c: sqlite3.Connection, command: FinishTurn) -> tuple[IntentId, .
     c.execute("UPDATE inbox SET state = 'done' WHERE id = ?", (command.work.id,))
     if command.work.callback is not None:
         _mark_told(c, command.work.callback.delegation)
-    return tuple(intent.id for intent in command.intents if insert_intent(c, intent, command.now))
+    new = tuple(intent.id for intent in command.intents if insert_intent(c, intent, command.now))
+    if command.said is not None and command.said.intent in new:
+        note_text(c, command.said, command.now)
+    return new
 
 
 def _mark_told(c: sqlite3.Connection, delegation: DelegationId) -> None:
