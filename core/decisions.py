@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from trunkline.core.actions.references import MeantMessage, MessageReference, decide_reference, message_meant
+from trunkline.core.actions.requests import ActionPart
 from trunkline.core.bindings.completion_router import RouterDecision, resolve_destination
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.channels import rules_for
@@ -27,7 +29,7 @@ from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.sends.api import SendPlan, plan_send
-from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, IntentKind
+from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, IntentKind, Receipt
 
 #: tier and scope of a route that a session binding decided
 BOUND_TIER = "binding.session"
@@ -163,7 +165,7 @@ def identify(envelope: Envelope, can: Capabilities) -> str:
     if can.stable_ids or envelope.stands_for is not None:
         # A message that a proxy posts in place of another has the identity of that one.
         return _by_id(envelope, envelope.stands_for or envelope.message_id)
-    return _digest(("content", *_where(envelope), envelope.peer.id, f"{envelope.sent_at:.6f}", envelope.text))
+    return _digest(("content", *_where(envelope.address), envelope.peer.id, f"{envelope.sent_at:.6f}", envelope.text))
 
 
 def also_known_as(envelope: Envelope, can: Capabilities) -> tuple[str, ...]:
@@ -176,12 +178,16 @@ def also_known_as(envelope: Envelope, can: Capabilities) -> tuple[str, ...]:
     return (_by_id(envelope, envelope.message_id),)
 
 
+def identity_at(place: Address, message: str) -> str:
+    """The identity of an inbound message by its id in a conversation."""
+    return _digest(("id", *_where(place), message))
+
+
 def _by_id(envelope: Envelope, message: str) -> str:
-    return _digest(("id", *_where(envelope), message))
+    return identity_at(envelope.address, message)
 
 
-def _where(envelope: Envelope) -> tuple[str | None, ...]:
-    place = envelope.address
+def _where(place: Address) -> tuple[str | None, ...]:
     return place.channel, place.account, place.conversation, place.thread
 
 
@@ -208,3 +214,7 @@ class Decisions:
     before_attempt: Callable[..., DeliveryDecision | None] = before_attempt
     after_attempt: Callable[..., DeliveryDecision] = after_attempt
     recover: Callable[..., RecoveryDecision] = recover
+    #: the message that an action means, before anything is stored
+    decide_reference: Callable[..., MessageReference] = decide_reference
+    #: the message that one request of a change concerns, when it is made
+    message_meant: Callable[[ActionPart, int, Address, tuple[Receipt, ...]], MeantMessage] = message_meant

@@ -300,6 +300,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     poll_options: int | None = None
     #: seconds for which a request may still be accepted after its response timed out
     in_flight_seconds: float = 30.0
+    #: minimum seconds before a request in doubt is made again under its key
+    repeat_after: float = 0.0
     #: a replayed message keeps its original id
     stable_ids: bool = True
     text_limit: int = 4000
@@ -381,10 +383,15 @@ class HandResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TranscriptLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One line of a session's transcript; `ref`: the id of its inbound message or intent, or ``delivery/<intent>``."""
+    """One line of a session's transcript; `ref`: the id of its inbound message or intent, or ``delivery/<intent>``.
+
+    `was`: what it said before its message was edited, oldest first. `deleted`: its message was deleted.
+    """
 
     role: str
     text: str
     ref: str
     partial: bool
     at: float
+    was: tuple[str, ...] = ()
+    deleted: bool = False

@@ -14,7 +14,7 @@ from trunkline.core.channels.adapter import (
     Ready,
     Resolved,
 )
-from trunkline.core.channels.capabilities import check_capabilities, check_poll, require
+from trunkline.core.channels.capabilities import check_capabilities, check_poll, for_action, require, require_action
 from trunkline.core.channels.platforms.bluebubbles import BlueBubbles
 from trunkline.core.channels.platforms.discord import Discord
 from trunkline.core.channels.platforms.feishu import Feishu
@@ -98,7 +98,9 @@ __all__ = [
     "TargetText",
     "check_capabilities",
     "check_poll",
+    "for_action",
     "known_channels",
     "require",
+    "require_action",
     "rules_for",
 ]

@@ -6,9 +6,13 @@ import math
 
 import msgspec
 
+from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.spec import ActionKind
+from trunkline.core.channels.adapter import Actions, Queries
 from trunkline.core.errors import InvalidSend
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Capabilities, Capability, Idempotency, Poll
+from trunkline.core.values import Capabilities, Capability, DeliveryMode, Idempotency, Poll
 from trunkline.core.well_formed import well_formed
 
 #: minimum number of poll options
@@ -23,6 +27,32 @@ def require(capabilities: Capabilities, capability: Capability, what: str) -> No
     if capability not in capabilities.can:
         there = ", ".join(sorted(capabilities.can)) or "nothing"
         raise InvalidSend(f"{what}: the adapter has no {capability.value}; it has {there}", Reason.UNSUPPORTED)
+
+
+def require_action(adapter: object, capabilities: Capabilities, action: Action, where: str) -> None:
+    """Raise `InvalidSend` if an adapter does not carry out an action. `where`: channel and account."""
+    has_method = isinstance(adapter, Queries if SPECS[action].kind is ActionKind.QUERY else Actions)
+    if not has_method or action not in capabilities.actions:
+        there = ", ".join(sorted(capabilities.actions)) if has_method else ""
+        raise InvalidSend(f"{action} on {where}: the adapter has {there or 'no actions'}", Reason.UNSUPPORTED)
+
+
+def for_action(capabilities: Capabilities, action: Action) -> Capabilities:
+    """What an adapter offers for a change.
+
+    A repeatable change in doubt is made again, as often as needed, but not while the first request may still arrive:
+    it would overtake the next change. Any other one is parked. Its request carries no mark, its receipt need not name a
+    message, and there is one transport.
+    """
+    repeatable = SPECS[action].repeatable
+    return msgspec.structs.replace(
+        capabilities,
+        can=frozenset(),
+        idempotency=Idempotency.KEY if repeatable else Idempotency.NONE,
+        key_seconds=None,
+        repeat_after=capabilities.in_flight_seconds,
+        mode=DeliveryMode.DIRECT,
+    )
 
 
 def check_poll(poll: Poll, capabilities: Capabilities) -> Poll:

@@ -21,6 +21,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import (
     Address,
     Capabilities,
+    Capability,
     ChatKind,
     DeliveryMode,
     Idempotency,
@@ -168,6 +169,11 @@ def key_is_lost(doubt_at: float, at: float, can: Capabilities, config: DeliveryC
     return at + config.request_timeout + can.in_flight_seconds - doubt_at > can.key_seconds
 
 
+def takes_mark(can: Capabilities, config: DeliveryConfig) -> bool:
+    """Whether a chunk that may have been accepted is sent once more, with a mark; only a text can carry one."""
+    return config.ambiguous == "resend-marked" and Capability.TEXT in can.can
+
+
 def is_too_old(created_at: float, at: float, config: DeliveryConfig, *, begun: bool = False) -> bool:
     """Whether a message is too old to be sent. One that people have begun to read is finished."""
     return not begun and at - created_at > config.max_age
@@ -217,7 +223,7 @@ def _in_doubt(
     since = tried.left_at if tried.doubt_at is None else tried.doubt_at
     last = tried.best_effort or tried.attempts >= config.max_attempts
     if can.idempotency is Idempotency.NONE:
-        if config.ambiguous == "park" or tried.marked or last:
+        if not takes_mark(can, config) or tried.marked or last:
             return _park(Reason.PARKED)
         at = now + wait_after(tried.attempts, config.backoff)
         return _again(Reason.MARKED_RESEND, at, tried, since, config, mark=True)
@@ -229,7 +235,7 @@ def _in_doubt(
     # The last attempt under an idempotency key may have been accepted: its failure is no proof.
     if last:
         return _park(Reason.PARKED)
-    at = now + max(wait_after(tried.attempts, config.backoff), outcome.retry_after or 0.0)
+    at = now + max(wait_after(tried.attempts, config.backoff), outcome.retry_after or 0.0, can.repeat_after)
     if key_is_lost(since, at, can, config):
         return _park(Reason.KEY_EXPIRED)
     return _again(Reason.SAME_KEY_RESEND, at, tried, since, config)

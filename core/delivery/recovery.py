@@ -13,7 +13,7 @@ import msgspec
 
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.backoff import wait_after
-from trunkline.core.delivery.policy import counted_attempts, is_too_old, key_is_lost
+from trunkline.core.delivery.policy import counted_attempts, is_too_old, key_is_lost, takes_mark
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Idempotency, IntentState
 
@@ -122,7 +122,7 @@ def recover(intent: InterruptedIntent, *, now: float, can: Capabilities, config:
             return RecoveryDecision(action=RecoveryAction.EXPIRE, reason=Reason.TOO_OLD)
         return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED, at=at)
     if can.idempotency is Idempotency.NONE:
-        return _recover_marked(intent, since, at, config)
+        return _recover_marked(intent, since, at, can, config)
     if can.idempotency is Idempotency.LOOKUP:
         # Whatever its age: the platform knows whether people have it.
         at = at if resting else now + can.in_flight_seconds
@@ -134,6 +134,8 @@ def recover(intent: InterruptedIntent, *, now: float, can: Capabilities, config:
     if not resting and interrupted > 1:
         # It may be what ends the process: everything else goes first.
         at = now + wait_after(interrupted - 1, config.backoff)
+    if not resting and can.repeat_after:
+        at = max(at or now, now + can.repeat_after)
     end = _end_of_key(intent, since, at or now, left=left, interrupted=interrupted, old=old, can=can, config=config)
     if end is not None:
         return RecoveryDecision(action=RecoveryAction.PARK, reason=end, doubt_at=since)
@@ -161,7 +163,7 @@ def _end_of_key(
 
 
 def _recover_marked(
-    intent: InterruptedIntent, since: float, at: float | None, config: DeliveryConfig
+    intent: InterruptedIntent, since: float, at: float | None, can: Capabilities, config: DeliveryConfig
 ) -> RecoveryDecision:
     """Decide on an intent that was perhaps sent to a platform that cannot be asked: park it, or resend it marked."""
     if intent.state is not IntentState.SENDING and intent.marked:
@@ -169,7 +171,7 @@ def _recover_marked(
         action, reason = RecoveryAction.SEND, Reason.MARKED_RESEND
         return RecoveryDecision(action=action, reason=reason, at=at, mark=True, doubt_at=since)
     resting = intent.state is not IntentState.SENDING
-    if resting or config.ambiguous == "park" or intent.marked or intent.attempts >= config.max_attempts:
+    if resting or not takes_mark(can, config) or intent.marked or intent.attempts >= config.max_attempts:
         return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.CRASH_AMBIGUOUS, doubt_at=since)
     action, reason = RecoveryAction.RESEND, Reason.MARKED_RESEND
     return RecoveryDecision(action=action, reason=reason, mark=True, doubt_at=since)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from trunkline.core.actions.names import Action
 from trunkline.core.events.base import Body
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, IntentState, Transport
@@ -123,6 +124,11 @@ class IntentPrepared(Body, frozen=True, kw_only=True):
     identity: str | None = None
     #: it has one attempt only
     best_effort: bool = False
+    #: it is a change instead of a message; then the text is the new text, the emoji, or the new name
+    action: Action | None = None
+    #: the message that it changes: the platform's id, if it is known, and the intent that sends it, if it is ours
+    message_id: str | None = None
+    of: str | None = None
 
 
 class IntentReopened(Body, frozen=True, kw_only=True):

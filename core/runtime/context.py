@@ -158,11 +158,12 @@ class Context:
             assert intent.reason is not None
             body: Body = IntentSettled(state=intent.state, reason=intent.reason, attempts=0)
         else:
+            part = intent.action
             body = IntentPrepared(
                 intent_kind=intent.kind,
                 address=intent.address,
                 targeted=targeted,
-                text="\n".join(intent.chunks),
+                text="\n".join(intent.chunks if part is None else intent.chunks[:1]),
                 chunks=len(intent.chunks),
                 key=intent.id,
                 reason=reason,
@@ -171,6 +172,9 @@ class Context:
                 media=tuple([media_name(one) for one in intent.media]) if intent.media else (),
                 identity=None if intent.identity is None else str(intent.identity),
                 best_effort=intent.best_effort,
+                action=None if part is None else part.action,
+                message_id=None if part is None else part.message_id,
+                of=None if part is None else part.of,
             )
         return self.events.record(body, cause, binding=intent.binding, **ids_of(intent))
 

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from trunkline.core.actions.references import KnownMessage
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.store.queue_admin import IntentDetails, QueueFilter, QueueRow
 from trunkline.core.store.records import (
@@ -50,6 +51,22 @@ class FindIntentFate(Read[IntentFate | None], frozen=True, kw_only=True):
     """State, reason and receipts of an intent."""
 
     intent: IntentId
+
+
+class FindMessage(Read[KnownMessage], frozen=True, kw_only=True):
+    """Whose message an agent names: by an intent's id, or by the platform's id in a conversation.
+
+    Own messages with a platform's id are found among the newest intents and in the transcripts of `keys` and of the
+    sessions that `agents` have for the place.
+    """
+
+    name: str
+    #: the conversation in which it is a platform's id; none: it can only be an intent's
+    place: Address | None = None
+    #: the identities that a person's message with this id has; see `Decisions.identify`
+    identities: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 class FindSend(Read[SendRow | None], frozen=True, kw_only=True):

@@ -66,6 +66,33 @@ class Preparer:
         self._check_length(text)
         return self._with_todays_key(await self._final(draft, text, cause), config)
 
+    async def wait_for_room(self, place: Address) -> None:
+        """Wait for room in the backlog."""
+        full = None if self._room is None else self._room(place)
+        if full is not None:
+            await full
+
+    async def prepare_edit(self, draft: IntentRow, text: str, cause: int | None) -> IntentRow:
+        """The change with the final bytes of its new text, or cancelled by a hook. Raises `InvalidSend`.
+
+        The text must fit into the one message that is edited.
+        """
+        count = len(self.preview(draft, text).chunks)
+        if count == 0:
+            raise InvalidSend("edit: the new text has nothing visible; delete the message", Reason.NOTHING_TO_SEND)
+        if count > 1:
+            raise InvalidSend(
+                f"edit: the new text needs {count} messages, but it replaces one: shorten it", Reason.TEXT_TOO_LONG
+            )
+        await self.wait_for_room(draft.address)
+        row = await self._final(draft, text, cause)
+        if len(row.chunks) <= 1:
+            return row
+        # A hook made it longer. Hooks hear of its end.
+        return msgspec.structs.replace(
+            draft, state=IntentState.CANCELLED, reason=Reason.TEXT_TOO_LONG, hooks_pending=True
+        )
+
     async def prepare_notice(self, draft: IntentRow, text: str, cause: int | None) -> IntentRow:
         """The notice of an intent that ends. Never waits for room, which this end is about to free, and never raises.
 

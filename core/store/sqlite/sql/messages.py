@@ -1,0 +1,88 @@
+"""The SQL that finds whose message an id is, without an index of its own: sends pay nothing for it.
+
+An own message is looked for in the sessions of its place, whose transcripts name their intents, and among the newest
+intents, since not every message is mirrored there.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from trunkline.core.actions.references import KnownMessage, SentMessage, place_of
+from trunkline.core.store.queries import FindMessage
+from trunkline.core.store.records import IntentRow
+from trunkline.core.store.sqlite.sql.intent_reads import read_intents
+from trunkline.core.store.sqlite.sql.session_lookup import lane_text
+from trunkline.core.store.sqlite.sql.sessions import known_as
+from trunkline.core.values import Address, InboundId, IntentId, Receipt
+
+_json = msgspec.json.Encoder().encode
+#: newest intents that are looked at
+_NEWEST = 5000
+#: intents that may have an id in their receipts
+_MOST = 50
+#: the sessions that some keys have or had
+SESSIONS_OF_KEYS = (
+    "SELECT session_id FROM session_map WHERE session_key IN (SELECT value FROM json_each(:keys))"
+    " UNION SELECT session_id FROM session_history WHERE session_key IN (SELECT value FROM json_each(:keys))"
+)
+_KEYS = (
+    "SELECT session_key FROM session_places WHERE agent_id IN (SELECT value FROM json_each(?)) AND lane = ?"
+    " UNION SELECT value FROM json_each(?)"
+)
+_MIRRORED = (
+    f"SELECT i.id FROM ({SESSIONS_OF_KEYS}) s JOIN transcript t ON t.session_id = s.session_id"  # noqa: S608 -- fixed texts
+    " JOIN intents i ON i.id = t.ref WHERE instr(i.receipts, :id) ORDER BY i.n DESC LIMIT :most"
+)
+_RECENT = (
+    "SELECT id FROM intents WHERE n > (SELECT max(n) FROM intents) - :newest AND instr(receipts, :id)"
+    " ORDER BY n DESC LIMIT :most"
+)
+
+
+def find_message(c: sqlite3.Connection, query: FindMessage) -> KnownMessage:
+    """Handle `FindMessage`."""
+    named, _ = read_intents(c, (IntentId(query.name),))
+    if named:
+        _, row, receipts = named[0]
+        return KnownMessage(ours=_sent(row, receipts, None))
+    inbound = known_as(c, query.identities)
+    if inbound is not None:
+        return KnownMessage(inbound=InboundId(inbound))
+    return KnownMessage(ours=None if query.place is None else _own(c, query, query.place))
+
+
+def _own(c: sqlite3.Connection, query: FindMessage, place: Address) -> SentMessage | None:
+    """The own message with a platform's id: that of the place, else one of another conversation of the account."""
+    agents, more = _json(query.agents).decode(), _json(query.keys).decode()
+    keys = [key for (key,) in c.execute(_KEYS, (agents, lane_text(place), more))]
+    quoted = _json(query.name).decode()
+    values = {"keys": _json(keys).decode(), "id": quoted, "most": _MOST, "newest": _NEWEST}
+    ids = [IntentId(one) for sql in (_MIRRORED, _RECENT) for (one,) in c.execute(sql, values)]
+    found = [
+        _sent(row, receipts, chunk)
+        for _, row, receipts in reversed(read_intents(c, tuple(dict.fromkeys(ids)))[0])
+        for chunk, receipt in enumerate(receipts)
+        if receipt.provider_id == query.name and _of_account(row.address, place) and row.action is None
+    ]
+    here = [one for one in found if place.lane in (one.address.lane, place_of(one).lane)]
+    return next(iter(here or found), None)
+
+
+def _of_account(one: Address, other: Address) -> bool:
+    return (one.channel, one.account) == (other.channel, other.account)
+
+
+def _sent(row: IntentRow, receipts: tuple[Receipt, ...], chunk: int | None) -> SentMessage:
+    return SentMessage(
+        intent=row.id,
+        address=row.address,
+        state=row.state,
+        chunks=len(row.chunks),
+        receipts=receipts,
+        chunk=chunk,
+        identity=row.identity,
+        change=row.action is not None,
+    )
