@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 
-from trunkline.core.values import Address, DelegationId, HandOutcome, Peer, TranscriptLine, TurnId, WorkKind
+from trunkline.core.actions.result import ActionResult
+from trunkline.core.values import Address, DelegationId, HandOutcome, Peer, Poll, TranscriptLine, TurnId, WorkKind
 
 #: passed for one turn only, beside the agent's own prompt, and never stored
 CALLBACK_PROMPT = (
@@ -66,7 +68,7 @@ class Turn(Protocol):
         """A system prompt for this turn only."""
         ...
 
-    async def send(
+    async def send(  # noqa: PLR0913 -- one keyword for each thing that an agent may say of a message
         self,
         text: str,
         to: Address | str | None = None,
@@ -75,12 +77,20 @@ class Turn(Protocol):
         account: str | None = None,
         thread: str | None = None,
         session: str | None = None,
-    ) -> None:
-        """The message tool: queues a message, which is durable on return. The default target is the turn's place.
+        reply_to: str | None = None,
+        media: Sequence[str] = (),
+        poll: Poll | None = None,
+        silent: bool = False,
+        dry_run: bool = False,
+    ) -> ActionResult:
+        """Queue a message, which is durable on return. The default target is the turn's place.
 
-        A text `to` is a target of `channel` (by default the turn's own), such as ``user:U1``; see `core.channels`.
-        `session` is the key of the session that records it; the default is that of the target conversation. Raises
-        `UsageError` for an unusable target, account or key; then nothing is sent.
+        A text `to` is a target of `channel`, such as ``user:U1``; see `core.channels`. By default the channel is the
+        turn's own, else the only one that is served, and the account the one that the route rules give the agent there,
+        else that of the turn, else the channel's default. `session` is the key of the session that records it; the
+        default is that of the target conversation. `media`: URLs or paths of files. `silent`: without a notification.
+        `dry_run`: only check, and report where it would go. Raises `UsageError` for an unusable target, account or key,
+        or for what the adapter cannot send; then nothing is sent.
         """
         ...
 

@@ -25,6 +25,7 @@ from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion,
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason
 from trunkline.core.routing import RouteDecision, resolve_route
+from trunkline.core.routing.agent_accounts import account_of_agent
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.routing.scopes import place_key
@@ -203,6 +204,7 @@ class Decisions:
     resolve_route: Callable[[Envelope, GatewayConfig], RouteDecision] = resolve_route
     resolve_outbound: Callable[[OutboundQuestion, GatewayConfig], OutboundRoute] = resolve_outbound_route
     choose_account: Callable[[str, str | None, Address | None, Sequence[str], GatewayConfig], str] = choose_account
+    account_of_agent: Callable[[str, str, Address | None, Sequence[str], GatewayConfig], str | None] = account_of_agent
     route_bound: Callable[..., RouteDecision] = route_bound
     resolve_destination: Callable[..., RouterDecision] = resolve_destination
     plan_reply: Callable[[Envelope, GatewayConfig], ReplyPlan] = plan_reply

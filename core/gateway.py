@@ -33,6 +33,7 @@ from trunkline.core.profiles import codec_of
 from trunkline.core.routing.index import index_of
 from trunkline.core.routing.route_rules import rule_scopes
 from trunkline.core.routing.scopes import place_key
+from trunkline.core.runtime.actions.message_tool import MessageTool
 from trunkline.core.runtime.bindings.expiry_notice import ExpiryNotice
 from trunkline.core.runtime.bindings.live_bindings import LiveBindings
 from trunkline.core.runtime.bindings.service import SessionBindingService
@@ -131,7 +132,7 @@ class Gateway:
             deliver=self._delivery.queue,
             delegate=self._delegations.delegate,
             control=CommandRunner(self._ctx, self.bindings).run,
-            targets=targets,
+            message_tool=MessageTool(self._ctx, targets=targets, preparer=self._preparer, deliver=self._delivery.queue),
             preparer=self._preparer,
             suspects=self._suspects,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import msgspec
 
@@ -11,6 +12,7 @@ from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import ActionKind
 from trunkline.core.channels.adapter import Actions, Queries
 from trunkline.core.errors import InvalidSend
+from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Capability, DeliveryMode, Idempotency, Poll
 from trunkline.core.well_formed import well_formed
@@ -53,6 +55,49 @@ def for_action(capabilities: Capabilities, action: Action) -> Capabilities:
         repeat_after=capabilities.in_flight_seconds,
         mode=DeliveryMode.DIRECT,
     )
+
+
+def check_able(
+    can: Capabilities,
+    where: str,
+    *,
+    media: tuple[str, ...] = (),
+    poll: Poll | None = None,
+    payload: str | None = None,
+    parts: MessageParts | None = None,
+) -> Poll | None:
+    """Raise `InvalidSend` if an adapter cannot send a message as asked; returns the poll in the form to send.
+
+    `where` names channel and account: ``on signal:default``.
+    """
+    if media:
+        require(can, Capability.MEDIA, f"media {where}")
+    if payload is not None:
+        require(can, Capability.PAYLOAD, f"a payload {where}")
+    if parts is not None:
+        for capability, what in _needed(parts):
+            require(can, capability, f"{what} {where}")
+        for action, what in ((Action.SEND_WITH_EFFECT, parts.effect), (Action.STICKER, parts.sticker)):
+            if what is not None and action not in can.actions:
+                raise InvalidSend(f"{action.value} {where}: the adapter cannot do that", Reason.UNSUPPORTED)
+    if poll is None:
+        return None
+    require(can, Capability.POLL, f"a poll {where}")
+    return check_poll(poll, can)
+
+
+def _needed(parts: MessageParts) -> Iterator[tuple[Capability, str]]:
+    """The capabilities that the parts of a message need, each with what it is for."""
+    if parts.silent:
+        yield Capability.SILENT, "a silent message"
+    if parts.buttons:
+        yield Capability.BUTTONS, "buttons"
+    if parts.card is not None:
+        yield Capability.CARDS, "a card"
+    if parts.components is not None:
+        yield Capability.COMPONENTS, "components"
+    if parts.embed is not None:
+        yield Capability.EMBEDS, "an embed"
 
 
 def check_poll(poll: Poll, capabilities: Capabilities) -> Poll:

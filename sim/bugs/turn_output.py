@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
+from trunkline.core.actions.result import ActionResult
 from trunkline.core.agent import Agent, Turn
 from trunkline.core.events.delivery import IntentPrepared, IntentSuppressed
 from trunkline.core.reasons import Reason
@@ -26,10 +27,11 @@ class _RecordedTurn:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._turn, name)
 
-    async def send(self, text: str, to: Any = None, **where: Any) -> None:
+    async def send(self, text: str, to: Any = None, **where: Any) -> ActionResult:
         """Send, and remember the text."""
-        await self._turn.send(text, to, **where)
+        result = await self._turn.send(text, to, **where)
         self.sent = text
+        return result
 
 
 class _AnswersAgain:

@@ -6,7 +6,7 @@ import msgspec
 from cachetools import LRUCache
 
 from trunkline.core.bindings.records import SessionBindingRecord
-from trunkline.core.channels.capabilities import check_poll, require
+from trunkline.core.channels.capabilities import check_able
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.states import is_final
 from trunkline.core.errors import IllegalTransition, InvalidSend, StoreError
@@ -22,7 +22,7 @@ from trunkline.core.sends.api import SendPlan, may_try_again
 from trunkline.core.store.commands import BeginSend
 from trunkline.core.store.queries import FindIntentFate, FindSend
 from trunkline.core.store.records import IntentFate, IntentRow, NewSession, SendAdmission, SendRow, send_intent
-from trunkline.core.values import Address, Capabilities, Capability, IntentKind, IntentState, Poll, SessionEntry
+from trunkline.core.values import Address, Capabilities, IntentKind, IntentState, Poll, SessionEntry
 from trunkline.core.well_formed import well_formed
 
 #: final states in which the message, or a part of it, may be visible
@@ -221,14 +221,7 @@ class GatewaySendPorts:
         adapter = self._ctx.adapters.get((address.channel, address.account))
         can = Capabilities() if adapter is None else adapter.capabilities
         where = f"on {address.channel}:{address.account}"
-        if plan.media:
-            require(can, Capability.MEDIA, f"media {where}")
-        if plan.payload is not None:
-            require(can, Capability.PAYLOAD, f"a payload {where}")
-        if plan.poll is None:
-            return None
-        require(can, Capability.POLL, f"a poll {where}")
-        return check_poll(plan.poll, can)
+        return check_able(can, where, media=plan.media, poll=plan.poll, payload=plan.payload)
 
 
 def _address(plan: SendPlan) -> Address:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import anyio
 import msgspec
 
-from trunkline.core.channels import CurrentConversation, Directory, Resolved
+from trunkline.core.channels import CurrentConversation, Directory, Resolved, rules_for
+from trunkline.core.channels.rules import given
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.errors import (
@@ -42,6 +43,8 @@ class ToolSend(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     channel: str | None = None
     account: str | None = None
     thread: str | None = None
+    #: the message that it answers; on some platforms that makes a thread
+    reply_to: str | None = None
     #: key of the session to mirror it
     session: str | None = None
 
@@ -52,6 +55,8 @@ class ResolvedTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     address: Address
     cause: int
     route: OutboundRoute | None = None
+    #: the message to quote; none where it is part of the place
+    reply_to: str | None = None
     #: key and agent of the session that the caller named
     session: tuple[str, str] | None = None
 
@@ -104,32 +109,87 @@ class TargetResolver:
         session = self.session(asked.session)
         if not isinstance(asked.to, str):
             address = asked.to or origin
-            if address is not None:
-                check_exact(address, asked.channel, asked.account, asked.thread)
-            return None if address is None else ResolvedTarget(address=address, cause=cause, session=session)
-        channel = (asked.channel or ("" if origin is None else origin.channel)).strip().lower()
-        if channel not in self._ctx.channels:
-            there = ", ".join(self._ctx.channels)
-            raise InvalidSend(f"channel {channel!r} is not served; there are: {there}", Reason.UNKNOWN_CHANNEL)
+            if address is None:
+                return None
+            check_exact(address, asked.channel, asked.account, asked.thread)
+            self._check_served(address, origin)
+            return self._exact(agent, address, asked, cause, session)
+        channel = self._channel(asked.channel, origin)
         question = OutboundQuestion(
             agent=agent,
             channel=channel,
             target=asked.to,
-            account=self.account(channel, asked.account, origin),
+            account=self.account(channel, asked.account, origin, agent),
             thread=asked.thread,
+            reply_to=given(asked.reply_to),
             current=_current(origin, channel),
         )
         route, seq = await self.route(question, cause, ids)
-        return ResolvedTarget(address=route.address, cause=seq, route=route, session=session)
+        quoted = _quoted(asked, route.address)
+        return ResolvedTarget(address=route.address, cause=seq, route=route, reply_to=quoted, session=session)
+
+    def _exact(
+        self, agent: str, address: Address, asked: ToolSend, cause: int, session: tuple[str, str] | None
+    ) -> ResolvedTarget:
+        """The destination of a send to an exact place. The message that it answers may name a thread there."""
+        if asked.reply_to is None:
+            return ResolvedTarget(address=address, cause=cause, session=session)
+        written = rules_for(address.channel).write(address)
+        question = OutboundQuestion(
+            agent=agent,
+            channel=address.channel,
+            target=written.target,
+            account=address.account,
+            thread=written.thread,
+            reply_to=given(asked.reply_to),
+        )
+        route: OutboundRoute | None = self._ctx.decisions.resolve_outbound(question, self._ctx.config)
+        if route.address.lane == address.lane:
+            # The caller may know the parent of a thread.
+            route = None
+        place = address if route is None else route.address
+        return ResolvedTarget(address=place, cause=cause, route=route, reply_to=_quoted(asked, place), session=session)
+
+    def _channel(self, named: str | None, origin: Address | None) -> str:
+        """The channel of a target: the named one, else the turn's, else the only one. Raises `InvalidSend`."""
+        served = self._ctx.channels
+        channel = (named or "").strip().lower()
+        if channel:
+            if channel not in served:
+                facts = f"Unknown channel: {channel}; there are: {', '.join(served)}"
+                raise InvalidSend(facts, Reason.UNKNOWN_CHANNEL)
+            return channel
+        if origin is not None and origin.channel in served:
+            return origin.channel
+        if len(served) == 1:
+            return served[0]
+        facts = f"Channel is required when multiple channels are configured: {', '.join(served)}"
+        if not served:
+            facts = "Channel is required (no configured channels detected)."
+        raise InvalidSend(facts, Reason.UNKNOWN_CHANNEL)
+
+    def _check_served(self, place: Address, origin: Address | None) -> None:
+        """Raise `InvalidSend` for an exact place that no adapter serves. The turn's own account may come back."""
+        where = (place.channel, place.account)
+        if where in self._ctx.adapters or (origin is not None and where == (origin.channel, origin.account)):
+            return
+        if place.channel not in self._ctx.channels:
+            there = ", ".join(self._ctx.channels)
+            raise InvalidSend(f"Unknown channel: {place.channel}; there are: {there}", Reason.UNKNOWN_CHANNEL)
+        there = ", ".join(self._ctx.accounts(place.channel))
+        facts = f"no account {place.account!r} on {place.channel}; there are: {there}"
+        raise InvalidSend(facts, Reason.UNKNOWN_ACCOUNT)
 
     def session(self, text: str | None) -> tuple[str, str] | None:
         """Key and agent of a session that a caller names; none for a blank. Raises `InvalidSend`."""
         return named_session(text, self._ctx.config, self._ctx.default_accounts) if text else None
 
-    def account(self, channel: str, named: str | None, source: Address | None) -> str:
-        """The account that sends on a channel. Raises `UnknownName`."""
-        ctx = self._ctx
-        return ctx.decisions.choose_account(channel, named, source, ctx.accounts(channel), ctx.config)
+    def account(self, channel: str, named: str | None, source: Address | None, agent: str | None = None) -> str:
+        """The account that sends on a channel; `agent`: the one whose turn it is. Raises `UnknownName`."""
+        ctx, accounts = self._ctx, self._ctx.accounts(channel)
+        if agent is not None and given(named) is None:
+            named = ctx.decisions.account_of_agent(agent, channel, source, accounts, ctx.config)
+        return ctx.decisions.choose_account(channel, named, source, accounts, ctx.config)
 
     async def route(
         self, question: OutboundQuestion, cause: int | None, ids: Mapping[str, str | None]
@@ -179,6 +239,12 @@ def _check(resolved: object) -> str:
     if not (resolved.kind is None or isinstance(resolved.kind, ChatKind)):  # pyright: ignore[reportUnnecessaryIsInstance]
         return "kind is no ChatKind"
     return "target is None" if resolved.target is None else check_texts((("target", resolved.target),))  # pyright: ignore[reportUnnecessaryComparison]
+
+
+def _quoted(asked: ToolSend, place: Address) -> str | None:
+    """The message to quote. On some platforms a reply is a thread: then it is part of the place."""
+    quoted = given(asked.reply_to)
+    return None if quoted in (place.thread, place.conversation) else quoted
 
 
 def _current(origin: Address | None, channel: str) -> CurrentConversation | None:

@@ -8,21 +8,30 @@ from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.channels import rules_for
 from trunkline.core.decisions import MirrorQuestion
 from trunkline.core.keys.text_form import read_key
+from trunkline.core.message_parts import MessageParts
 from trunkline.core.routing.outbound import OutboundRoute
 from trunkline.core.runtime.context import Context
 from trunkline.core.store.records import DelegationRow, IntentRow, Work
-from trunkline.core.values import Address, Identity, IntentId, IntentKind, SessionId, WorkKind
+from trunkline.core.values import Address, Identity, IntentId, IntentKind, Poll, SessionId, WorkKind
 
 
 class TurnMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A message of a turn. `session`: key and agent of the session that the caller named to mirror it."""
+    """A message of a turn."""
 
     kind: IntentKind
     id: IntentId
     text: str
     to: Address
     route: OutboundRoute | None = None
+    #: key and agent of the session that the caller named to mirror it
     session: tuple[str, str] | None = None
+    media: tuple[str, ...] = ()
+    #: the message to quote; none: as configured
+    reply_to: str | None = None
+    poll: Poll | None = None
+    payload: str | None = None
+    parts: MessageParts | None = None
+    best_effort: bool = False
 
 
 class IntentDrafts:
@@ -58,10 +67,15 @@ class IntentDrafts:
             mirror_key=mirror.key if named is None else named[0],
             session=session if mirror.own and named is None else None,
             named_session=named is not None,
+            media=what.media,
+            poll=what.poll,
+            payload=what.payload,
+            parts=what.parts,
+            best_effort=what.best_effort,
             turn=work.turn,
             inbound=work.id,
             delegation=None if work.callback is None else work.callback.delegation,
-            reply_to=self._reference(work, what.kind, to),
+            reply_to=what.reply_to or self._reference(work, what.kind, to),
             open_on=open_on,
             binding=None if bound is None else bound.binding_id,
             identity=identity_of(bound),

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Protocol, cast
 
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.result import ActionResult
 from trunkline.core.agent import CALLBACK_PROMPT, CallbackFacts
 from trunkline.core.errors import InvalidCall, TurnOver, UsageError
 from trunkline.core.hands.port import DelegationRequest
+from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
+from trunkline.core.runtime.actions.message_tool import TOOL, MessageTool
+from trunkline.core.runtime.actions.tool_call import ToolCall, ToolMessage
 from trunkline.core.runtime.client_sends.target_resolution import ToolSend
 from trunkline.core.store.records import Work
 from trunkline.core.untrusted import check_address, check_texts
-from trunkline.core.values import Address, DelegationId, Peer, SessionId, TranscriptLine, TurnId, WorkKind
+from trunkline.core.values import Address, DelegationId, Peer, Poll, SessionId, TranscriptLine, TurnId, WorkKind
 from trunkline.core.well_formed import plain_text
 
 
 class Tools(Protocol):
     """What a turn can do, for the part of the runtime that runs it. `call`: number of the tool call in its turn."""
-
-    async def tool_send(self, work: Work, call: int, text: str, asked: ToolSend, cause: int) -> None: ...
 
     async def delegate(
         self, work: Work, session: SessionId, call: int, asked: DelegationRequest, cause: int
@@ -34,10 +38,22 @@ class Tools(Protocol):
 class LiveTurn:
     """The `trunkline.core.agent.Turn` of a running agent."""
 
-    def __init__(self, tools: Tools, work: Work, started: int, session_id: SessionId) -> None:
+    def __init__(
+        self,
+        tools: Tools,
+        message_tool: MessageTool,
+        work: Work,
+        started: int,
+        session_id: SessionId,
+        *,
+        again: bool = False,
+    ) -> None:
         self._tools = tools
+        self._message_tool = message_tool
         self._work = work
         self._started = started
+        #: the turn runs again: an earlier process may have made its calls
+        self._again = again
         self._calls = 0
         self._over = False
         self.id: TurnId = work.turn
@@ -55,7 +71,7 @@ class LiveTurn:
         """The agent has returned: its tools are refused from now on."""
         self._over = True
 
-    async def send(
+    async def send(  # noqa: PLR0913 -- one keyword for each thing that an agent may say of a message
         self,
         text: str,
         to: Address | str | None = None,
@@ -64,14 +80,30 @@ class LiveTurn:
         account: str | None = None,
         thread: str | None = None,
         session: str | None = None,
-    ) -> None:
-        self._begin("message")
-        named = {"channel": channel, "account": account, "thread": thread, "session": session}
+        reply_to: str | None = None,
+        media: Sequence[str] = (),
+        poll: Poll | None = None,
+        silent: bool = False,
+        dry_run: bool = False,
+    ) -> ActionResult:
+        call = self._begin_message()
+        named = {"channel": channel, "account": account, "thread": thread, "session": session, "reply_to": reply_to}
         exact = isinstance(to, Address)
         wrong = check_address(to) if exact else check_texts((("to", to),))
-        said = self._text("message", "text", text, wrong or check_texts(named.items()))
-        asked = ToolSend(running=self.session_id, to=to, **named)
-        await self._tools.tool_send(self._work, self._calls, said, asked, self._started)
+        wrong = wrong or check_texts(named.items())
+        if media or poll is not None or silent or dry_run:
+            wrong = wrong or _check_beside(media, poll, silent, dry_run)
+        said = self._text(TOOL, "text", text, wrong)
+        message = ToolMessage(
+            aim=ToolSend(running=self.session_id, to=to, **named),
+            text=said if poll is None or said.strip() else poll.question,
+            media=tuple(media),
+            poll=poll,
+            parts=MessageParts(silent=True) if silent else None,
+            action=Action.SEND if poll is None else Action.POLL,
+            dry_run=dry_run,
+        )
+        return await self._message_tool.send(call, message)
 
     async def delegate(self, hand: str, task: str, *, thread: bool | None = None) -> DelegationId:
         self._begin("delegate")
@@ -82,6 +114,13 @@ class LiveTurn:
 
     async def history(self) -> tuple[TranscriptLine, ...]:
         return await self._tools.history(self.session_id)
+
+    def _begin_message(self) -> ToolCall:
+        """A call of the message tool. Raises `TurnOver`."""
+        self._begin(TOOL)
+        return ToolCall(
+            work=self._work, session=self.session_id, number=self._calls, cause=self._started, again=self._again
+        )
 
     def _begin(self, tool: str) -> None:
         """Number a tool call. Raises `TurnOver`."""
@@ -99,3 +138,16 @@ class LiveTurn:
             self._tools.refuse(self._work, tool, error, Reason.BAD_ARGUMENT, self._started)
             raise error
         return said
+
+
+def _check_beside(media: object, poll: object, silent: object, dry_run: object) -> str:
+    """What is wrong with the arguments of a send beside text and place."""
+    if not isinstance(media, list | tuple):
+        return f"media is of type {type(media).__name__} instead of a list of texts"
+    files = cast("Sequence[object]", media)
+    wrong = check_texts((f"media[{number}]", one) for number, one in enumerate(files))
+    if wrong or None in files:
+        return wrong or "media has None in it"
+    if not (poll is None or isinstance(poll, Poll)):
+        return f"poll is of type {type(poll).__name__} instead of a Poll"
+    return "" if silent in (True, False) and dry_run in (True, False) else "silent or dry_run is not a bool"

@@ -12,8 +12,8 @@ from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.events.gateway import ToolCalled, ToolRefused, TurnEnded, TurnStarted
 from trunkline.core.hands.port import DelegationRequest
 from trunkline.core.reasons import Reason
+from trunkline.core.runtime.actions.message_tool import MessageTool
 from trunkline.core.runtime.bindings.live_bindings import Hold
-from trunkline.core.runtime.client_sends.target_resolution import ResolvedTarget, TargetResolver, ToolSend, refusal
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
 from trunkline.core.runtime.inbound.live_turn import LiveTurn
@@ -21,9 +21,9 @@ from trunkline.core.runtime.lanes import HELD, Lanes
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.runtime.user_code import UserCode
-from trunkline.core.store.commands import BeginRun, Enqueue, FinishTurn
+from trunkline.core.store.commands import BeginRun, FinishTurn
 from trunkline.core.store.port import answer
-from trunkline.core.store.queries import FindIntentFate, ReadTranscript
+from trunkline.core.store.queries import ReadTranscript
 from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.values import (
     DelegationId,
@@ -69,13 +69,13 @@ class Turns:
         deliver: Callable[[IntentRow, int | None], None],
         delegate: Callable[[Work, SessionId, int, DelegationRequest, int], Awaitable[DelegationId]],
         control: Callable[[Work, int], Awaitable[str]],
-        targets: TargetResolver,
+        message_tool: MessageTool,
         preparer: Preparer,
         suspects: Suspects,
     ) -> None:
         self._ctx = context
         self._control = control
-        self._targets = targets
+        self._message_tool = message_tool
         self._preparer = preparer
         self._drafts = IntentDrafts(context)
         self._deliver = deliver
@@ -135,7 +135,7 @@ class Turns:
         )
         with item.hold as hold:
             hold.cause = started
-            answer, failure = await self._ask(work, started, session)
+            answer, failure = await self._ask(work, started, session, attempt)
             await self._finish(work, session, answer, failure, started)
 
     async def _give_up(self, item: _Queued) -> None:
@@ -170,14 +170,16 @@ class Turns:
         except InvalidSend:
             return None
 
-    async def _ask(self, work: Work, started: int, session: SessionId) -> tuple[str | None, TurnEnded | None]:
+    async def _ask(
+        self, work: Work, started: int, session: SessionId, attempt: int
+    ) -> tuple[str | None, TurnEnded | None]:
         """Run the agent; returns its answer, or how it failed."""
         if work.kind is WorkKind.CONTROL:
             return await self._control(work, started), None
         agent = self._ctx.agents.get(work.agent)
         if agent is None:
             return None, TurnEnded(outcome="failed", reason=Reason.UNKNOWN_AGENT, detail=work.agent)
-        turn = LiveTurn(self, work, started, session)
+        turn = LiveTurn(self, self._message_tool, work, started, session, again=attempt > 1)
         try:
             with UserCode():
                 answer: object = await agent.turn(turn)
@@ -244,75 +246,10 @@ class Turns:
         row = await self._preparer.prepare(self._drafts.of_turn(work, session, what), what.text, cause)
         return row if row.chunks or row.state is IntentState.CANCELLED else None
 
-    async def tool_send(self, work: Work, call: int, text: str, asked: ToolSend, cause: int) -> None:
-        """The message tool: queues an intent, which is durable on return."""
-        ctx = self._ctx
-        where = str(asked.to or work.reply_to or "nowhere")
-        called = ctx.events.record(ToolCalled(tool="message", detail=where), cause, inbound=work.id, turn=work.turn)
-        aim = await self._aim(work, asked, called)
-        intent = IntentId(f"{work.id}.send{call}")
-        if self._preparer.has_hooks and await ctx.store.read(FindIntentFate(intent=intent)) is not None:
-            # The turn runs again after a crash, and the hooks have already seen the message.
-            repeated = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=text)
-            ctx.events.record(repeated, called if aim is None else aim.cause, turn=work.turn, intent=intent)
-            return
-        row = None if aim is None else await self._tool_intent(work, intent, text, asked, aim, called)
-        if row is None:
-            reason = Reason.NO_ORIGIN if aim is None else Reason.NO_REPLY
-            ctx.events.record(IntentSuppressed(reason=reason, text=text), called, inbound=work.id, turn=work.turn)
-            return
-        await self._enqueue(work, row, text, asked, called if aim is None else aim.cause)
-
-    async def _tool_intent(
-        self, work: Work, intent: IntentId, text: str, asked: ToolSend, aim: ResolvedTarget, called: int
-    ) -> IntentRow | None:
-        """Prepare the tool's message. Raises `InvalidSend` to the agent."""
-        what = TurnMessage(
-            kind=IntentKind.TOOL,
-            id=intent,
-            text=text,
-            to=aim.address,
-            route=aim.route,
-            session=aim.session,
-        )
-        try:
-            return await self._prepared(work, asked.running, what, aim.cause)
-        except InvalidSend as error:
-            self.refuse(work, "message", error, refusal(error), called)
-            raise
-
-    async def _aim(self, work: Work, asked: ToolSend, called: int) -> ResolvedTarget | None:
-        """The destination of a tool send; None: there is none. Raises `UsageError` to the agent for a bad target."""
-        ids = {"inbound": work.id, "turn": work.turn}
-        try:
-            return await self._targets.aim(work.agent, asked, work.reply_to, called, ids)
-        except UsageError as error:
-            self.refuse(work, "message", error, refusal(error), called)
-            raise
-
     def refuse(self, work: Work, tool: str, error: UsageError, reason: Reason, cause: int) -> None:
         """Record a refused tool call."""
         refused = ToolRefused(tool=tool, reason=reason, detail=error.facts)
         self._ctx.events.record(refused, cause, inbound=work.id, turn=work.turn)
-
-    async def _enqueue(self, work: Work, row: IntentRow, text: str, asked: ToolSend, cause: int) -> None:
-        """Store the tool's message and queue it for delivery."""
-        ctx = self._ctx
-        reason = Reason.EXPLICIT_TARGET if asked.to is not None else work.reply_reason
-
-        def story(new: bool) -> int | None:
-            if not new:
-                ctx.events.record(
-                    IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=text), cause, turn=work.turn, intent=row.id
-                )
-                return None
-            return ctx.record_prepared(row, targeted=asked.to is not None, reason=reason, cause=cause)
-
-        def then(prepared: int | None) -> None:
-            if prepared is not None:
-                self._deliver(row, prepared)
-
-        await ctx.store.write(Enqueue(intent=row, now=ctx.env.now()), story, then=then)
 
     async def history(self, session: SessionId) -> tuple[TranscriptLine, ...]:
         return await self._ctx.store.read(ReadTranscript(session=session))
