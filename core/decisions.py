@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from trunkline.core.actions.policy import ContextDecision, ContextQuestion, decide_context
 from trunkline.core.actions.references import MeantMessage, MessageReference, decide_reference, message_meant
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.bindings.completion_router import RouterDecision, resolve_destination
@@ -212,6 +213,7 @@ class Decisions:
     also_known_as: Callable[[Envelope, Capabilities], tuple[str, ...]] = also_known_as
     plan_mirror: Callable[[MirrorQuestion, GatewayConfig], MirrorPlan] = plan_mirror
     plan_send: Callable[..., SendPlan] = plan_send
+    decide_context: Callable[[ContextQuestion, GatewayConfig], ContextDecision] = decide_context
     plan_completion: Callable[[HandCompletion, HandsConfig], CompletionPlan] = plan_completion
     before_attempt: Callable[..., DeliveryDecision | None] = before_attempt
     after_attempt: Callable[..., DeliveryDecision] = after_attempt

@@ -10,6 +10,7 @@ TrunklineError
     InvalidSend           the send is invalid; nothing was sent or stored
     BindingError          the conversation cannot be bound or unbound; nothing was changed
     InvalidCall           a tool was called with unusable arguments; nothing was done
+    PolicyDenied          the policy does not allow it; nothing was done
     TurnOver              a tool was called after its turn had ended; nothing was done
   PlatformError           the platform did not accept a message; says whether it may have
     NotSent               provably never reached the platform: safe to retry
@@ -104,6 +105,13 @@ class BindingError(UsageError):
 
 class InvalidCall(UsageError):
     """The tool cannot be called like that."""
+
+
+class PolicyDenied(UsageError):
+    """Not allowed."""
+
+    #: the reason code for events
+    reason: Reason = Reason.CROSS_CONTEXT_DENIED
 
 
 class TurnOver(UsageError):

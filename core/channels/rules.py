@@ -256,6 +256,19 @@ class ChannelRules:
         target = ParsedTarget(kind=address.kind, id=address.conversation, understood="written")
         return TargetText(target=self.to(target, Profile.TRUNKLINE), thread=address.thread)
 
+    def comparable(self, text: str) -> str:
+        """Upstream: the form in which two targets are compared, e.g. ``channel:c1``; any text has one."""
+        if not self.generic:
+            try:
+                # Without a word before them, ids are those of channels.
+                found = self.read(text, Hints(kind=ChatKind.CHANNEL, profile=Profile.OPENCLAW))
+            except TargetError:
+                pass
+            else:
+                word = "user" if found.kind is ChatKind.DIRECT else "channel"
+                return f"{word}:{found.id}{':' + found.thread if found.thread else ''}".lower()
+        return text.strip().lower()
+
     def sender(self, target: ParsedTarget) -> str:
         """From of an inbound message of this conversation."""
         kind = "" if target.kind is ChatKind.DIRECT else f"{target.kind.value}:"

@@ -20,8 +20,14 @@ class PolicyDecided(Body, frozen=True, kw_only=True):
     #: where the turn works; none: nowhere, as a heartbeat does
     origin: Address | None
     target: Address
-    #: the text that marks the message as one from elsewhere; empty: it is not marked
+    #: the text before the message that marks it as one from elsewhere; empty: nothing stands before it
     mark: str = ""
+    #: the same after the message
+    mark_after: str = ""
+    #: the description of the embed that marks it instead
+    mark_embed: str = ""
+    #: the setting below `tools.message` that decided
+    setting: str = ""
     detail: str = ""
 
 

@@ -21,6 +21,7 @@ AREAS = {
     "gateway_send": "requests",
     "chunking": "chunker",
     "mirror_text": "media_urls",
+    "cross_context_policy": "args",
     "retry_backoff": "kind",
     "bindings": "steps",
     "delivery_router": "queue_outcome",

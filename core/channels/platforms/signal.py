@@ -85,6 +85,13 @@ class Signal(ChannelRules):
         found = self.target(ChatKind.DIRECT, upstream_phone(id), text, "by the digits in it, as a phone number")
         return msgspec.structs.replace(found, form=f"signal:{found.id}")
 
+    def comparable(self, text: str) -> str:
+        """Upstream: usernames and UUIDs stay what they are here."""
+        word, id = self.kind_word(self.strip(text.strip()), _WORDS)  # noqa: A001 -- the word
+        return (
+            f"{'username:' if word in ('username', 'u') else 'group:' if word == 'group' else ''}{id.strip()}".lower()
+        )
+
     def sender(self, target: ParsedTarget) -> str:
         """From. Upstream omits the platform's name for groups, and the prefix of UUIDs."""
         return target.form or super().sender(target)

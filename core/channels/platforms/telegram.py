@@ -29,6 +29,8 @@ from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker, Markup
 
 _PREFIXES = re.compile(r"\A(?:telegram|tg):\s*(?:(?:telegram|tg|group):\s*)*", re.IGNORECASE)
+#: a link to somebody's or something's page
+_LINK = re.compile(r"(?:https?://)?t\.me/([A-Za-z0-9_]+)/?", re.IGNORECASE)
 _TOPIC = re.compile(r"(.+?):topic:([0-9]{1,18})")
 _SHORT_TOPIC = re.compile(r"(.+):([0-9]{1,18})")
 _DIGITS = re.compile(r"-?[0-9]+")
@@ -147,6 +149,11 @@ class Telegram(ChannelRules):
             sender=f"telegram:{'group:' if group else ''}{target.id}{tail}",
             to=f"telegram:{target.id}{tail if profile.august else ''}",
         )
+
+    def comparable(self, text: str) -> str:
+        """Upstream: a link counts as the name in it."""
+        link = _LINK.fullmatch(_PREFIXES.sub("", text.strip(), count=1))
+        return super().comparable(f"@{link[1]}" if link else text)
 
     def inherit(self, target: ParsedTarget, current: CurrentConversation) -> str | None:
         """A send to the current chat stays in its topic, in any reply mode."""
