@@ -1,0 +1,108 @@
+"""The token by which an agent says in a heartbeat that there is nothing to say, and how it is taken from a reply."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+import msgspec
+
+from trunkline.core.delivery.chunking.utf16 import BLANKS, units
+from trunkline.core.profiles import Profile
+
+#: the whole reply of an agent that has nothing to say
+TOKEN = "HEARTBEAT_OK"
+#: remainder beside the token, in UTF-16 code units, that is still an acknowledgement
+ACK_MAX_CHARS = 300
+#: signs that may follow the token at the end of a reply, in UTF-16 code units
+_SIGNS_AFTER = 4
+_WORD = re.compile(r"\w", re.ASCII)
+_RUN = re.compile(f"[{re.escape(BLANKS)}]+")
+_TAG = re.compile(r"<[^>]*>")
+_NBSP = re.compile(r"&nbsp;", re.IGNORECASE)
+_WRAPPERS = "*`~_"
+
+
+class TokenMode(StrEnum):
+    """What the token is taken from."""
+
+    #: the reply of a heartbeat: a short remainder is part of the acknowledgement
+    HEARTBEAT = "heartbeat"
+    #: any other text of an agent: what remains is sent
+    MESSAGE = "message"
+
+
+class StrippedReply(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A reply without the token."""
+
+    #: nothing of it is sent
+    should_skip: bool
+    text: str
+    #: whether there was a token at its start or end
+    did_strip: bool
+
+
+def strip_heartbeat_token(
+    text: str | None,
+    *,
+    mode: TokenMode = TokenMode.HEARTBEAT,
+    ack_max_chars: float | None = None,
+    profile: Profile = Profile.TRUNKLINE,
+) -> StrippedReply:
+    """A reply without the token at its start and end, also inside HTML tags and Markdown marks.
+
+    A token in the middle is text. `ack_max_chars`: UTF-16 code units; negative counts as 0, None and NaN as 300.
+    """
+    trimmed = (text or "").strip(BLANKS)
+    if not trimmed:
+        return StrippedReply(should_skip=True, text="", did_strip=False)
+    picked = _at_edges(trimmed, profile)
+    if picked is None or not _says_something(picked, profile):
+        picked = _at_edges(_without_markup(trimmed), profile)
+    if picked is None:
+        return StrippedReply(should_skip=False, text=trimmed, did_strip=False)
+    acknowledged = mode is TokenMode.HEARTBEAT and units(picked) <= _limit(ack_max_chars)
+    if not _says_something(picked, profile) or acknowledged:
+        return StrippedReply(should_skip=True, text="", did_strip=True)
+    return StrippedReply(should_skip=False, text=picked, did_strip=True)
+
+
+def _limit(ack_max_chars: float | None) -> float:
+    if ack_max_chars is None or ack_max_chars != ack_max_chars or ack_max_chars in (float("inf"), float("-inf")):
+        return ACK_MAX_CHARS
+    return max(0, ack_max_chars)
+
+
+def _says_something(rest: str, profile: Profile) -> bool:
+    # Upstream sends the marks around a token: `**HEARTBEAT_OK**` becomes `****`.
+    return bool(rest if profile.upstream else rest.strip(_WRAPPERS + BLANKS))
+
+
+def _at_edges(text: str, profile: Profile) -> str | None:
+    """The text without the tokens at its start and end, blanks collapsed; None if there is none."""
+    rest = text.strip(BLANKS)
+    found = False
+    while (shorter := _one_less(rest, profile)) is not None:
+        rest, found = shorter, True
+    return _RUN.sub(" ", rest).strip(BLANKS) if found else None
+
+
+def _one_less(text: str, profile: Profile) -> str | None:
+    """The text without one token at its start or end; None if neither has one."""
+    if text.startswith(TOKEN) and (profile.upstream or not _WORD.match(text, len(TOKEN))):
+        return text[len(TOKEN) :].strip(BLANKS)
+    at = text.rfind(TOKEN)
+    after = text[at + len(TOKEN) :]
+    if at < 0 or units(after) > _SIGNS_AFTER or _WORD.search(after):
+        return None
+    # Upstream ignores where the words end: `NOHEARTBEAT_OK` is `NO` there.
+    if not profile.upstream and _WORD.fullmatch(text[at - 1 : at]) and text[at - 1 : at] not in _WRAPPERS:
+        return None
+    before = text[:at].rstrip(BLANKS)
+    # Signs after the token end the sentence before it.
+    return f"{before}{after.strip(BLANKS)}" if before else ""
+
+
+def _without_markup(text: str) -> str:
+    """The text without HTML tags, and without Markdown marks around it."""
+    return _NBSP.sub(" ", _TAG.sub(" ", text)).strip(_WRAPPERS)
