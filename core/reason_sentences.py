@@ -166,6 +166,7 @@ SENTENCES: dict[str, str] = {
     "no-target": "The heartbeat has no channel or nobody to write to.",
     "target-none": "The heartbeat is configured to deliver nothing.",
     "unknown-heartbeat-account": "The channel has no account of the configured name.",
+    "allow-from-fallback": "The configured person is not among the channel's recipients; the first of those is taken.",
     "dm-blocked": "The heartbeat may not write to direct conversations.",
     "no-route": "The heartbeat has no conversation that it may write to.",
     "not-due": "The heartbeat is not due yet.",
@@ -178,4 +179,5 @@ SENTENCES: dict[str, str] = {
     "heartbeat-wake": "Something woke the heartbeat.",
     "cron-due": "An entry of the schedule is due.",
     "cron-missed": "An entry of the schedule was due while no process ran; it runs once.",
+    "cron-past": "The time of the entry had passed before a process first saw it; it does not run.",
 }

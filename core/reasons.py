@@ -193,6 +193,7 @@ class Reason(StrEnum):
     NO_TARGET = "no-target"
     TARGET_NONE = "target-none"
     UNKNOWN_HEARTBEAT_ACCOUNT = "unknown-heartbeat-account"
+    ALLOW_FROM_FALLBACK = "allow-from-fallback"
     DM_BLOCKED = "dm-blocked"
     NO_ROUTE = "no-route"
     NOT_DUE = "not-due"
@@ -205,6 +206,7 @@ class Reason(StrEnum):
     HEARTBEAT_WAKE = "heartbeat-wake"
     CRON_DUE = "cron-due"
     CRON_MISSED = "cron-missed"
+    CRON_PAST = "cron-past"
 
     @property
     def sentence(self) -> str:

@@ -11,6 +11,7 @@ from trunkline.core.config.base import Duration, Model, parse_duration
 from trunkline.core.config.channels import AccountConfig, ChannelConfig, ThreadBindingsConfig
 from trunkline.core.config.delivery import DeliveryConfig
 from trunkline.core.config.gateway import GatewayConfig
+from trunkline.core.config.heartbeat import ActiveHoursConfig, HeartbeatConfig, VisibilityConfig
 from trunkline.core.config.routing import (
     DmScope,
     GroupScope,
@@ -20,6 +21,7 @@ from trunkline.core.config.routing import (
     RuleSessionConfig,
     SessionConfig,
 )
+from trunkline.core.config.schedule import CronConfig
 from trunkline.core.config.tools import (
     BroadcastConfig,
     CrossContextConfig,
@@ -32,10 +34,12 @@ from trunkline.core.config.work import ControlConfig, HandConfig, HandsConfig, T
 
 __all__ = [
     "AccountConfig",
+    "ActiveHoursConfig",
     "AgentConfig",
     "BroadcastConfig",
     "ChannelConfig",
     "ControlConfig",
+    "CronConfig",
     "CrossContextConfig",
     "DeliveryConfig",
     "DmScope",
@@ -44,6 +48,7 @@ __all__ = [
     "GroupScope",
     "HandConfig",
     "HandsConfig",
+    "HeartbeatConfig",
     "MarkerConfig",
     "MessageToolConfig",
     "Model",
@@ -55,6 +60,7 @@ __all__ = [
     "ThreadBindingsConfig",
     "ToolsConfig",
     "TurnsConfig",
+    "VisibilityConfig",
     "WithoutOriginConfig",
     "parse_duration",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field, field_validator
 
 from trunkline.core.config.base import Model
+from trunkline.core.config.heartbeat import HeartbeatConfig
 from trunkline.core.config.tools import ToolsConfig
 
 
@@ -17,6 +18,9 @@ class AgentConfig(Model):
     """Answers messages that no route rule matches. If no agent is the default, the first one is."""
     tools: ToolsConfig = ToolsConfig()
     """Settings of its tools; each that is given replaces the one in `tools`."""
+    heartbeat: HeartbeatConfig | None = None
+    """Its heartbeat; each setting that is given replaces the one in `heartbeat`. If any agent has this section, only
+    agents with it have heartbeats."""
 
     @field_validator("id")
     @classmethod

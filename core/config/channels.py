@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from trunkline.core.config.base import Duration, Model
+from trunkline.core.config.base import Duration, Model, id_text
+from trunkline.core.config.heartbeat import VisibilityConfig
 from trunkline.core.values import ChunkMode
 
 
@@ -17,6 +18,8 @@ class AccountConfig(Model):
     """Maximum length of one message of this account, in UTF-16 code units."""
     chunk_mode: ChunkMode | None = None
     """How texts of this account are split into chunks."""
+    heartbeat: VisibilityConfig = VisibilityConfig()
+    """What people see of heartbeats."""
 
 
 class ThreadBindingsConfig(Model):
@@ -77,3 +80,8 @@ class ChannelConfig(Model):
     """Slack: ids that are channels even if they look otherwise."""
     default_account: str | None = None
     """The account that sends if none is named; the default is the only account, else `default`."""
+    heartbeat: VisibilityConfig = VisibilityConfig()
+    """What people see of heartbeats. That of the entry `defaults` of `channels` holds for all of them."""
+    recipients: tuple[Annotated[str, BeforeValidator(id_text)], ...] = ()
+    """People that a heartbeat or the schedule may write to; `*` for anybody. On WhatsApp another person is replaced by
+    the first one here. It does not restrict who may write to the gateway."""

@@ -8,7 +8,10 @@ from trunkline.core.config.agents import AgentConfig
 from trunkline.core.config.base import Model
 from trunkline.core.config.channels import ChannelConfig
 from trunkline.core.config.delivery import DeliveryConfig
+from trunkline.core.config.heartbeat import HeartbeatConfig
+from trunkline.core.config.heartbeat_checks import check_heartbeats
 from trunkline.core.config.routing import RouteRuleConfig, RuleSessionConfig, SessionConfig
+from trunkline.core.config.schedule import CronConfig
 from trunkline.core.config.tools import MessageToolConfig, ToolsConfig, merged
 from trunkline.core.config.work import ControlConfig, HandsConfig, TurnsConfig
 from trunkline.core.profiles import Profile
@@ -29,6 +32,11 @@ class GatewayConfig(Model):
     turns: TurnsConfig = TurnsConfig()
     control: ControlConfig = ControlConfig()
     tools: ToolsConfig = ToolsConfig()
+    heartbeat: HeartbeatConfig | None = None
+    """The heartbeat of the default agent, and the defaults of agents that have a section of their own. Without any such
+    section there are no heartbeats."""
+    cron: tuple[CronConfig, ...] = ()
+    """The schedule."""
     _revision: int = PrivateAttr(default=1)
 
     @property
@@ -47,6 +55,7 @@ class GatewayConfig(Model):
         ids = [agent.id for agent in self.agents]
         if len(set(ids)) != len(ids):
             raise ValueError(f"agents: two agents share an id: {', '.join(sorted(ids))}")
+        check_heartbeats(self)
         if self.profile.upstream:
             # Upstream silently gives conversations of an unknown agent to the default one.
             return self

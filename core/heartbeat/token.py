@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 from enum import StrEnum
 
 import msgspec
 
+from trunkline.core.config.heartbeat import ACK_MAX_CHARS
 from trunkline.core.delivery.chunking.utf16 import BLANKS, units
 from trunkline.core.profiles import Profile
 
 #: the whole reply of an agent that has nothing to say
 TOKEN = "HEARTBEAT_OK"
-#: remainder beside the token, in UTF-16 code units, that is still an acknowledgement
-ACK_MAX_CHARS = 300
 #: signs that may follow the token at the end of a reply, in UTF-16 code units
 _SIGNS_AFTER = 4
 _WORD = re.compile(r"\w", re.ASCII)
@@ -68,9 +68,7 @@ def strip_heartbeat_token(
 
 
 def _limit(ack_max_chars: float | None) -> float:
-    if ack_max_chars is None or ack_max_chars != ack_max_chars or ack_max_chars in (float("inf"), float("-inf")):
-        return ACK_MAX_CHARS
-    return max(0, ack_max_chars)
+    return max(0, ack_max_chars) if ack_max_chars is not None and math.isfinite(ack_max_chars) else ACK_MAX_CHARS
 
 
 def _says_something(rest: str, profile: Profile) -> bool:

@@ -1,0 +1,96 @@
+"""Configuration of heartbeats: when they run, what they are asked, and where they deliver."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from trunkline.core.config.base import Duration, Model, parse_duration
+from trunkline.core.heartbeat.hours import ActiveHours
+from trunkline.core.heartbeat.zones import LOCAL, USER
+
+#: remainder beside the token, in UTF-16 code units, that is still an acknowledgement
+ACK_MAX_CHARS = 300
+
+
+def _interval(value: object) -> object:
+    """A bare number is minutes, as upstream reads it."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number or (isinstance(value, str) and value.strip().isdecimal()):
+        return f"{value}m" if isinstance(value, str) or value >= 0 else value
+    return value
+
+
+def _clock(value: object) -> object:
+    """YAML reads 22:00 without quotes as the number of its minutes."""
+    return f"{value // 60:02}:{value % 60:02}" if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Interval = Annotated[Duration, BeforeValidator(lambda value: parse_duration(_interval(value)))]
+ClockTime = Annotated[str, BeforeValidator(_clock)]
+
+
+class ActiveHoursConfig(Model):
+    """The part of each day in which heartbeats run."""
+
+    start: ClockTime
+    """`HH:MM`."""
+    end: ClockTime
+    """`HH:MM`, not included; `24:00` is the end of the day. Before `start`: the next day, so 22:00 to 06:00 is the
+    night."""
+    timezone: str = USER
+    """`user` for that of the user, `local` for that of the machine, or an IANA name."""
+
+    @property
+    def hours(self) -> ActiveHours:
+        """The same as a value of the core."""
+        return ActiveHours(start=self.start, end=self.end, timezone=self.timezone)
+
+
+class HeartbeatConfig(Model):
+    """A turn that an agent gets at intervals, so that it can act by itself."""
+
+    every: Interval = 1800.0
+    """Time between two runs; a bare number is minutes. 0: none."""
+    prompt: str = ""
+    """What the agent is asked; empty for the gateway's own text."""
+    file: str | None = None
+    """Path of a file with instructions, usually `HEARTBEAT.md`, which is read before each run. If it holds nothing but
+    headings, empty list items and comments, the run is skipped; without the file it takes place."""
+    text: str | None = None
+    """The instructions themselves, instead of a file."""
+    ack_max_chars: int = Field(default=ACK_MAX_CHARS, ge=0)
+    """A text beside `HEARTBEAT_OK` that is not longer than this, in UTF-16 code units, is not delivered."""
+    target: str | None = None
+    """Where the answer goes: `owner` (a direct chat with one of `control.owners`, else with the first of a channel's
+    `recipients`), `last` (where the session was last used), a channel, or `none`. The default is `owner`; in the
+    profile `openclaw` it is `none`."""
+    to: str | None = None
+    """The recipient, as a target of the channel; by default the last one of the session, if it is on that channel."""
+    account_id: str | None = None
+    """The account that delivers."""
+    session: str | None = None
+    """Key of the session that the agent works in; by default its main session."""
+    active_hours: ActiveHoursConfig | None = None
+    user_timezone: str = LOCAL
+    """The time zone of the user: an IANA name, or `local`."""
+    direct_policy: Literal["allow", "block"] = "allow"
+    """Whether the answer may go to a direct chat."""
+    include_reasoning: bool = False
+    """Whether a paragraph of the answer that begins with `Reasoning:` is delivered before the rest, or dropped."""
+    response_prefix: str = ""
+    """Text before each delivered answer."""
+    skip_when_busy: bool = False
+    """Wait while any session of the agent is busy, not only that of the heartbeat."""
+
+
+class VisibilityConfig(Model):
+    """What people see of heartbeats: each setting of the account, else of the channel, else of `channels.defaults`."""
+
+    show_ok: bool | None = None
+    """Deliver `HEARTBEAT_OK` when there is nothing to say; off if nothing is set."""
+    show_alerts: bool | None = None
+    """Deliver everything else; on if nothing is set."""
+    use_indicator: bool | None = None
+    """Record how the run ended for indicators; on if nothing is set."""
