@@ -14,12 +14,12 @@ from trunkline.core.heartbeat.zones import LOCAL, USER
 ACK_MAX_CHARS = 300
 
 
-def _interval(value: object) -> object:
-    """A bare number is minutes, as upstream reads it."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if number or (isinstance(value, str) and value.strip().isdecimal()):
-        return f"{value}m" if isinstance(value, str) or value >= 0 else value
-    return value
+def _interval(value: object) -> float:
+    """Seconds; a bare number is minutes, as upstream reads it."""
+    if isinstance(value, str):
+        return parse_duration(f"{value}m" if value.strip().isdecimal() else value)
+    number = parse_duration(value)
+    return number * 60
 
 
 def _clock(value: object) -> object:
@@ -27,7 +27,7 @@ def _clock(value: object) -> object:
     return f"{value // 60:02}:{value % 60:02}" if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-Interval = Annotated[Duration, BeforeValidator(lambda value: parse_duration(_interval(value)))]
+Interval = Annotated[Duration, BeforeValidator(_interval)]
 ClockTime = Annotated[str, BeforeValidator(_clock)]
 
 

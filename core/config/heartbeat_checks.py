@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -94,7 +94,7 @@ def _check_zone(path: str, name: str, words: tuple[str, ...]) -> None:
 
 
 @contextmanager
-def _at(path: str, more: str = "") -> Iterator[None]:
+def _at(path: str, more: str = "") -> Generator[None]:
     """Errors begin with the path of the value."""
     try:
         yield

@@ -181,7 +181,9 @@ def models() -> list[type[BaseModel]]:
 @pytest.mark.parametrize("model", models(), ids=lambda model: model.__name__)
 def test_a_configuration_cannot_be_changed(model: type[Model]) -> None:
     needs: dict[str, dict[str, Any]] = {
+        "ActiveHoursConfig": {"start": "08:00", "end": "20:00"},
         "AgentConfig": {"id": "a"},
+        "CronConfig": {"id": "a", "every": "1h", "text": "x"},
         "PeerMatch": {"kind": "direct", "id": "1"},
         "RouteMatch": {"channel": "x"},
     }
