@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from trunkline.core.actions.names import Action
-from trunkline.core.values import Address, IntentId, Style
+from trunkline.core.values import Address, Identity, IntentId, Style
 
 
 class ActionPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -41,6 +41,8 @@ class ActionRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     remove: bool = False
     #: the other parameters, as a JSON object with the names of the tool
     fields: str | None = None
+    #: the webhook that posted the message; none: the bot
+    identity: Identity | None = None
     #: seq of the attempt in the gateway's log
     cause: int | None = None
 

@@ -20,6 +20,14 @@ _WHAT = {
     IntentState.UNKNOWN: "may not have arrived",
     IntentState.MISPLACED: "arrived at another place",
 }
+_UNDONE = {
+    IntentState.FAILED: "was not carried out",
+    IntentState.DEAD: "was not carried out",
+    IntentState.EXPIRED: "was not carried out",
+    IntentState.UNKNOWN: "may not have been carried out",
+    IntentState.MISPLACED: "concerned another place",
+    IntentState.PARTIAL: "was carried out in part",
+}
 #: ends after which the person surely has nothing of the message
 _NOTHING_SEEN = frozenset({IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED})
 #: reasons that would end a notice at the same place too
@@ -30,6 +38,15 @@ _WOKEN = "undelivered"
 
 def delivery_note(row: IntentRow, state: IntentState, reason: Reason) -> str | None:
     """The line for the transcript of an intent that ends in `state`; none for a good end and for notices."""
+    if row.action is not None:
+        undone = _UNDONE.get(state)
+        if undone is None:
+            return None
+        action, of = row.action.action, row.action.message_id or row.action.of
+        meant = f" of message {of}" if of else ""
+        return (
+            f"The action {action}{meant} in {row.address} {undone} ({state.value}, {reason.value}). {reason.sentence}"
+        )
     what = _WHAT.get(state)
     if what is None or row.kind is IntentKind.NOTICE:
         return None

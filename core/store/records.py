@@ -14,6 +14,7 @@ from trunkline.core.hands.states import DelegationState
 from trunkline.core.heartbeat.run import HeartbeatRun
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
+from trunkline.core.store.changed_line import ChangedLine
 from trunkline.core.store.intent_parts import BoundPart, ExtraPart
 from trunkline.core.values import (
     Address,
@@ -325,6 +326,8 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     touched: SessionBindingRecord | None = None
     #: none: there is no such line, or the transcript has it already
     noted: Noted | None = None
+    #: the line that an edit or a deletion changed
+    changed: ChangedLine | None = None
     #: whether the notice is new: an intent that ends once more has posted it before
     noticed: bool = False
 

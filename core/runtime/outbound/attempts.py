@@ -9,7 +9,7 @@ import msgspec
 from cachetools import LRUCache
 
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.channels import ChannelAdapter
+from trunkline.core.channels import ChannelAdapter, for_action
 from trunkline.core.delivery.policy import (
     AttemptOutcome,
     DeliveryDecision,
@@ -26,6 +26,7 @@ from trunkline.core.events.delivery import AttemptStarted, TransportFallback
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import Deadlines
+from trunkline.core.runtime.outbound.change_attempts import ChangeAttempts, nothing_to_change
 from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.store.commands import MarkSending
 from trunkline.core.store.port import answer
@@ -70,6 +71,7 @@ class Attempts:
     def __init__(self, context: Context) -> None:
         self._ctx = context
         self._limits = Deadlines()
+        self._changes = ChangeAttempts(context)
         #: threads that this process has opened; each intent that may be the first in a thread names its message
         self._opened: LRUCache[tuple[str, str, str, str], None] = LRUCache(_MOST_OPENED)
 
@@ -77,6 +79,10 @@ class Attempts:
         """Send the next chunk, unless `judge` forbids it."""
         ctx, unmarked = self._ctx, row
         forbidden = judge()
+        meant = None
+        if row.action is not None and forbidden is None:
+            meant = await self._changes.meant(row, row.action)
+            forbidden = nothing_to_change(meant)
         if forbidden is None:
             stale = needs_mark(can_of(adapter, row), row.attempts) and row.state is IntentState.PREPARED
             row = msgspec.structs.replace(row, attempts=row.attempts + 1)
@@ -96,8 +102,11 @@ class Attempts:
             return AttemptMade(row=row, outcome=forbidden, seq=cause, left_at=left_at)
         body = AttemptStarted(chunk=row.acked, attempt=row.attempts, address=row.address)
         seq = ctx.events.record(body, cause, **ids_of(row))
-        request = _request(row, transport_of(row, adapter.capabilities), ctx.config.delivery.mark, seq)
-        outcome = await self._outcome(adapter, row, request, judge)
+        if row.action is not None and meant is not None:
+            outcome = await self._changes.make(adapter, row, row.action, meant, seq)
+        else:
+            request = _request(row, transport_of(row, adapter.capabilities), ctx.config.delivery.mark, seq)
+            outcome = await self._outcome(adapter, row, request, judge)
         return AttemptMade(row=row, outcome=outcome, seq=seq, left_at=left_at)
 
     async def _outcome(
@@ -170,8 +179,10 @@ def _raise_if_late(judge: Judge) -> None:
 
 
 def can_of(adapter: ChannelAdapter, row: IntentRow) -> Capabilities:
-    """The capabilities for a message: webhook messages may lack idempotency keys."""
+    """The capabilities for an intent: webhook messages may lack idempotency keys, and changes have no others."""
     can = adapter.capabilities
+    if row.action is not None:
+        return for_action(can, row.action.action)
     if row.identity is None:
         return can
     idempotency = Idempotency.NONE if can.identities is None else can.identities
@@ -222,6 +233,7 @@ def _request(row: IntentRow, transport: Transport, mark: str, cause: int) -> Sen
         # Only with the first chunk: the others are the rest of the text.
         poll=row.poll if chunk == 0 else None,
         payload=row.payload if chunk == 0 else None,
+        parts=row.parts if chunk == 0 else None,
         identity=row.identity,
         cause=cause,
     )

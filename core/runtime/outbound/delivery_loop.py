@@ -307,7 +307,7 @@ class Delivery:
             transport=transport_of(row, can),
             marked=row.marked,
             best_effort=row.best_effort,
-            bot_instead=row.identity is not None and settings.identity_fallback == "bot",
+            bot_instead=row.identity is not None and row.action is None and settings.identity_fallback == "bot",
         )
         now = ctx.env.steady()
         return ctx.decisions.after_attempt(outcome, tried=tried, now=now, can=can, config=ctx.config.delivery)

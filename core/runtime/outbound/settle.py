@@ -52,7 +52,7 @@ class Settler:
 
         A last chunk comes here only after the store has refused its mirror, which is stored later.
         """
-        due = row.acked + 1 == len(row.chunks) and row.mirror_key is not None
+        due = row.acked + 1 == len(row.chunks) and (row.mirror_key is not None or row.action is not None)
         ack = AckChunk(intent=row, receipt=receipt, mirror=None, mirror_due=due, now=self._ctx.env.now())
         then = partial(self._acked, ack, reason)
         return ack.after, await self._ctx.store.write(ack, self._story_of_ack(ack, reason, cause), then=then)

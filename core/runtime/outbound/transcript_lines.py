@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec import structs
+
 from trunkline.core.decisions import MirrorQuestion
 from trunkline.core.delivery.notes import ROLE, delivery_note, work_about
 from trunkline.core.errors import InvariantBroken, StoreError
+from trunkline.core.events.actions import TranscriptChanged
 from trunkline.core.events.delivery import MirrorAppended, MirrorRefused
 from trunkline.core.events.gateway import TranscriptAppended
 from trunkline.core.reasons import Reason
@@ -69,7 +72,10 @@ class TranscriptLines:
     # ------------------------------------------------------------ records
 
     def record_mirror(self, row: IntentRow, settled: Settlement, cause: int | None, receipt: Receipt | None) -> None:
-        """Record a mirror. `receipt`: that of a misplaced text."""
+        """Record a mirror, or the line that a change has changed. `receipt`: that of a misplaced text."""
+        changed = settled.changed
+        if changed is not None:
+            self._ctx.events.record(TranscriptChanged(**structs.asdict(changed)), cause, **ids_of(row))
         session = settled.mirror
         if session is None:
             return

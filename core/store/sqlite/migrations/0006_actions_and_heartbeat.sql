@@ -30,3 +30,9 @@ CREATE TABLE heartbeat_texts (
     PRIMARY KEY (agent_id, lane, text)
 ) WITHOUT ROWID;
 CREATE INDEX heartbeat_texts_intent ON heartbeat_texts (intent_id);
+
+-- What a line said before its message was edited, as a JSON list, oldest first; and whether its message was deleted.
+ALTER TABLE transcript ADD COLUMN was TEXT;
+ALTER TABLE transcript ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0;
+-- The line of a message is found in the sessions that its key had; a session gets here only when it is reset or merged.
+CREATE INDEX session_history_key ON session_history (session_key);

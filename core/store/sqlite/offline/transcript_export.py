@@ -20,6 +20,7 @@ from trunkline.core.errors import KeyFormatError, StoreError
 from trunkline.core.keys import canonical_key
 from trunkline.core.store.sqlite.migrate import check_ours
 from trunkline.core.store.sqlite.sql.session_lookup import find_moved
+from trunkline.core.store.sqlite.sql.transcript import texts
 
 #: version of the lines
 TRANSCRIPT_VERSION = 1
@@ -41,7 +42,7 @@ class SessionHeader(msgspec.Struct, frozen=True, kw_only=True, tag_field="type",
     ended: str | None = None
 
 
-class SpokenLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="line"):
+class SpokenLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="line"):
     """Every other line of a transcript."""
 
     role: str
@@ -53,6 +54,10 @@ class SpokenLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", ta
     #: seconds on the gateway's clock, and the same as text; none: not a valid date
     at: float
     time: str | None
+    #: what it said before its message was edited, oldest first
+    was: tuple[str, ...] = ()
+    #: its message was deleted
+    deleted: bool = False
 
 
 @contextmanager
@@ -135,16 +140,34 @@ def transcript_lines(connection: sqlite3.Connection, session: SessionHeader) -> 
     """A transcript as JSON lines: the session, then its lines in the order in which they were stored."""
     yield _line(session)
     # Row numbers only: the texts are read one at a time.
+    spoken = _SPOKEN if check_ours(connection) >= _WITH_CHANGES else _UNCHANGED
     numbers = array("q", (row[0] for row in connection.execute(f"{_NUMBERS} ORDER BY n", (session.session_id,))))
     for number in numbers:
-        row = connection.execute(_SPOKEN, (number,)).fetchone()
+        row = connection.execute(spoken, (number,)).fetchone()
         if row is not None:
-            role, text, ref, partial, at = row
-            yield _line(SpokenLine(role=role, text=text, ref=ref, partial=bool(partial), at=at, time=_time(at)))
+            yield _line(_spoken(row))
 
 
 _NUMBERS = "SELECT n FROM transcript WHERE session_id = ?"
-_SPOKEN = "SELECT role, text, ref, partial, at FROM transcript WHERE n = ?"
+_SPOKEN = "SELECT role, text, ref, partial, at, was, deleted FROM transcript WHERE n = ?"
+#: a store of an earlier version
+_UNCHANGED = "SELECT role, text, ref, partial, at, NULL, 0 FROM transcript WHERE n = ?"
+#: version of the tables from which on lines are edited and deleted
+_WITH_CHANGES = 6
+
+
+def _spoken(row: tuple[str, str, str, int, float, str | None, int]) -> SpokenLine:
+    role, text, ref, partial, at, was, deleted = row
+    return SpokenLine(
+        role=role,
+        text=text,
+        ref=ref,
+        partial=bool(partial),
+        at=at,
+        time=_time(at),
+        was=() if was is None else texts(was),
+        deleted=bool(deleted),
+    )
 
 
 def _line(value: msgspec.Struct) -> str:

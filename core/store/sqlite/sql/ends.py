@@ -36,9 +36,11 @@ def end_intent(c: sqlite3.Connection, command: EndIntent) -> Settlement:
 
 def _remember(c: sqlite3.Connection, after: IntentRow, command: Misplace | EndIntent) -> Settlement:
     """Append the transcript lines of an end."""
+    settled = Settlement(mirror=None)
     if command.mirror_due:
         set_mirror_due(c, after)
-    settled = add_mirror(c, after, command.mirror, command.now)
+    else:
+        settled = add_mirror(c, after, command.mirror, command.now)
     return msgspec.structs.replace(settled, noted=_note(c, after, command.note, command.wake, command.now))
 
 

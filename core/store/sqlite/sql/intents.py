@@ -36,6 +36,7 @@ from trunkline.core.store.sqlite.sql.intent_columns import (
     values_of,
 )
 from trunkline.core.store.sqlite.sql.intent_reads import fate_of, latest_send
+from trunkline.core.store.sqlite.sql.line_changes import change_line
 from trunkline.core.store.sqlite.sql.receipt_padding import PADDED, PLAIN, WHILE_SENT, is_long, padded_size
 from trunkline.core.store.sqlite.sql.session_lookup import find_by_id, find_ended, find_tied, has_left
 from trunkline.core.store.sqlite.sql.sessions import session_for
@@ -92,7 +93,8 @@ def ack_chunk(c: sqlite3.Connection, command: AckChunk) -> Settlement:
         set_mirror_due(c, intent)
     if intent.kind is IntentKind.HEARTBEAT:
         note_accepted(c, intent, command.now)
-    settled = add_mirror(c, command.after, command.mirror, command.now) if last else Settlement(mirror=None)
+    remembers = last and not command.mirror_due
+    settled = add_mirror(c, command.after, command.mirror, command.now) if remembers else Settlement(mirror=None)
     if intent.binding is None:
         return settled
     # In the same transaction: a visible message keeps its conversation bound (invariant B2).
@@ -100,7 +102,9 @@ def ack_chunk(c: sqlite3.Connection, command: AckChunk) -> Settlement:
 
 
 def add_mirror(c: sqlite3.Connection, intent: IntentRow, mirror: NewSession | None, now: float) -> Settlement:
-    """Put the accepted chunks of an intent into the session of the conversation, once."""
+    """Put the accepted chunks of an intent into the session of the conversation, once; a change changes a line."""
+    if intent.action is not None:
+        return Settlement(mirror=None, changed=change_line(c, intent))
     if mirror is None or intent.acked == 0:
         return Settlement(mirror=None)
     row = mirror_session(c, intent, mirror, now)

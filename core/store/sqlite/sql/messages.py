@@ -14,7 +14,7 @@ from trunkline.core.actions.references import KnownMessage, SentMessage, place_o
 from trunkline.core.store.queries import FindMessage
 from trunkline.core.store.records import IntentRow
 from trunkline.core.store.sqlite.sql.intent_reads import read_intents
-from trunkline.core.store.sqlite.sql.session_lookup import lane_text
+from trunkline.core.store.sqlite.sql.session_lookup import SESSIONS_OF_KEYS, lane_text
 from trunkline.core.store.sqlite.sql.sessions import known_as
 from trunkline.core.values import Address, InboundId, IntentId, Receipt
 
@@ -23,8 +23,7 @@ _json = msgspec.json.Encoder().encode
 _NEWEST = 5000
 #: intents that may have an id in their receipts
 _MOST = 50
-#: the sessions that some keys have or had
-SESSIONS_OF_KEYS = (
+_KEYS = (
     "SELECT session_id FROM session_map WHERE session_key IN (SELECT value FROM json_each(:keys))"
     " UNION SELECT session_id FROM session_history WHERE session_key IN (SELECT value FROM json_each(:keys))"
 )

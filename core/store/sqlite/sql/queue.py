@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from trunkline.core.actions.references import NO_MESSAGE_ID
 from trunkline.core.delivery.states import OPEN, DeliveryEvent
 from trunkline.core.errors import IllegalTransition, StoreError, UnknownName
 from trunkline.core.reasons import Reason
@@ -165,7 +166,7 @@ def resolve(c: sqlite3.Connection, command: ResolveIntent) -> IntentRow:
 def _resolve_sent(c: sqlite3.Connection, row: IntentRow, provider_id: str, now: float) -> None:
     """The platform has the chunk: the operator's verdict is its receipt."""
     accepted = msgspec.structs.replace(row, acked=row.acked + 1)
-    receipt = Receipt(provider_id=provider_id or "resolved-by-operator", address=row.address)
+    receipt = Receipt(provider_id=provider_id or NO_MESSAGE_ID, address=row.address)
     if accepted.acked == len(row.chunks):
         _end(c, resolved(accepted, DeliveryEvent.RESOLVE_LAST, Reason.OPERATOR_SENT), now)
     else:
@@ -230,8 +231,8 @@ _REOPEN = (
 
 
 def _end(c: sqlite3.Connection, after: IntentRow, now: float) -> None:
-    """End an intent by an operator's verdict; the mirror of its accepted chunks is due."""
-    due = after.mirror_key is not None and after.acked > 0
+    """End an intent by an operator's verdict; the mirror of its accepted chunks is due, or what it changes in one."""
+    due = after.acked > 0 and (after.mirror_key is not None or after.action is not None)
     c.execute(_END, (due, *changed_values_of(after, now), after.id))
 
 

@@ -9,6 +9,11 @@ from trunkline.core.store.records import SessionRow
 from trunkline.core.values import Address, SessionId
 
 _SEPARATOR = "\x1f"
+#: the sessions that some keys have, or had before they were reset
+SESSIONS_OF_KEYS = (
+    "SELECT session_id FROM session_map WHERE session_key IN (SELECT value FROM json_each(:keys))"
+    " UNION SELECT session_id FROM session_history WHERE session_key IN (SELECT value FROM json_each(:keys))"
+)
 
 
 def lane_text(address: Address) -> str:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 
+import msgspec
+
 from trunkline.core.delivery.notes import ROLE
 from trunkline.core.store.queries import ReadTranscript
 from trunkline.core.values import IntentId, SessionId, TranscriptLine
 
+#: decodes the column `was`
+texts = msgspec.json.Decoder(tuple[str, ...]).decode
 _APPEND = "INSERT INTO transcript (session_id, role, text, ref, partial, at) VALUES (?, ?, ?, ?, ?, ?)"
 _APPEND_MIRROR = (
     f"{_APPEND} ON CONFLICT (session_id, ref) DO UPDATE SET text = excluded.text, partial = excluded.partial"
@@ -54,6 +58,18 @@ def append_note(c: sqlite3.Connection, session: SessionId, text: str, intent: In
 def read_transcript(c: sqlite3.Connection, query: ReadTranscript) -> tuple[TranscriptLine, ...]:
     """Handle `ReadTranscript`."""
     rows = c.execute(
-        "SELECT role, text, ref, partial, at FROM transcript WHERE session_id = ? ORDER BY n", (query.session,)
+        "SELECT role, text, ref, partial, at, was, deleted FROM transcript WHERE session_id = ? ORDER BY n",
+        (query.session,),
     ).fetchall()
-    return tuple(TranscriptLine(role=r[0], text=r[1], ref=r[2], partial=bool(r[3]), at=r[4]) for r in rows)
+    return tuple(
+        TranscriptLine(
+            role=row[0],
+            text=row[1],
+            ref=row[2],
+            partial=bool(row[3]),
+            at=row[4],
+            was=() if row[5] is None else texts(row[5]),
+            deleted=bool(row[6]),
+        )
+        for row in rows
+    )

@@ -1,0 +1,37 @@
+"""Decides what an ended change does to the transcript line of the message that it changed. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.references import REMOVES
+from trunkline.core.delivery.mirror_text import mirror_text
+from trunkline.core.reasons import Reason
+from trunkline.core.store.records import IntentRow
+from trunkline.core.values import IntentId, IntentState
+
+
+class LineChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A change of the line that an intent left."""
+
+    line: IntentId
+    #: the new text; none: the line is marked as deleted
+    text: str | None = None
+
+
+def line_change(row: IntentRow) -> LineChange | None:
+    """What a change that ended as `row` does to a transcript; none: nothing. Reactions and pins leave no line."""
+    part = row.action
+    if part is None or part.of is None:
+        return None
+    if part.action is Action.EDIT and row.state is IntentState.DELIVERED:
+        return LineChange(line=part.of, text=row.chunks[0])
+    # Of a message that was sent in part only, there is no more to delete.
+    whole = row.state is IntentState.DELIVERED or (row.acked > 0 and row.reason is Reason.NOTHING_TO_CHANGE)
+    return LineChange(line=part.of) if part.action in REMOVES and whole else None
+
+
+def edited_text(change: LineChange, media: tuple[str, ...]) -> str:
+    """The line of an edited message: with files it has their names, as before."""
+    return mirror_text(change.text, media) or ""
