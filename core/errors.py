@@ -73,6 +73,10 @@ class UnknownName(UsageError):
     """Unknown name."""
 
 
+class ChannelConflict(UsageError):
+    """Channel taken."""
+
+
 class TargetError(UsageError):
     """Not a target."""
 

@@ -14,12 +14,23 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trunkline.core.agent import Agent, CallbackFacts, Turn
-    from trunkline.core.channels import ChannelAdapter, Directory, Readiness, Ready, Resolved
+    from trunkline.core.channels import (
+        ChannelAdapter,
+        ChannelRules,
+        Directory,
+        Hints,
+        ParsedTarget,
+        Readiness,
+        Ready,
+        Resolved,
+        register_channel,
+        registered_channel,
+    )
     from trunkline.core.config import GatewayConfig
     from trunkline.core.decisions import Decisions
     from trunkline.core.delivery.hooks import Cancel, Change, Hooks, Outgoing, SendingHook, Sent, SentHook
     from trunkline.core.env import Env, Ids, system_env
-    from trunkline.core.errors import InvalidSend, LeaseLost, SendFailed, TargetError, TrunklineError
+    from trunkline.core.errors import ChannelConflict, InvalidSend, LeaseLost, SendFailed, TargetError, TrunklineError
     from trunkline.core.events import Event, EventLog, EventSink, Recorder
     from trunkline.core.gateway import Gateway
     from trunkline.core.gc_tuning import fewer_collections
@@ -58,12 +69,30 @@ if TYPE_CHECKING:
 #: the module of each public name
 _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.agent": ("Agent", "CallbackFacts", "Turn"),
-    "trunkline.core.channels": ("ChannelAdapter", "Directory", "Readiness", "Ready", "Resolved"),
+    "trunkline.core.channels": (
+        "ChannelAdapter",
+        "ChannelRules",
+        "Directory",
+        "Hints",
+        "ParsedTarget",
+        "Readiness",
+        "Ready",
+        "Resolved",
+        "register_channel",
+        "registered_channel",
+    ),
     "trunkline.core.config": ("GatewayConfig",),
     "trunkline.core.decisions": ("Decisions",),
     "trunkline.core.delivery.hooks": ("Cancel", "Change", "Hooks", "Outgoing", "SendingHook", "Sent", "SentHook"),
     "trunkline.core.env": ("Env", "Ids", "system_env"),
-    "trunkline.core.errors": ("InvalidSend", "LeaseLost", "SendFailed", "TargetError", "TrunklineError"),
+    "trunkline.core.errors": (
+        "ChannelConflict",
+        "InvalidSend",
+        "LeaseLost",
+        "SendFailed",
+        "TargetError",
+        "TrunklineError",
+    ),
     "trunkline.core.events": ("Event", "EventLog", "EventSink", "Recorder"),
     "trunkline.core.gateway": ("Gateway",),
     "trunkline.core.hands": ("HandRunner", "HandTask"),
@@ -111,6 +140,8 @@ __all__ = [
     "Capability",
     "Change",
     "ChannelAdapter",
+    "ChannelConflict",
+    "ChannelRules",
     "ChatKind",
     "Decisions",
     "DeliveryMode",
@@ -125,6 +156,7 @@ __all__ = [
     "HandOutcome",
     "HandRunner",
     "HandTask",
+    "Hints",
     "Hooks",
     "Idempotency",
     "Ids",
@@ -135,6 +167,7 @@ __all__ = [
     "OutboundQuestion",
     "OutboundRoute",
     "Outgoing",
+    "ParsedTarget",
     "Peer",
     "Poll",
     "Profile",
@@ -172,6 +205,8 @@ __all__ = [
     "fewer_collections",
     "parse_v1",
     "place_key",
+    "register_channel",
+    "registered_channel",
     "resolve_outbound_route",
     "resolve_route",
     "session_key_for",

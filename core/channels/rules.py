@@ -36,7 +36,6 @@ DEFAULT_ACCOUNT = "default"
 _INTERNAL = "webchat"
 #: chunker and usual chunk length of platforms without a module
 _CHUNKS = {
-    "googlechat": (Chunker.MARKDOWN, 4000),
     "line": (Chunker.MARKDOWN, 5000),
     "twitch": (Chunker.TEXT, 500),
 }
@@ -169,7 +168,7 @@ class ChannelRules:
     #: usual chunk length, in UTF-16 code units, if below the platform's limit; None: the platform's limit
     chunk_limit: int | None = None
     #: whether empty lines before a text are dropped
-    strips_leading_blank_lines: bool = False
+    strips_leading_whitespace: bool = False
     #: whether it is the gateway's own web chat, whose texts are split only where they get too long
     internal: bool = False
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from enum import Enum, auto
 
 import msgspec
 
@@ -25,6 +26,7 @@ from trunkline.core.delivery.chunking.plain_text import (
 )
 from trunkline.core.delivery.chunking.utf16 import fits, visible
 from trunkline.core.delivery.markup.renderers import StyledText, escaped, page, rebased, styled
+from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, Chunker, ChunkMode, Markup, Piece
 from trunkline.core.well_formed import well_formed
 
@@ -34,6 +36,14 @@ _BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)+")
 #: Markdown is parsed in parts of at most about this size
 _PART = 16_384
 _NO_ACCOUNT = AccountConfig()
+
+
+class Leading(Enum):
+    """What becomes of white space before a text."""
+
+    KEPT = auto()
+    NO_BLANK_LINES = auto()
+    STRIPPED = auto()
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -46,7 +56,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     #: in mode `newline`: put as many paragraphs into a chunk as fit
     pack: bool = False
     markup: Markup = Markup.AS_IS
-    strip_leading_blank_lines: bool = False
+    leading: Leading = Leading.KEPT
 
 
 def recipe_for(channel: str, account: str, config: GatewayConfig, capabilities: Capabilities) -> Recipe:
@@ -58,8 +68,15 @@ def recipe_for(channel: str, account: str, config: GatewayConfig, capabilities: 
         mode=ChunkMode.LENGTH if rules.internal else own.chunk_mode or settings.chunk_mode or ChunkMode.LENGTH,
         limit=_limit(own, settings, rules, capabilities),
         markup=capabilities.markup,
-        strip_leading_blank_lines=rules.strips_leading_blank_lines,
+        leading=_leading(rules, config.profile),
     )
+
+
+def _leading(rules: ChannelRules, profile: Profile) -> Leading:
+    if not rules.strips_leading_whitespace:
+        return Leading.KEPT
+    # Upstream keeps the spaces before the first word.
+    return Leading.NO_BLANK_LINES if profile.upstream else Leading.STRIPPED
 
 
 def _account(settings: ChannelConfig, account: str) -> AccountConfig:
@@ -83,7 +100,9 @@ def _limit(own: AccountConfig, settings: ChannelConfig, rules: ChannelRules, cap
 def normalised(text: str, recipe: Recipe) -> str:
     """A text without what the channel strips; empty if nothing visible is left."""
     text = well_formed(text)
-    if recipe.strip_leading_blank_lines and (blank := _BLANK_LINES.match(text)):
+    if recipe.leading is Leading.STRIPPED:
+        text = text.lstrip()
+    elif recipe.leading is Leading.NO_BLANK_LINES and (blank := _BLANK_LINES.match(text)):
         text = text[blank.end() :]
     return text if visible(text) else ""
 

@@ -19,7 +19,7 @@ SCOPES = {scope: GatewayConfig.model_validate({"session": {"dm_scope": scope}}) 
 BUSY = settings(suppress_health_check=[HealthCheck.too_slow])
 CHANNELS = [*sorted(STRATEGIES), "customchat"]
 #: platforms whose ids have several spellings, of which one is written: phone numbers, UUIDs, names with a mark
-SPELLED = frozenset({"bluebubbles", "imessage", "signal", "tlon", "voice", "whatsapp"})
+SPELLED = frozenset({"bluebubbles", "googlechat", "imessage", "signal", "tlon", "voice", "whatsapp"})
 #: platforms whose From does not tell a person from a room
 MUTE_FROM = frozenset({"nextcloud-talk"})
 

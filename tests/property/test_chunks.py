@@ -10,7 +10,7 @@ from tests.support.property.texts import anything, documents, fenced, made_of, m
 from trunkline.core.delivery.chunking.code_fences import fences
 from trunkline.core.delivery.chunking.plain_text import chunk
 from trunkline.core.delivery.chunking.utf16 import boundaries, boundary, reach, units, visible
-from trunkline.core.delivery.prepare import Recipe, chunk_text, normalised, pieces
+from trunkline.core.delivery.prepare import Leading, Recipe, chunk_text, normalised, pieces
 from trunkline.core.values import Chunker, ChunkMode, Markup
 
 limits = st.integers(1, 30)
@@ -23,7 +23,7 @@ recipes = st.builds(
     limit=st.integers(2, 40),
     pack=st.booleans(),
     markup=st.sampled_from(Markup),
-    strip_leading_blank_lines=st.booleans(),
+    leading=st.sampled_from(Leading),
 )
 
 

@@ -37,8 +37,8 @@ class WhatsApp(ChannelRules):
     #: the lowest limit of its interfaces (the business API); the apps accept 65536
     capabilities = Capabilities(text_limit=4096)
     chunk_limit = 4000
-    # WhatsApp would show them.
-    strips_leading_blank_lines = True
+    # WhatsApp would show it, but a transcript has none.
+    strips_leading_whitespace = True
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
         """A person's JID is folded to its phone number."""

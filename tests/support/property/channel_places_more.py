@@ -63,6 +63,19 @@ _TEAM_THREADS = st.builds(
     thread=_ids(r"1[67][0-9]{11}"),
 )
 
+_SPACE = _ids(r"spaces/[A-Za-z0-9_-]{11}")
+_SPACE_THREADS = st.builds(
+    lambda space, thread: Address(
+        channel="googlechat",
+        account="default",
+        kind=_GROUP,
+        conversation=space,
+        thread=f"{space}/threads/{thread}",
+    ),
+    _SPACE,
+    _ids(r"[A-Za-z0-9_-]{11}"),
+)
+
 STRATEGIES: dict[str, SearchStrategy[Address]] = {
     "whatsapp": _places(
         "whatsapp",
@@ -75,6 +88,10 @@ STRATEGIES: dict[str, SearchStrategy[Address]] = {
         (_DIRECT, _PHONE | _GUID | _ids(r"username:[a-zA-Z_][a-zA-Z0-9_]{2,20}\.[0-9]{2,4}")),
         (_GROUP, _BASE64),
     ),
+    "googlechat": _places(
+        "googlechat", (_DIRECT, _ids(r"users/[0-9]{21}") | _SPACE | _MAIL.map("users/{}".format)), (_GROUP, _SPACE)
+    )
+    | _SPACE_THREADS,
     "imessage": _places("imessage", (_DIRECT, _PERSON), (_GROUP, _CHAT)),
     "bluebubbles": _places("bluebubbles", (_DIRECT, _PERSON), (_GROUP, _CHAT)),
     "nextcloud-talk": _places(

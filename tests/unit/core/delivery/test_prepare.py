@@ -10,11 +10,14 @@ from pydantic import ValidationError
 from tests.support.paths import ROOT
 from trunkline.core.channels import rules_for
 from trunkline.core.config import ChannelConfig, GatewayConfig
-from trunkline.core.delivery.prepare import Recipe, chunk_text, normalised, pieces, recipe_for
+from trunkline.core.delivery.mirror_text import mirror_text
+from trunkline.core.delivery.prepare import Leading, Recipe, chunk_text, normalised, pieces, recipe_for
+from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, Chunker, ChunkMode, Markup, Style, StyleKind
 
 PLAIN = Capabilities(text_limit=10_000)
-WHATSAPP = Recipe(strip_leading_blank_lines=True)
+WHATSAPP = Recipe(leading=Leading.STRIPPED)
+UPSTREAM = Recipe(leading=Leading.NO_BLANK_LINES)
 HTML = Recipe(chunker=Chunker.MARKDOWN, markup=Markup.HTML)
 STYLED = Recipe(markup=Markup.STYLED)
 
@@ -135,17 +138,29 @@ def test_paragraphs_are_not_packed() -> None:
         ("\u200b\n", ""),
     ],
 )
-def test_whatsapp_takes_no_leading_blank_lines(text: str, expected: str) -> None:
+def test_upstream_removes_leading_blank_lines_on_whatsapp(text: str, expected: str) -> None:
+    for profile in (Profile.OPENCLAW, Profile.OPENCLAW_2026_08):
+        assert recipe_for("whatsapp", "default", GatewayConfig(profile=profile), PLAIN) == UPSTREAM
+    assert normalised(text, UPSTREAM) == expected
+    assert tuple(piece.text for piece in pieces(text, UPSTREAM)) == ((expected,) if expected else ())
+
+
+@pytest.mark.parametrize(
+    "text", ["\n \n  hi", "\r\n\t\r\nhi", "  hi", "\u2003\u2028hi", "hi  \n\n  there", "\n\n", " \n ", "\u200b\n"]
+)
+def test_on_whatsapp_people_see_what_the_transcript_has(text: str) -> None:
     assert recipe("whatsapp") == WHATSAPP
-    assert normalised(text, WHATSAPP) == expected
-    assert tuple(piece.text for piece in pieces(text, WHATSAPP)) == ((expected,) if expected else ())
+    remembered = mirror_text(text, ()) or ""
+    shown = "".join(piece.text for piece in pieces(text, WHATSAPP))
+    assert shown == (remembered if shown else "")
+    assert bool(shown) == ("hi" in text)
 
 
 def test_other_channels_keep_leading_blank_lines() -> None:
     assert [piece.text for piece in pieces("\n\n hi", recipe("discord"))] == ["\n\n hi"]
 
 
-@pytest.mark.parametrize("made", [Recipe(), WHATSAPP, HTML, STYLED, Recipe(mode=ChunkMode.NEWLINE)])
+@pytest.mark.parametrize("made", [Recipe(), WHATSAPP, UPSTREAM, HTML, STYLED, Recipe(mode=ChunkMode.NEWLINE)])
 @pytest.mark.parametrize("text", ["", " \n\t ", "\u200b\u2060", "\ufeff", "\x00\x1b", "\u00a0\u3000"])
 def test_what_cannot_be_seen_is_no_piece(made: Recipe, text: str) -> None:
     assert pieces(text, made) == ()

@@ -1,0 +1,104 @@
+"""The rules of every channel: those of the modules in `platforms`, and those that a program registers for its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import lru_cache
+
+from trunkline.core.channels.platforms.bluebubbles import BlueBubbles
+from trunkline.core.channels.platforms.discord import Discord
+from trunkline.core.channels.platforms.feishu import Feishu
+from trunkline.core.channels.platforms.googlechat import GoogleChat
+from trunkline.core.channels.platforms.imessage import IMessage
+from trunkline.core.channels.platforms.matrix import Matrix
+from trunkline.core.channels.platforms.mattermost import Mattermost
+from trunkline.core.channels.platforms.msteams import MsTeams
+from trunkline.core.channels.platforms.nextcloud_talk import NextcloudTalk
+from trunkline.core.channels.platforms.nostr import Nostr
+from trunkline.core.channels.platforms.signal import Signal
+from trunkline.core.channels.platforms.slack import Slack
+from trunkline.core.channels.platforms.telegram import Telegram
+from trunkline.core.channels.platforms.tlon import Tlon
+from trunkline.core.channels.platforms.voice import Voice
+from trunkline.core.channels.platforms.whatsapp import WhatsApp
+from trunkline.core.channels.platforms.zalo import Zalo
+from trunkline.core.channels.platforms.zalouser import ZaloPersonal
+from trunkline.core.channels.rules import ChannelRules
+from trunkline.core.errors import ChannelConflict, UsageError
+
+_KNOWN = {
+    rules.channel: rules
+    for rules in (
+        BlueBubbles(),
+        Discord(),
+        Feishu(),
+        GoogleChat(),
+        IMessage(),
+        Matrix(),
+        Mattermost(),
+        MsTeams(),
+        NextcloudTalk(),
+        Nostr(),
+        Signal(),
+        Slack(),
+        Telegram(),
+        Tlon(),
+        Voice(),
+        WhatsApp(),
+        Zalo(),
+        ZaloPersonal(),
+    )
+}
+#: rules that were registered; they take precedence
+_registered: dict[str, ChannelRules] = {}
+#: the generic rules of channels without rules of their own
+_generic = lru_cache(maxsize=256)(ChannelRules)
+_NAME = re.compile(r"[a-z][a-z0-9_.-]*")
+
+
+def rules_for(channel: str) -> ChannelRules:
+    """The rules of a channel: registered, else of its module, else the generic ones."""
+    return _registered.get(channel) or _KNOWN.get(channel) or _generic(channel)
+
+
+def known_channels() -> tuple[str, ...]:
+    """The channels that have rules of their own, sorted by name."""
+    return tuple(sorted({*_KNOWN, *_registered}))
+
+
+def register_channel(rules: ChannelRules, *, replace: bool = False) -> None:
+    """Use these rules for their channel, in the whole process. Call it before a `Gateway` is made.
+
+    Rules decide session keys, so all programs that open a store must register the same ones. Registering the same
+    object again changes nothing. Raises `ChannelConflict` if the channel has other rules and `replace` is not set, and
+    `UsageError` for what are no rules, or have no usable name.
+    """
+    if not isinstance(rules, ChannelRules):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers need not be typed
+        raise UsageError(f"{rules!r:.80} is no ChannelRules: register an instance of a subclass")
+    name = rules.channel
+    if not isinstance(name, str) or not _NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(
+            f"{type(rules).__name__}.channel is {name!r:.80}: give a name in lower case, of letters, digits, - and _"
+        )
+    there = _registered.get(name) or _KNOWN.get(name)
+    if there is None or there is rules or replace:
+        _registered[name] = rules
+        return
+    facts = f"{name} has the rules {type(there).__qualname__} already: choose another name, or pass replace=True"
+    raise ChannelConflict(facts)
+
+
+@contextmanager
+def registered_channel(rules: ChannelRules, *, replace: bool = False) -> Generator[ChannelRules, None, None]:
+    """Register rules for a `with` block, as tests do; afterwards the channel has the rules from before."""
+    before = _registered.get(rules.channel)
+    register_channel(rules, replace=replace)
+    try:
+        yield rules
+    finally:
+        if before is None:
+            _registered.pop(rules.channel, None)
+        else:
+            _registered[rules.channel] = before
