@@ -1,0 +1,38 @@
+"""When a heartbeat is due next: at multiples of its interval, which a restart does not move."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The next time of a heartbeat, in seconds since the epoch."""
+
+    #: None: never
+    next_at: float | None
+    #: it was due while no process ran; it runs once, however often it was due
+    missed: bool = False
+
+
+def next_due(phase: float, every: float, now: float) -> float:
+    """The first time after `now` that is a multiple of the interval away from `phase`. `every` is above 0."""
+    due = phase + max(0, (now - phase) // every + 1) * every
+    # Rounding may give `now` itself, for long distances or tiny intervals.
+    while due <= now:
+        due += every
+    return due
+
+
+def plan_at_start(every: float, now: float, *, stored: float | None = None, stored_every: float | None = None) -> Plan:
+    """The next run when a process starts or a configuration is loaded.
+
+    `stored`: the next run as an earlier process left it, with its interval. If that time has passed, the heartbeat is
+    due now, once. Another interval counts from the last time that the heartbeat was due.
+    """
+    if every <= 0:
+        return Plan(next_at=None)
+    if stored is None or stored_every is None or stored_every <= 0:
+        return Plan(next_at=now + every)
+    # A clock that was set back leaves times that lie too far ahead.
+    due = min(stored if stored_every == every else stored - stored_every + every, now + every)
+    return Plan(next_at=due, missed=due <= now)

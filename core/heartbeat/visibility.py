@@ -1,0 +1,53 @@
+"""What people see of a heartbeat."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trunkline.core.config import GatewayConfig, VisibilityConfig
+from trunkline.core.config.heartbeat_checks import DEFAULTS
+
+_INTERNAL = "webchat"
+
+
+class Visibility(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What people see of a heartbeat, each setting resolved."""
+
+    #: an acknowledgement is delivered
+    show_ok: bool = False
+    #: everything else is delivered
+    show_alerts: bool = True
+    #: events carry how the run ended, for indicators
+    use_indicator: bool = True
+
+    @property
+    def nothing(self) -> bool:
+        """Nobody would see anything, so there is no reason to run."""
+        return not (self.show_ok or self.show_alerts or self.use_indicator)
+
+
+def resolve_visibility(config: GatewayConfig, channel: str | None, account: str | None = None) -> Visibility:
+    """Each setting of the account, else of the channel, else of `channels.defaults`, else the usual one.
+
+    Without a channel everything is as usual. The web chat has the settings of `channels.defaults` only.
+    """
+    if channel is None:
+        return Visibility()
+    shared = config.channel(DEFAULTS).heartbeat
+    if channel == _INTERNAL:
+        return _first(shared)
+    named = config.channel(channel)
+    # Names of accounts are case-insensitive.
+    wanted = (account or "").lower()
+    own = next((one.heartbeat for name, one in named.accounts.items() if name.lower() == wanted), VisibilityConfig())
+    return _first(own, named.heartbeat, shared)
+
+
+def _first(*settings: VisibilityConfig) -> Visibility:
+    usual = Visibility()
+
+    def one(name: str) -> bool:
+        found = (getattr(each, name) for each in settings)
+        return next((value for value in found if value is not None), getattr(usual, name))
+
+    return Visibility(show_ok=one("show_ok"), show_alerts=one("show_alerts"), use_indicator=one("use_indicator"))
