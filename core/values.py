@@ -181,8 +181,6 @@ class Capability(StrEnum):
     POLL = "poll"
     #: platform-specific JSON
     PAYLOAD = "payload"
-    EDIT = "edit"
-    REACTIONS = "reactions"
     THREADS = "threads"
     #: messages without a notification
     SILENT = "silent"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from trunkline.core.actions.names import Action
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Transport
 from trunkline.sim.events.base import PlatformBody
@@ -63,6 +64,8 @@ class WireRefused(PlatformBody, frozen=True, kw_only=True):
     retry_after: float | None = None
     #: number of the request's token, on platforms that count tokens
     credential: int = 0
+    #: the action that was refused; none: a message
+    action: Action | None = None
 
 
 class WireResponseLost(PlatformBody, frozen=True, kw_only=True):
@@ -72,6 +75,8 @@ class WireResponseLost(PlatformBody, frozen=True, kw_only=True):
     address: Address
     chunk: int
     attempt: int
+    #: the action whose response was lost; none: a message
+    action: Action | None = None
 
 
 class WireLookedUp(PlatformBody, frozen=True, kw_only=True):

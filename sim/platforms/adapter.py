@@ -10,10 +10,11 @@ from typing import Any
 
 import anyio
 
+from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels import InboundStream, Ready, Resolved
 from trunkline.core.errors import IdentityGone, NotSent, PlatformError
-from trunkline.core.values import Address, Capabilities, Capability, ChatKind, Envelope, Identity, Receipt, SendRequest
+from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, Identity, Receipt, SendRequest
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.api_calls import opening
 from trunkline.sim.platforms.api.binding_adapter import binding_of
@@ -146,18 +147,13 @@ class FakeAdapter:
             self._token = token
             self._binding.renew(token)
 
-    # ------------------------------------------------------------ optional capabilities
+    # ------------------------------------------------------------ optional protocols
 
-    async def edit(self, address: Address, provider_id: str, text: str) -> None:
-        await self._change(Capability.EDIT, address, provider_id, text)
-
-    async def react(self, address: Address, provider_id: str, emoji: str) -> None:
-        await self._change(Capability.REACTIONS, address, provider_id, emoji)
-
-    async def _change(self, what: Capability, address: Address, message_id: str, text: str) -> None:
+    async def act(self, request: ActionRequest) -> Receipt:
+        """Carry out a change, without a timeout."""
         answer = self._world.future()
-        self._platform.wire.change(what, address, message_id, text, answer)
-        await answer
+        self._platform.actions.act(request, answer, self._token)
+        return await answer
 
     async def resolve_target(self, text: str) -> Resolved | None:
         await anyio.sleep(self._platform.spec.latency)

@@ -11,7 +11,8 @@ from abc import ABC, abstractmethod
 
 import msgspec
 
-from trunkline.core.errors import NotSent, UnknownName
+from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.errors import NotSent, PlaceArchived, PlaceGone, Refused, UnknownName
 from trunkline.core.events import Recorder
 from trunkline.core.values import (
     Address,
@@ -27,6 +28,9 @@ from trunkline.core.values import (
 )
 from trunkline.sim.events.world import PeerSaid, PlatformConnected, PlatformPushed, WorldPlace
 from trunkline.sim.loop import Node
+from trunkline.sim.platforms.actions.message_board import BoardMessage, MessageBoard
+from trunkline.sim.platforms.actions.rules import ActionRules
+from trunkline.sim.platforms.api.action_wire import ActionWire
 from trunkline.sim.platforms.api.api_calls import Calls
 from trunkline.sim.platforms.api.inbound_pushes import PERSON, Connection, Posted, Speaker
 from trunkline.sim.platforms.api.wire import Wire
@@ -34,6 +38,7 @@ from trunkline.sim.platforms.rooms import Room, WorldPort
 from trunkline.sim.platforms.threads import Threads
 from trunkline.sim.platforms.tokens import AccountTokens
 from trunkline.sim.platforms.webhooks import Webhooks
+from trunkline.sim.scenario.model.abilities import lost_to
 from trunkline.sim.scenario.model.world import AccountSpec, PlatformSpec, idempotency_of
 
 
@@ -43,6 +48,8 @@ class FakePlatform(ABC):
     channel = ""
     #: capabilities beside texts, files and threads
     extras: frozenset[Capability] = frozenset()
+    #: what it allows beside messages
+    rules = ActionRules()
     has_threads = True
     mode = DeliveryMode.DIRECT
     markup = Markup.AS_IS
@@ -75,8 +82,12 @@ class FakePlatform(ABC):
         self.threads = Threads(self)
         self.tokens = AccountTokens(self.channel, recorder)
         self.webhooks = Webhooks(self)
+        #: the messages of people and of the gateway
+        self.board = MessageBoard()
         #: receives the gateway's sends
         self.wire = Wire(self, world)
+        #: receives the gateway's changes and questions
+        self.actions = ActionWire(self, world)
         self.calls = Calls(self, world)
 
     # ------------------------------------------------------------ platform rules
@@ -112,7 +123,7 @@ class FakePlatform(ABC):
         """Look up a text in the platform's directory for an account; most platforms have none."""
         return None
 
-    def visible(self, request: SendRequest) -> str:
+    def visible(self, request: SendRequest | ActionRequest) -> str:
         """The text that people will read; raises `Refused` if the request cannot be displayed."""
         return request.text
 
@@ -121,10 +132,12 @@ class FakePlatform(ABC):
     def _can(self, account: AccountSpec) -> Capabilities:
         spec = self.spec
         usual = {Capability.TEXT, Capability.MEDIA, Capability.MESSAGE_IDS} | self.extras
-        can = frozenset(usual | ({Capability.THREADS} if self.has_threads else set())) - frozenset(spec.cannot)
+        lost, not_done = lost_to(spec.cannot)
+        can = frozenset(usual | ({Capability.THREADS} if self.has_threads else set())) - lost
         idempotency = idempotency_of(self.channel, spec, account)
         return Capabilities(
             can=can,
+            actions=self.rules.actions - not_done,
             mode=account.mode or spec.mode or self.mode,
             idempotency=idempotency,
             key_seconds=spec.key_seconds if idempotency is Idempotency.KEY else None,
@@ -154,6 +167,20 @@ class FakePlatform(ABC):
             if room is not None:
                 return room
         return None
+
+    def open_room(self, address: Address) -> Room:
+        """The conversation with these ids, if it takes messages from the account. Raises `Refused` and subclasses."""
+        room = self.room_at(address)
+        if room is None or address.account not in room.accounts:
+            raise Refused("no such conversation")
+        if room.closed is not None:
+            gone = PlaceArchived if room.closed == "archived" else PlaceGone
+            raise gone(f"{room.name} is {room.closed}")
+        return room
+
+    def bot_id(self, account: str) -> str:
+        """The id of an account's bot."""
+        return self.new_id("bot", account)
 
     def room_above(self, address: Address) -> Room | None:
         """The parent room of a thread or topic, even one that does not exist; the room itself for other places."""
@@ -215,6 +242,9 @@ class FakePlatform(ABC):
         )
         seq = self.events.record(body, cause, inbound=name)
         self.threads.note_root(room, message_id)
+        if not speaker.echo:
+            now = self._world.now()
+            self.board.add(BoardMessage(room=room, id=message_id, author=person.id, text=text, at=now))
         envelope = Envelope(
             address=shown,
             peer=person,

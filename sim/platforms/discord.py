@@ -7,8 +7,10 @@ in a poll.
 
 from __future__ import annotations
 
+from trunkline.core.actions.names import Action
 from trunkline.core.events import Recorder
 from trunkline.core.values import Capability, ChatKind, Idempotency
+from trunkline.sim.platforms.actions.rules import ActionRules
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits
 from trunkline.sim.scenario.model.scenario import PlatformSpec
@@ -21,7 +23,17 @@ class FakeDiscord(FakePlatform):
     """Guild channels, threads, users, DMs."""
 
     channel = "discord"
-    extras = frozenset({Capability.POLL, Capability.PAYLOAD, Capability.EDIT, Capability.REACTIONS})
+    extras = frozenset({Capability.POLL, Capability.PAYLOAD})
+    rules = ActionRules(
+        actions=frozenset(
+            {
+                *(Action.POLL, Action.THREAD_REPLY, Action.STICKER, Action.EDIT, Action.DELETE, Action.REACT),
+                *(Action.PIN, Action.UNPIN, Action.REACTIONS, Action.READ, Action.LIST_PINS, Action.POLL_RESULTS),
+            }
+        ),
+        deletes_others=True,
+        pins=50,
+    )
     poll_options = 10
     opens_threads = True
     identities = Idempotency.NONE

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import string
 
+from trunkline.core.actions.names import Action
 from trunkline.core.values import Capability, ChatKind
+from trunkline.sim.platforms.actions.rules import ActionRules
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import letters
 
@@ -25,7 +27,16 @@ class FakeMatrix(FakePlatform):
     """Rooms, threads, users."""
 
     channel = "matrix"
-    extras = frozenset({Capability.EDIT, Capability.REACTIONS})
+    extras = frozenset({Capability.POLL})
+    rules = ActionRules(
+        actions=frozenset(
+            {
+                *(Action.POLL, Action.EDIT, Action.DELETE, Action.REACT, Action.PIN, Action.UNPIN),
+                *(Action.REACTIONS, Action.READ, Action.LIST_PINS, Action.POLL_RESULTS),
+            }
+        ),
+    )
+    poll_options = 20
     opens_threads = True
     opens_by_sending = True
     text_limit = 16_000

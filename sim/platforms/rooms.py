@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
+from trunkline.core.actions.names import Action
 from trunkline.core.errors import PlatformError
 from trunkline.core.values import Address, ChatKind, Transport
 
@@ -21,6 +22,9 @@ class WorldPort(Protocol):
     def draw(self, *what: object) -> float: ...
     def send_fault(
         self, address: Address, text: str, attempt: int, transport: Transport
+    ) -> tuple[str, float] | None: ...
+    def act_fault(
+        self, address: Address, action: Action, text: str, attempt: int | None
     ) -> tuple[str, float] | None: ...
     def push_fault(self, place: Address, text: str) -> float: ...
     def lookup_fault(self, address: Address) -> tuple[str, float] | None: ...

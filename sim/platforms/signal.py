@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import string
 
+from trunkline.core.actions.names import Action
 from trunkline.core.events import Recorder
-from trunkline.core.values import Capability, Markup
+from trunkline.core.values import Markup
+from trunkline.sim.platforms.actions.rules import ActionRules
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.message_numbers import MessageTimes
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
@@ -25,7 +27,7 @@ class FakeSignal(FakePlatform):
     """Groups and people."""
 
     channel = "signal"
-    extras = frozenset({Capability.REACTIONS})
+    rules = ActionRules(actions=frozenset({Action.REACT}), one_reaction=True)
     has_threads = False
     markup = Markup.STYLED
     text_limit = 2000

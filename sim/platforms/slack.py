@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import re
 
+from trunkline.core.actions.names import Action
 from trunkline.core.events import Recorder
 from trunkline.core.values import Address, Capability, ChatKind
+from trunkline.sim.platforms.actions.rules import ActionRules
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.message_numbers import MessageTimes
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
@@ -33,7 +35,16 @@ class FakeSlack(FakePlatform):
     """Channels, threads, users, and a directory of them."""
 
     channel = "slack"
-    extras = frozenset({Capability.PAYLOAD, Capability.EDIT, Capability.REACTIONS})
+    extras = frozenset({Capability.PAYLOAD})
+    rules = ActionRules(
+        actions=frozenset(
+            {
+                *(Action.EDIT, Action.DELETE, Action.REACT, Action.PIN, Action.UNPIN, Action.UPLOAD_FILE),
+                *(Action.REACTIONS, Action.READ, Action.LIST_PINS),
+            }
+        ),
+        pins=100,
+    )
     opens_threads = True
     opens_by_sending = True
     text_limit = 4000

@@ -7,8 +7,11 @@ plain text; the HTML is displayed, and refused if it cannot be parsed.
 
 from __future__ import annotations
 
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.events import Recorder
 from trunkline.core.values import Capability, Markup, SendRequest
+from trunkline.sim.platforms.actions.rules import ActionRules
 from trunkline.sim.platforms.api.request_checks import text_of_html
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.message_numbers import MessageTimes
@@ -20,7 +23,13 @@ class FakeTelegram(FakePlatform):
     """Groups, topics, DMs."""
 
     channel = "telegram"
-    extras = frozenset({Capability.POLL, Capability.PAYLOAD, Capability.EDIT, Capability.REACTIONS})
+    extras = frozenset({Capability.POLL, Capability.PAYLOAD})
+    rules = ActionRules(
+        actions=frozenset({Action.POLL, Action.STICKER, Action.EDIT, Action.DELETE, Action.REACT, Action.POLL_RESULTS}),
+        one_reaction=True,
+        deletes_others=True,
+        delete_seconds=48 * 3600.0,
+    )
     markup = Markup.HTML
     poll_options = 10
 
@@ -28,7 +37,7 @@ class FakeTelegram(FakePlatform):
         super().__init__(world, spec, recorder)
         self._times = MessageTimes(world.now, 10)
 
-    def visible(self, request: SendRequest) -> str:
+    def visible(self, request: SendRequest | ActionRequest) -> str:
         """The text of the HTML; without HTML, the plain text."""
         return request.text if request.html is None else text_of_html(request.html)
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 
+from trunkline.core.actions.names import Action
 from trunkline.core.values import Address, Capability, DeliveryMode
+from trunkline.sim.platforms.actions.rules import ActionRules
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import digits, letters
 
@@ -21,7 +23,8 @@ class FakeWhatsApp(FakePlatform):
     """Groups and people."""
 
     channel = "whatsapp"
-    extras = frozenset({Capability.POLL, Capability.REACTIONS})
+    extras = frozenset({Capability.POLL})
+    rules = ActionRules(actions=frozenset({Action.POLL, Action.REACT, Action.POLL_RESULTS}), one_reaction=True)
     has_threads = False
     mode = DeliveryMode.GATEWAY
     poll_options = 12

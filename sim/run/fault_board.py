@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from trunkline.core.actions.names import Action
 from trunkline.core.events import Body
 from trunkline.core.values import Address, Transport
 from trunkline.sim.scenario.model.scenario import Fault
@@ -73,6 +74,7 @@ class FaultBoard:
         text: str | None = None,
         attempt: int | None = None,
         transport: Transport | None = None,
+        action: Action | None = None,
         carries: Collection[str] = (),
         account: tuple[str, str] | None = None,
     ) -> Fault | None:
@@ -85,6 +87,7 @@ class FaultBoard:
                 and (fault.text is None or text is None or text_matches(fault.text, text))
                 and fault.attempt in (None, attempt)
                 and fault.transport in (None, transport)
+                and fault.action in (None, action)
                 and (fault.carries is None or fault.carries in carries)
                 and (account is None or self.is_about(fault, account))
             )

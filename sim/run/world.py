@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+from trunkline.core.actions.names import Action
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.errors import UnknownName
 from trunkline.core.events import Event, EventLog
@@ -117,6 +118,11 @@ class World:
         """The fault that strikes a send, and its duration."""
         found = self.faults.take("send", address=address, text=text, attempt=attempt, transport=transport)
         return self._strike(found, text)
+
+    def act_fault(self, address: Address, action: Action, text: str, attempt: int | None) -> tuple[str, float] | None:
+        """The fault that strikes a change or a question, and its duration."""
+        found = self.faults.take("act", address=address, text=text, attempt=attempt, action=action)
+        return self._strike(found, f"{action.value} {text}".rstrip())
 
     def thread_fault(self, place: Address) -> tuple[str, float] | None:
         """The fault that strikes the opening of a thread in the room of a place."""

@@ -14,6 +14,7 @@ from typing import Any, cast
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim.events import BODIES
+from trunkline.sim.scenario.model.abilities import ABILITIES
 from trunkline.sim.scenario.model.bindings import check_bound, children, spawning
 from trunkline.sim.scenario.model.world import PLATFORMS, THREADLESS, WorldSpec
 from trunkline.sim.scenario.place_refs import (
@@ -80,6 +81,7 @@ REFERENCES: dict[str, tuple[str, ...]] = {
     ),
     "event": ("script[].crash.when.event", "script[].freeze.when.event", "expect.events[].kind"),
     "reason": ("expect.events[].reason",),
+    "ability": tuple(f"world.{platform}.cannot[]" for platform in PLATFORMS),
     "state": ("expect.events[].state",),
     "bug": ("bugs[]", "with_bugs[]"),
     "invariant": ("breaks[]", "expect.exercised[]"),
@@ -210,6 +212,7 @@ def _kinds(tree: object, known: KnownNames) -> dict[str, Callable[[str], Fault]]
         "channel": lambda name: _word("a known channel", name, PLATFORMS),
         "event": lambda name: _word("a kind of event", name, BODIES),
         "reason": lambda name: _word("a reason code", name, list(Reason)),
+        "ability": lambda name: _word("a capability or an action", name, ABILITIES),
         "state": lambda name: _word("a state of an intent", name, list(IntentState)),
         "bug": lambda name: _word("a bug switch", name, known.bugs),
         "invariant": lambda name: _word("an invariant", name, known.invariants),

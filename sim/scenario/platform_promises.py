@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from trunkline.core.channels.capabilities import check_capabilities
 from trunkline.core.values import Capabilities, Idempotency
+from trunkline.sim.scenario.model.abilities import lost_to
 from trunkline.sim.scenario.model.scenario import Fault, Scenario
 from trunkline.sim.scenario.model.world import AccountSpec, PlatformSpec, WorldSpec, idempotency_of
 from trunkline.sim.scenario.place_refs import place_if_known
@@ -24,7 +25,7 @@ def check_promises(scenario: Scenario, world: WorldSpec, report: ProblemReport) 
     for name, spec in scenario.world.platforms.items():
         _check_platform(name, spec, report)
     for index, step in enumerate(scenario.script):
-        if step.fault is not None and step.fault.on == "send" and step.fault.do == "slow":
+        if step.fault is not None and step.fault.on in ("send", "act") and step.fault.do == "slow":
             _check_slow(step.fault, ("script", index, "fault"), world, report)
 
 
@@ -33,7 +34,7 @@ def _declared(name: str, spec: PlatformSpec, account: AccountSpec) -> Capabiliti
     idempotency = idempotency_of(name, spec, account)
     usual = Capabilities()
     return Capabilities(
-        can=usual.can - frozenset(spec.cannot),
+        can=usual.can - lost_to(spec.cannot)[0],
         idempotency=idempotency,
         key_seconds=spec.key_seconds if idempotency is Idempotency.KEY else None,
     )
@@ -58,12 +59,15 @@ def _check_platform(name: str, spec: PlatformSpec, report: ProblemReport) -> Non
 
 
 def _check_slow(fault: Fault, path: Path, world: WorldSpec, report: ProblemReport) -> None:
-    """A slow send must arrive within the time that its account declares."""
+    """A slow request must arrive within the time that its account declares, if the gateway relies on that.
+
+    It does for every action: one in doubt is repeated after that time, and a late edit would undo a later one.
+    """
     for name, spec, own in _struck(fault, world):
         can = _declared(name, spec, spec.accounts[own])
         most = can.in_flight_seconds - _LONGEST * spec.latency
-        if _in_time(can) and 0 <= most < fault.for_:
-            facts = f"a send to {name}:{own} would arrive after {fault.for_:g}s, and it declares at most"
+        if (fault.on == "act" or _in_time(can)) and 0 <= most < fault.for_:
+            facts = f"a request to {name}:{own} would arrive after {fault.for_:g}s, and it declares at most"
             hint = (
                 f"write at most {most:g}s, or `in` with a place elsewhere: the gateway asks or repeats after that time"
             )

@@ -48,6 +48,10 @@ FAULTS: dict[str, tuple[str, ...]] = {
         *("lose-response", "drop", "reset", "reset-before", "refuse-connection", "no-receipt", "bad-receipt"),
         *("refuse", "rate-limit", "error", "slow"),
     ),
+    "act": (
+        *("lose-response", "drop", "reset", "reset-before", "refuse-connection"),
+        *("refuse", "rate-limit", "error", "slow"),
+    ),
     "lookup": ("lose-response", "drop", "refuse", "rate-limit", "error", "slow"),
     "thread": ("error", "refuse", "drop", "slow", "lose-response"),
     "push": ("slow",),
@@ -62,11 +66,12 @@ FAULTS: dict[str, tuple[str, ...]] = {
 _FAULT_KINDS = frozenset(kind for kinds in FAULTS.values() for kind in kinds)
 #: selector of a fault -> the `on` it goes with
 _SELECTORS = {
-    "in": ("send", "lookup", "thread", "push", "queue", "ready", "connect", "boot"),
+    "in": ("send", "act", "lookup", "thread", "push", "queue", "ready", "connect", "boot"),
     "transport": ("send",),
+    "action": ("act",),
     "carries": ("store",),
-    "nth": ("send", "lookup", "thread", "push", "hand", "store", "boot"),
-    "times": ("send", "lookup", "thread", "push", "hand", "store", "boot"),
+    "nth": ("send", "act", "lookup", "thread", "push", "hand", "store", "boot"),
+    "times": ("send", "act", "lookup", "thread", "push", "hand", "store", "boot"),
 }
 
 

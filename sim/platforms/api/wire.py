@@ -16,8 +16,6 @@ import msgspec
 from trunkline.core.errors import (
     Ambiguous,
     NotSent,
-    PlaceArchived,
-    PlaceGone,
     PlatformError,
     RateLimited,
     Refused,
@@ -25,9 +23,9 @@ from trunkline.core.errors import (
 )
 from trunkline.core.values import Address, Capabilities, Capability, Idempotency, Receipt, SendRequest, Transport
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
+from trunkline.sim.platforms.actions.message_board import SentMessage
 from trunkline.sim.platforms.api.request_checks import check_request
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
-from trunkline.sim.platforms.visible_messages import VisibleMessage, VisibleMessages
 
 if TYPE_CHECKING:
     from trunkline.sim.platforms.base import FakePlatform
@@ -52,8 +50,6 @@ class Wire:
         self._keys: dict[tuple[str, str], tuple[Receipt, float]] = {}
         #: (conversation, key) -> number of messages posted under it
         self._posted: Counter[tuple[str, str]] = Counter()
-        #: the gateway's messages, as people see them
-        self.messages = VisibleMessages()
         #: number of sends so far
         self.requests = 0
 
@@ -150,15 +146,11 @@ class Wire:
         """The room where a send becomes visible; raises `Refused` and its subclasses."""
         platform = self._platform
         room = platform.room_at(place) or platform.threads.by_sending(place, text)
-        if room is None or place.account not in room.accounts:
-            raise Refused("no such conversation")
-        if room.closed is None:
-            return room
-        above = platform.room_above(room.address(place.account))
-        if platform.misplaces and room.closed == "deleted" and above is not None and above is not room:
-            return above
-        gone = PlaceArchived if room.closed == "archived" else PlaceGone
-        raise gone(f"{room.name} is {room.closed}")
+        if room is not None and platform.misplaces and room.closed == "deleted" and place.account in room.accounts:
+            above = platform.room_above(room.address(place.account))
+            if above is not None and above is not room:
+                return above
+        return platform.open_room(place if room is None else room.address(place.account))
 
     def _post(self, request: SendRequest, room: Room, token: int) -> Receipt:
         self._posted[room.conversation, request.key] += 1
@@ -170,7 +162,18 @@ class Wire:
         if request.identity is None:
             # Messages of webhooks have no key: the platform recognises no repeat, and cannot look them up.
             self._keys[request.address.account, request.key] = (receipt, self._world.now())
-        self.messages.add(VisibleMessage(request=request, receipt=receipt, text=request.text))
+        self._platform.board.add(
+            SentMessage(
+                room=room,
+                id=provider_id,
+                author=self._platform.bot_id(request.address.account),
+                account=request.address.account,
+                text=request.text,
+                at=self._world.now(),
+                request=request,
+                receipt=receipt,
+            )
+        )
         poll = request.poll
         accepted = self._platform.events.record(
             WireAccepted(
@@ -227,23 +230,3 @@ class Wire:
 
         what = ("thread", message_id)
         return self._platform.calls.call(what, place, token, open_it, opens=True, there_and_back=False)
-
-    def change(
-        self, what: Capability, address: Address, message_id: str, text: str, answer: asyncio.Future[Any]
-    ) -> None:
-        when = self._world.now() + self._platform.latency(what.value, message_id) * 2
-        self._world.at(when, self._change, what, address, message_id, text, answer)
-
-    def _change(
-        self, what: Capability, address: Address, message_id: str, text: str, answer: asyncio.Future[Any]
-    ) -> None:
-        message = self.messages.get(address, message_id)
-        if what not in self._platform.capabilities[address.account].can:
-            resolve(answer, Refused(f"there is no {what.value} here"))
-        elif message is None:
-            resolve(answer, Refused("no such message"))
-        elif what is Capability.EDIT and len(text) > self._platform.text_limit:
-            resolve(answer, Refused(f"longer than {self._platform.text_limit}"))
-        else:
-            message.change(what, text)
-            resolve(answer, None)

@@ -15,13 +15,13 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from trunkline.core.config import Duration, GatewayConfig, Model
+from trunkline.sim.scenario.model.faults import Fault
 from trunkline.sim.scenario.model.hooks import Hook
 from trunkline.sim.scenario.model.nonsense import Nonsense
 from trunkline.sim.scenario.model.steps import (
     BindStep,
     ClockStep,
     CrashStep,
-    Fault,
     FreezeStep,
     PollStep,
     QueueStep,

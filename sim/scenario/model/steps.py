@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from trunkline.core.config import Duration, GatewayConfig, Model
-from trunkline.core.values import IntentState, Transport
+from trunkline.core.values import IntentState
+from trunkline.sim.scenario.model.faults import Fault
 from trunkline.sim.scenario.shorthand import as_list, as_settings, as_switch
 
 #: the gateway processes of a run: the first, and the one that `second` starts on the same store
@@ -221,63 +222,6 @@ class UnbindStep(Model):
     """With a place: the agent whose session it is; by default the default agent."""
     reason: str | None = None
     """Why: a reason code, or any text, which is kept beside the code `unbound`."""
-
-
-class Fault(Model):
-    """A fault to inject: what fails, how, and how often."""
-
-    on: Literal["send", "lookup", "thread", "push", "hand", "store", "queue", "mirror", "ready", "connect", "boot"]
-    """What fails. `send`: a send. `lookup`: asking the platform about an earlier send. `thread`: opening a thread.
-    `push`: delivering a person's message to the gateway. `hand`: the work of a hand. `store`: a write to the store.
-    `queue`: the stored rows of messages to send. `mirror`: mirroring what was sent into the transcript. `ready`: the
-    readiness of an account. `connect`: the connection of an account. `boot`: the start of a process."""
-    do: Literal[
-        "lose-response",
-        "drop",
-        "reset",
-        "reset-before",
-        "refuse-connection",
-        "no-receipt",
-        "bad-receipt",
-        "refuse",
-        "rate-limit",
-        "error",
-        "slow",
-        "write-error",
-        "damage",
-        "missing",
-    ]
-    """For `send`: `lose-response`: accepted, but the response is lost. `drop`: the request is lost, without a response.
-    `reset`: accepted, but the connection is reset before the response. `reset-before`: the connection is reset before
-    the request arrives; the sender cannot distinguish the two. `refuse-connection`: no connection; the sender knows it.
-    `no-receipt`: accepted, but the response names no message. `bad-receipt`: accepted, but the message id in the
-    response has half a character, and cannot be stored. `refuse`: refused permanently. `rate-limit`: refused for
-    `for`. `error`: refused, but a retry may succeed. `slow`: takes `for` longer. For `lookup`: `error`, `drop` or
-    `slow`. For `thread`, which strikes in the thread's room: `error`, `refuse`, `drop`, `slow`, and `lose-response`:
-    opened, but the response is lost. For `push`: `slow`: the message arrives `for` later, and later messages overtake
-    it. For `hand`: `error`: it fails; `drop`: it does not answer before its deadline; `slow`: it takes `for` longer.
-    For `store`: `error`: the disk is full; `write-error`: the write fails. For `queue`: `damage`: at once, the rows of
-    open messages become unreadable; a process that has them in memory continues with its copy. For `mirror`: `refuse`:
-    for `for`, the store rejects the transcript lines of what was sent, and accepts everything else. For `ready`:
-    `error`: the account is not ready for `for`. For `connect`: `error`: the connection breaks and stays down for `for`;
-    requests that need it fail before they are sent. For `boot`: `missing`: the adapter is missing when the process
-    starts, and is installed after `for`; at 0s this strikes the first process."""
-    place: str | None = Field(default=None, validation_alias="in")
-    """Only at this place. For `ready`, `connect` and `boot`: only the account that sees this place; by default all."""
-    text: str | None = None
-    """Only sends and pushes with this text, or hands with this task (`*` for anything)."""
-    attempt: int | None = Field(default=None, gt=0)
-    """Only this attempt."""
-    transport: Transport | None = None
-    """Only sends over this transport."""
-    carries: Literal["inbound", "intent", "ack"] | None = None
-    """Only writes to the store that contain an admitted message, a prepared intent, or a receipt."""
-    nth: int = Field(default=1, gt=0)
-    """Strikes from the Nth match on."""
-    times: int = Field(default=1, gt=0)
-    """How many times it strikes."""
-    for_: Duration = Field(default=5.0, validation_alias="for")
-    """The duration for `rate-limit`, `slow`, `mirror`, `ready`, `connect` and `boot`."""
 
 
 class ScriptStep(Model):

@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from trunkline.core.config import Duration, Model
-from trunkline.core.values import Capability, DeliveryMode, Idempotency
+from trunkline.core.values import DeliveryMode, Idempotency
+from trunkline.sim.scenario.model.abilities import ABILITIES
 from trunkline.sim.scenario.shorthand import as_names
 
 #: the platforms that a world can have, in the order in which they are built
@@ -82,8 +83,8 @@ class PlatformSpec(Model):
     mode: DeliveryMode | None = None
     """The transports its accounts send over: `direct`, `gateway`, or `hybrid` for both; by default as on the real
     platform."""
-    cannot: tuple[Capability, ...] = ()
-    """Capabilities to remove from its accounts: `media`, `message-ids`, ..."""
+    cannot: tuple[Annotated[str, Field(json_schema_extra={"enum": list(ABILITIES)})], ...] = ()
+    """Capabilities and actions to remove from its accounts: `media`, `message-ids`, `edit`, `pin`, ..."""
     stable_ids: bool = True
     """`false`: a replayed message arrives under a new id (as on Feishu)."""
     misplaces: bool = False

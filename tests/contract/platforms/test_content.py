@@ -108,7 +108,7 @@ def test_telegram_takes_html_that_it_can_parse(html: str, passes: bool) -> None:
         sent = await attempt(adapter, place, text="what was meant", html=html)
         if passes:
             assert [body.text for body in stage.recorded(WireAccepted)] == ["what was meant"]
-            [message] = stage.world.platforms["telegram"].wire.messages.all
+            [message] = stage.world.platforms["telegram"].board.sent
             assert message.request.html == html
         else:
             assert isinstance(sent, Refused) and "cannot parse entities" in str(sent)
@@ -140,7 +140,7 @@ def test_signal_keeps_styles_and_counts_them_in_utf_16(start: int, length: int, 
         # Five units before the lamp, which is two.
         sent = await attempt(adapter, place, text="lamp 💡", styles=styles)
         assert isinstance(sent, Receipt if passes else Refused)
-        kept = [message.request.styles for message in stage.world.platforms["signal"].wire.messages.all]
+        kept = [message.request.styles for message in stage.world.platforms["signal"].board.sent]
         assert kept == ([styles] if passes else [])
 
     play(test)

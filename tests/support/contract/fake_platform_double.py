@@ -66,9 +66,9 @@ class FakeBench(Bench):
                 payload=message.request.payload,
                 html=message.request.html,
                 styles=message.request.styles,
-                reactions=tuple(message.reactions),
+                reactions=message.emoji,
             )
-            for message in self._platform.wire.messages.all
+            for message in self._platform.board.sent
         ]
 
     async def requests(self) -> int:

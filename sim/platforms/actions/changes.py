@@ -1,0 +1,195 @@
+"""What a change is given and what it leaves behind, and the changes of messages: edits, deletions, reactions, pins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.errors import Refused
+from trunkline.core.values import Address
+from trunkline.sim.platforms.actions.message_board import BoardMessage
+from trunkline.sim.platforms.rooms import Room
+
+if TYPE_CHECKING:
+    from trunkline.sim.platforms.base import FakePlatform
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A change that a platform is asked for."""
+
+    platform: FakePlatform
+    request: ActionRequest
+    #: the parameters beside the text, with the names of the tool
+    fields: dict[str, Any]
+    #: the conversation that it concerns; None: it concerns none
+    place: Room | None
+    now: float
+
+    @property
+    def account(self) -> str:
+        return self.request.address.account
+
+    @property
+    def room(self) -> Room:
+        """The conversation. Raises `Refused` for a change that names none."""
+        if self.place is None:
+            raise Refused("no such conversation")
+        return self.place
+
+    @property
+    def actor(self) -> str:
+        """The id of the bot."""
+        return self.platform.bot_id(self.account)
+
+    @property
+    def message(self) -> BoardMessage:
+        """The message that is meant. Raises `Refused` if its conversation never had it."""
+        found = None if self.request.message_id is None else self.platform.board.get(self.room, self.request.message_id)
+        if found is None:
+            raise Refused("no such message")
+        return found
+
+    @property
+    def living(self) -> BoardMessage:
+        """The message that is meant. Raises `Refused` if it was deleted."""
+        message = self.message
+        if message.deleted:
+            raise Refused("the message was deleted")
+        return message
+
+    def word(self, *names: str) -> str:
+        """The first of these parameters that is given, else the text. Raises `Refused` if all are blank."""
+        given = next((str(self.fields[name]).strip() for name in names if self.fields.get(name) not in (None, "")), "")
+        found = given or self.request.text.strip()
+        if not found:
+            raise Refused(f"{names[0]} is missing")
+        return found
+
+    def on(self, message: BoardMessage, *, text: str = "", before: str = "", repeated: bool = False) -> Done:
+        """The outcome of a change of a message."""
+        return Done(
+            address=message.room.address(self.account),
+            provider_id=message.id,
+            message=message,
+            text=text,
+            before=before,
+            repeated=repeated,
+        )
+
+    def of(self, provider_id: str, *, text: str = "", before: str = "", repeated: bool = False) -> Done:
+        """The outcome of a change of something else: its id, and its new name or value."""
+        where = self.request.address if self.place is None else self.place.address(self.account)
+        return Done(address=where, provider_id=provider_id, text=text, before=before, repeated=repeated)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """The outcome of a change."""
+
+    #: where it took effect
+    address: Address
+    #: id of the message, place or object that it concerns
+    provider_id: str
+    message: BoardMessage | None = None
+    #: the new text, emoji or name
+    text: str = ""
+    #: what was there before
+    before: str = ""
+    #: it was so already
+    repeated: bool = False
+
+
+#: carries out one action
+Handler = Callable[[Change], Done]
+
+
+def _edit(change: Change) -> Done:
+    message, rules = change.living, change.platform.rules
+    if message.account != change.account:
+        raise Refused("only its author can edit a message")
+    text = change.platform.visible(change.request)
+    if not text.strip():
+        raise Refused("the new text is empty")
+    if len(text) > change.platform.text_limit:
+        raise Refused(f"longer than {change.platform.text_limit}")
+    before, same = message.text, message.text == change.request.text
+    if not same:
+        if rules.edit_seconds is not None and change.now - message.at > rules.edit_seconds:
+            raise Refused("the message is too old to be edited")
+        if rules.edits is not None and message.edits >= rules.edits:
+            raise Refused(f"the message was edited {rules.edits} times")
+        message.text = change.request.text
+        message.edits += 1
+    return change.on(message, text=change.request.text, before=before, repeated=same)
+
+
+def _delete(change: Change) -> Done:
+    message, rules = change.message, change.platform.rules
+    if message.account != change.account and not (rules.deletes_others and not message.room.owner):
+        raise Refused("this account cannot delete messages of others here")
+    repeated = message.deleted
+    if not repeated and rules.delete_seconds is not None and change.now - message.at > rules.delete_seconds:
+        raise Refused("the message is too old to be deleted")
+    message.deleted, message.pinned = True, False
+    return change.on(message, before=message.text, repeated=repeated)
+
+
+def _react(change: Change) -> Done:
+    """Add a reaction, or take it away; to remove none in particular takes all of the bot's."""
+    message, emoji = change.living, change.request.text.strip()
+    mine = [name for name, who in message.reactions.items() if change.actor in who]
+    if change.request.remove:
+        gone = [name for name in mine if emoji in ("", name)]
+        for name in gone:
+            _withdraw(message, name, change.actor)
+        return change.on(message, text=emoji, before=" ".join(gone), repeated=not gone)
+    if not emoji:
+        raise Refused("there is no emoji")
+    react(message, emoji, change.actor, alone=change.platform.rules.one_reaction)
+    return change.on(message, text=emoji, before=" ".join(mine), repeated=emoji in mine)
+
+
+def react(message: BoardMessage, emoji: str, who: str, *, alone: bool) -> bool:
+    """Add somebody's reaction; `alone`: it replaces their others. Returns false if they had it already."""
+    if who in message.reactions.get(emoji, ()):
+        return False
+    for other in [name for name, there in message.reactions.items() if alone and who in there]:
+        _withdraw(message, other, who)
+    message.reactions.setdefault(emoji, []).append(who)
+    return True
+
+
+def _withdraw(message: BoardMessage, emoji: str, who: str) -> None:
+    message.reactions[emoji].remove(who)
+    if not message.reactions[emoji]:
+        del message.reactions[emoji]
+
+
+def _pin(change: Change) -> Done:
+    message, most = change.living, change.platform.rules.pins
+    pinned = sum(one.pinned for one in change.platform.board.within(message.room))
+    if not message.pinned and most is not None and pinned >= most:
+        raise Refused(f"{message.room.name} has {most} pinned messages already")
+    repeated, message.pinned = message.pinned, True
+    return change.on(message, repeated=repeated)
+
+
+def _unpin(change: Change) -> Done:
+    message = change.living
+    repeated, message.pinned = not message.pinned, False
+    return change.on(message, repeated=repeated)
+
+
+#: the changes of messages
+MESSAGE_CHANGES: dict[Action, Handler] = {
+    Action.EDIT: _edit,
+    Action.DELETE: _delete,
+    Action.UNSEND: _delete,
+    Action.REACT: _react,
+    Action.PIN: _pin,
+    Action.UNPIN: _unpin,
+}

@@ -1,0 +1,24 @@
+"""What a platform allows beside messages: its actions and their limits. Pure values; one for each fake platform."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trunkline.core.actions.names import Action
+
+
+class ActionRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The actions of a platform and their limits."""
+
+    actions: frozenset[Action] = frozenset()
+    #: a bot has one reaction on a message, and another one replaces it
+    one_reaction: bool = False
+    #: a bot may delete messages of others in rooms
+    deletes_others: bool = False
+    #: seconds after which a message can no longer be edited, or deleted; None: always
+    edit_seconds: float | None = None
+    delete_seconds: float | None = None
+    #: how often a message can be edited; None: any number of times
+    edits: int | None = None
+    #: how many messages a room can have pinned; None: any number
+    pins: int | None = None

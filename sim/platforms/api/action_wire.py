@@ -1,0 +1,175 @@
+"""Actions on the wire: changes and questions arrive with latency, are checked by the platform, and answered.
+
+As with sends, the events recorded here are the ground truth for invariants, and a request that left a process arrives
+even if the process has died or stopped waiting. Faults on `act` strike here, faults on `send` do not: so a fault that
+is meant for a message never strikes a reaction to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.actions.spec import TargetMode
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
+from trunkline.core.values import Address, Receipt, Transport
+from trunkline.sim.events.actions import WireActed
+from trunkline.sim.events.wire import WireRefused, WireResponseLost
+from trunkline.sim.platforms.actions.changes import MESSAGE_CHANGES, Change, Done, Handler
+from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
+
+if TYPE_CHECKING:
+    from trunkline.sim.platforms.base import FakePlatform
+
+#: fault that strikes before the platform -> the error of the caller; None: no response
+_BEFORE: dict[str, Callable[[], PlatformError | None]] = {
+    "drop": lambda: None,
+    "reset-before": lambda: Ambiguous("the connection was reset"),
+    "refuse-connection": lambda: NotSent("the connection was refused"),
+}
+_LOST = ("lose-response", "reset")
+#: action -> how a platform carries it out
+_CHANGES: dict[Action, Handler] = {**MESSAGE_CHANGES}
+
+
+class ActionWire:
+    """Handles actions on one platform."""
+
+    def __init__(self, platform: FakePlatform, world: WorldPort) -> None:
+        self._platform = platform
+        self._world = world
+        #: number of requests so far
+        self.requests = 0
+
+    # ------------------------------------------------------------ changes
+
+    def act(self, request: ActionRequest, answer: asyncio.Future[Any], token: int) -> None:
+        """Receive a change from a process; it arrives whatever happens to the process."""
+        kind, extra = self._struck(request.address, request.action, request.text, request.attempt)
+        before = self._before(request.address, kind)
+        what = (request.action.value, request.key, str(request.attempt))
+        if before is not None:
+            if before:
+                self._answer(answer, before[0], what)
+            return
+        delay = self._platform.latency("act", *what) + (extra if kind == "slow" else 0.0)
+        self._world.at(self._world.now() + delay, self._arrive, request, answer, kind, extra, token)
+
+    def _arrive(self, request: ActionRequest, answer: asyncio.Future[Any], kind: str, extra: float, token: int) -> None:
+        what = (request.action.value, request.key, str(request.attempt))
+        try:
+            self._fail(kind, extra)
+            self._check(request.action, request.address, token)
+            done = self._carry_out(request)
+        except PlatformError as error:
+            self._refused(request, token, error)
+            self._answer(answer, error, what)
+            return
+        self._record(request, done, token)
+        if kind in _LOST:
+            body = WireResponseLost(address=request.address, chunk=0, attempt=request.attempt, action=request.action)
+            self._platform.events.record(body, intent=request.intent, cause=request.cause)
+            if kind == "reset":
+                self._answer(answer, Ambiguous("the connection was reset"), what)
+            return
+        self._answer(answer, Receipt(provider_id=done.provider_id, address=done.address), what)
+
+    def _carry_out(self, request: ActionRequest) -> Done:
+        handler = _CHANGES.get(request.action)
+        if handler is None:
+            raise Refused(f"there is no {request.action.value} here")
+        change = Change(
+            platform=self._platform,
+            request=request,
+            fields=fields_of(request.fields),
+            place=self._place(request.action, request.address),
+            now=self._world.now(),
+        )
+        return handler(change)
+
+    def _record(self, request: ActionRequest, done: Done, token: int) -> None:
+        message = done.message
+        body = WireActed(
+            action=request.action,
+            address=done.address,
+            requested=request.address,
+            key=request.key,
+            attempt=request.attempt,
+            message_id=None if message is None else message.id,
+            author="" if message is None else "bot" if message.account == request.address.account else "other",
+            text=done.text,
+            before=done.before,
+            remove=request.remove,
+            repeated=done.repeated,
+            fields=request.fields,
+            credential=self._platform.tokens.recorded(request.address.account, token),
+        )
+        self._platform.events.record(body, request.cause, intent=request.intent)
+
+    def _refused(self, request: ActionRequest, token: int, error: PlatformError) -> None:
+        body = WireRefused(
+            address=request.address,
+            reason=error.reason,
+            chunk=0,
+            attempt=request.attempt,
+            detail=error.facts,
+            retry_after=error.retry_after,
+            credential=self._platform.tokens.recorded(request.address.account, token),
+            action=request.action,
+        )
+        self._platform.events.record(body, request.cause, intent=request.intent)
+
+    # ------------------------------------------------------------ what changes and questions share
+
+    def _struck(self, address: Address, action: Action, text: str, attempt: int | None) -> tuple[str, float]:
+        self.requests += 1
+        return self._world.act_fault(address, action, text, attempt) or ("", 0.0)
+
+    def _before(self, address: Address, kind: str) -> tuple[PlatformError, ...] | None:
+        """What the caller gets from a request that does not reach the platform; empty: nothing. None: it does."""
+        gateway = self._platform.capabilities[address.account].mode.first is Transport.GATEWAY
+        if gateway and self._world.account_fault("connect", address.channel, address.account):
+            return (NotSent("there is no connection"),)
+        if kind not in _BEFORE:
+            return None
+        error = _BEFORE[kind]()
+        return () if error is None else (error,)
+
+    def _fail(self, kind: str, extra: float) -> None:
+        if kind == "rate-limit":
+            raise RateLimited("too many requests", retry_after=extra)
+        if kind == "refuse":
+            raise Refused("the platform refused it")
+        if kind == "error":
+            raise PlatformError("the platform had an internal error")
+
+    def _check(self, action: Action, address: Address, token: int) -> None:
+        self._platform.tokens.check(address.account, token)
+        if action not in self._platform.capabilities[address.account].actions:
+            raise Refused(f"there is no {action.value} here")
+
+    def _place(self, action: Action, address: Address) -> Room | None:
+        """The conversation of an action; None for one without a target. Raises `Refused` and its subclasses."""
+        if SPECS[action].target is TargetMode.NONE:
+            return None
+        return self._platform.open_room(address)
+
+    def _answer(self, answer: asyncio.Future[Any], what: object, about: tuple[str, ...]) -> None:
+        when = self._world.now() + self._platform.latency("acted", *about)
+        self._world.at(when, resolve, answer, what)
+
+
+def fields_of(text: str | None) -> dict[str, Any]:
+    """The parameters of a request. Raises `Refused` if they are no JSON object."""
+    if text is None:
+        return {}
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise Refused(f"the parameters are no JSON object: {error}") from None
