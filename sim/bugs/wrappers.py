@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.bindings.records import Placement, PlaceState
-from trunkline.core.channels import ChannelAdapter, Directory, InboundStream, Readiness, Ready, Resolved
+from trunkline.core.channels import (
+    Actions,
+    ChannelAdapter,
+    Directory,
+    InboundStream,
+    Queries,
+    Readiness,
+    Ready,
+    Resolved,
+)
 from trunkline.core.errors import Refused
 from trunkline.core.events import Body, EventSink
 from trunkline.core.values import Address, Capabilities, Envelope, Identity, Receipt, SendRequest
@@ -74,6 +84,18 @@ class AdapterWrapper:
         """As the wrapped one, where its token can be replaced while it serves."""
         if isinstance(self.inner, RenewableAdapter):
             self.inner.renew(token)
+
+    async def act(self, request: ActionRequest) -> Receipt:
+        """As the wrapped one, where it has actions."""
+        if not isinstance(self.inner, Actions):
+            raise Refused(f"there is no {request.action.value} here")
+        return await self.inner.act(request)
+
+    async def ask(self, query: ActionQuery) -> object:
+        """As the wrapped one, where it answers questions."""
+        if not isinstance(self.inner, Queries):
+            raise Refused(f"there is no {query.action.value} here")
+        return await self.inner.ask(query)
 
     async def ready(self) -> Ready:
         """As the wrapped one; ready where it does not say."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels import InboundStream, Ready, Resolved
 from trunkline.core.errors import IdentityGone, NotSent, PlatformError
@@ -153,6 +153,12 @@ class FakeAdapter:
         """Carry out a change, without a timeout."""
         answer = self._world.future()
         self._platform.actions.act(request, answer, self._token)
+        return await answer
+
+    async def ask(self, query: ActionQuery) -> object:
+        """Answer a question, without a timeout."""
+        answer = self._world.future()
+        self._platform.actions.ask(query, answer, self._token)
         return await answer
 
     async def resolve_target(self, text: str) -> Resolved | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
+from trunkline.core.actions.names import Action
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim.events import BODIES
@@ -81,6 +82,7 @@ REFERENCES: dict[str, tuple[str, ...]] = {
     ),
     "event": ("script[].crash.when.event", "script[].freeze.when.event", "expect.events[].kind"),
     "reason": ("expect.events[].reason",),
+    "action": ("script[].fault.action",),
     "ability": tuple(f"world.{platform}.cannot[]" for platform in PLATFORMS),
     "state": ("expect.events[].state",),
     "bug": ("bugs[]", "with_bugs[]"),
@@ -212,6 +214,7 @@ def _kinds(tree: object, known: KnownNames) -> dict[str, Callable[[str], Fault]]
         "channel": lambda name: _word("a known channel", name, PLATFORMS),
         "event": lambda name: _word("a kind of event", name, BODIES),
         "reason": lambda name: _word("a reason code", name, list(Reason)),
+        "action": lambda name: _word("an action", name, list(Action)),
         "ability": lambda name: _word("a capability or an action", name, ABILITIES),
         "state": lambda name: _word("a state of an intent", name, list(IntentState)),
         "bug": lambda name: _word("a bug switch", name, known.bugs),

@@ -67,7 +67,8 @@ def _check_slow(fault: Fault, path: Path, world: WorldSpec, report: ProblemRepor
         can = _declared(name, spec, spec.accounts[own])
         most = can.in_flight_seconds - _LONGEST * spec.latency
         if (fault.on == "act" or _in_time(can)) and 0 <= most < fault.for_:
-            facts = f"a request to {name}:{own} would arrive after {fault.for_:g}s, and it declares at most"
+            what = "a send to" if fault.on == "send" else "an action on"
+            facts = f"{what} {name}:{own} would arrive after {fault.for_:g}s, and it declares at most"
             hint = (
                 f"write at most {most:g}s, or `in` with a place elsewhere: the gateway asks or repeats after that time"
             )

@@ -126,8 +126,8 @@ OPTIONAL = {
     "thread": ("discord", "", {"thread"}),
     "nowhere": ("discord", "", {"nowhere"}),
     "payload": ("discord", "", {"payload"}),
-    "shows": ("discord", "", {"media", "poll", "payload", "react"}),
-    "shows on telegram": ("telegram", "", {"media", "poll", "payload", "react", "markup"}),
+    "shows": ("discord", "", {"media", "poll", "payload", "delete", "pin", "react"}),
+    "shows on telegram": ("telegram", "", {"media", "poll", "payload", "delete", "react", "markup"}),
 }
 
 

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import anyio
 import msgspec
 
-from trunkline.core.channels.adapter import ChannelAdapter
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.channels.adapter import Actions, ChannelAdapter
 from trunkline.core.delivery.policy import is_misplaced
 from trunkline.core.errors import PlatformError
 from trunkline.core.testing.adapter_kit.platform_double import Bench, NotTried, SeenMessage
@@ -118,6 +120,40 @@ class CheckRun:
             attempt=1,
             **given,
         )
+
+    def change(self, action: Action, receipt: Receipt, text: str = "", **fields: Any) -> ActionRequest:
+        """A change of the message that a receipt names, with a unique key."""
+        self._count += 1
+        mark = f"{self._name}-{self._count}"
+        given: dict[str, Any] = {**self._forms(text), **fields}
+        return ActionRequest(
+            action=action,
+            address=receipt.address,
+            key=f"{mark}/0",
+            intent=IntentId(mark),
+            attempt=1,
+            message_id=receipt.provider_id,
+            text=text,
+            **given,
+        )
+
+    async def acted(self, request: ActionRequest) -> Receipt:
+        """Ask for a change that must be carried out, and check the receipt. `NotTried` if it is not claimed."""
+        name = request.action.value
+        if request.action not in self.adapter.capabilities.actions:
+            raise NotTried(f"it has no {name}")
+        outcome = await self.act(request)
+        if not isinstance(outcome, Receipt):
+            raise CheckFailed(f"{name} was not carried out: {describe(outcome)}")
+        if self._is_astray(request.address, outcome.address):
+            raise CheckFailed(f"{name} in {request.address}, but the receipt shows {outcome.address}")
+        return outcome
+
+    async def act(self, request: ActionRequest) -> Outcome:
+        """A receipt, or the error, or `NO_ANSWER`."""
+        if not isinstance(self.adapter, Actions):
+            raise CheckFailed("it has no `act`")
+        return await self.outcome(self.adapter.act(request))
 
     def _forms(self, text: str) -> dict[str, str]:
         wants_html = self.adapter.capabilities.markup is Markup.HTML

@@ -6,7 +6,9 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.channels.adapter import Edits, Reactions
+from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.spec import ActionKind
+from trunkline.core.channels.adapter import Actions, Queries
 from trunkline.core.channels.capabilities import check_capabilities
 from trunkline.core.errors import Refused
 from trunkline.core.testing.adapter_kit.check_run import CheckFailed, CheckRun, describe
@@ -48,9 +50,10 @@ async def capabilities(trial: CheckRun) -> None:
     wrong = list(check_capabilities(says))
     if says != again:
         wrong.append("asked twice, it says different things")
-    for capability, methods in ((Capability.EDIT, Edits), (Capability.REACTIONS, Reactions)):
-        if trial.can(capability) and not isinstance(trial.adapter, methods):
-            wrong.append(f"it says that it has {capability.value}, and has no method for that")
+    for kind, protocol, method in ((ActionKind.CHANGE, Actions, "act"), (ActionKind.QUERY, Queries, "ask")):
+        claimed = sorted(action.value for action in says.actions if SPECS[action].kind is kind)
+        if claimed and not isinstance(trial.adapter, protocol):
+            wrong.append(f"it claims {', '.join(claimed)}, and has no method `{method}`")
     if wrong:
         raise CheckFailed("; ".join(wrong))
 
@@ -229,32 +232,3 @@ async def transport(trial: CheckRun) -> None:
         message = await trial.of_its_own(request, await trial.sent(request))
         if message.transport is None:
             raise NotTried("the bench does not show transports")
-
-
-async def edit(trial: CheckRun) -> None:
-    """An edited message has the new text, and stays the same message."""
-    _has(trial, Capability.EDIT)
-    request, adapter = trial.request(), trial.adapter
-    receipt = await _named(trial, request)
-    if not isinstance(adapter, Edits):
-        raise CheckFailed("it has no `edit`")
-    changed = msgspec.structs.replace(request, text=f"{request.text} again")
-    outcome = await trial.outcome(adapter.edit(receipt.address, receipt.provider_id, changed.text))
-    if outcome is not None:
-        raise CheckFailed(f"an edit failed: {describe(outcome)}")
-    await trial.of_its_own(changed, receipt)
-
-
-async def react(trial: CheckRun) -> None:
-    """A reaction is attached to its message, and is not a message."""
-    _has(trial, Capability.REACTIONS, "reactions")
-    request, adapter = trial.request(), trial.adapter
-    receipt = await _named(trial, request)
-    if not isinstance(adapter, Reactions):
-        raise CheckFailed("it has no `react`")
-    outcome = await trial.outcome(adapter.react(receipt.address, receipt.provider_id, "👍"))
-    if outcome is not None:
-        raise CheckFailed(f"a reaction failed: {describe(outcome)}")
-    message = await trial.of_its_own(request, receipt)
-    if message.reactions != ("👍",):
-        raise CheckFailed(f"the message has the reactions {message.reactions}")

@@ -9,6 +9,7 @@ from typing import Any, cast
 import anyio
 
 from trunkline.core.errors import UnknownName
+from trunkline.core.testing.adapter_kit import check_actions as actions
 from trunkline.core.testing.adapter_kit import check_failures as failures
 from trunkline.core.testing.adapter_kit import check_inbound as inbound
 from trunkline.core.testing.adapter_kit import check_sends as sends
@@ -20,10 +21,10 @@ _Check = Callable[[CheckRun], Awaitable[None]]
 #: a check may take this many times the patience
 _MOST_ANSWERS = 20
 
-#: the checks by id: the public functions of the three modules, in their order
+#: the checks by id: the public functions of the four modules, in their order
 _BY_ID: dict[str, _Check] = {
     name.replace("_", "-"): check
-    for module in (sends, failures, inbound)
+    for module in (sends, actions, failures, inbound)
     for name, check in vars(module).items()
     if inspect.iscoroutinefunction(check) and check.__module__ == module.__name__ and not name.startswith("_")
 }

@@ -33,6 +33,9 @@ class SeenMessage(msgspec.Struct, frozen=True, kw_only=True):
     html: str | None = None
     styles: tuple[Style, ...] = ()
     reactions: tuple[str, ...] = ()
+    pinned: bool = False
+    #: deleted messages are listed too, if the bench knows them
+    deleted: bool = False
 
 
 class Bench(ABC):
@@ -45,7 +48,8 @@ class Bench(ABC):
     adapter: ChannelAdapter
     #: conversations that can be written to, at least two
     places: Sequence[Address]
-    #: which of ``media poll payload html styles reactions`` it reports for messages; the others are not checked
+    #: which of ``media poll payload html styles reactions pinned deleted`` it reports for messages; the others are not
+    #: checked
     shows: Collection[str] = ()
     #: an open thread
     thread: Address | None = None

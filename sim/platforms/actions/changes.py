@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class RequestedChange:
     """A change that a platform is asked for."""
 
     platform: FakePlatform
@@ -104,10 +104,10 @@ class Done:
 
 
 #: carries out one action
-Handler = Callable[[Change], Done]
+Handler = Callable[[RequestedChange], Done]
 
 
-def _edit(change: Change) -> Done:
+def _edit(change: RequestedChange) -> Done:
     message, rules = change.living, change.platform.rules
     if message.account != change.account:
         raise Refused("only its author can edit a message")
@@ -127,7 +127,7 @@ def _edit(change: Change) -> Done:
     return change.on(message, text=change.request.text, before=before, repeated=same)
 
 
-def _delete(change: Change) -> Done:
+def _delete(change: RequestedChange) -> Done:
     message, rules = change.message, change.platform.rules
     if message.account != change.account and not (rules.deletes_others and not message.room.owner):
         raise Refused("this account cannot delete messages of others here")
@@ -138,7 +138,7 @@ def _delete(change: Change) -> Done:
     return change.on(message, before=message.text, repeated=repeated)
 
 
-def _react(change: Change) -> Done:
+def _react(change: RequestedChange) -> Done:
     """Add a reaction, or take it away; to remove none in particular takes all of the bot's."""
     message, emoji = change.living, change.request.text.strip()
     mine = [name for name, who in message.reactions.items() if change.actor in who]
@@ -169,7 +169,7 @@ def _withdraw(message: BoardMessage, emoji: str, who: str) -> None:
         del message.reactions[emoji]
 
 
-def _pin(change: Change) -> Done:
+def _pin(change: RequestedChange) -> Done:
     message, most = change.living, change.platform.rules.pins
     pinned = sum(one.pinned for one in change.platform.board.within(message.room))
     if not message.pinned and most is not None and pinned >= most:
@@ -178,7 +178,7 @@ def _pin(change: Change) -> Done:
     return change.on(message, repeated=repeated)
 
 
-def _unpin(change: Change) -> Done:
+def _unpin(change: RequestedChange) -> Done:
     message = change.living
     repeated, message.pinned = not message.pinned, False
     return change.on(message, repeated=repeated)

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.names import Action
-from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.actions.spec import TargetMode
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
 from trunkline.core.values import Address, Receipt, Transport
-from trunkline.sim.events.actions import WireActed
+from trunkline.sim.events.actions import WireActed, WireAnswered
 from trunkline.sim.events.wire import WireRefused, WireResponseLost
-from trunkline.sim.platforms.actions.changes import MESSAGE_CHANGES, Change, Done, Handler
+from trunkline.sim.platforms.actions.changes import MESSAGE_CHANGES, Done, Handler, RequestedChange
+from trunkline.sim.platforms.actions.questions import MESSAGE_QUESTIONS, Answer, Question
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ _BEFORE: dict[str, Callable[[], PlatformError | None]] = {
 _LOST = ("lose-response", "reset")
 #: action -> how a platform carries it out
 _CHANGES: dict[Action, Handler] = {**MESSAGE_CHANGES}
+#: question -> how a platform answers it
+_QUESTIONS: dict[Action, Answer] = {**MESSAGE_QUESTIONS}
 
 
 class ActionWire:
@@ -84,7 +87,7 @@ class ActionWire:
         handler = _CHANGES.get(request.action)
         if handler is None:
             raise Refused(f"there is no {request.action.value} here")
-        change = Change(
+        change = RequestedChange(
             platform=self._platform,
             request=request,
             fields=fields_of(request.fields),
@@ -125,6 +128,54 @@ class ActionWire:
         )
         self._platform.events.record(body, request.cause, intent=request.intent)
 
+    # ------------------------------------------------------------ questions
+
+    def ask(self, query: ActionQuery, answer: asyncio.Future[Any], token: int) -> None:
+        """Receive a question from a process."""
+        kind, extra = self._struck(query.address, query.action, "", None)
+        before = self._before(query.address, kind)
+        what = (query.action.value, query.address.conversation, query.message_id or "", query.fields or "")
+        if before is not None:
+            if before:
+                self._answer(answer, before[0], what)
+            return
+        delay = self._platform.latency("ask", *what) + (extra if kind == "slow" else 0.0)
+        self._world.at(self._world.now() + delay, self._asked, query, answer, kind, extra, token)
+
+    def _asked(self, query: ActionQuery, answer: asyncio.Future[Any], kind: str, extra: float, token: int) -> None:
+        what = (query.action.value, query.address.conversation, query.message_id or "", query.fields or "")
+        found: object
+        try:
+            self._fail(kind, extra)
+            self._check(query.action, query.address, token)
+            found = self._look(query)
+        except PlatformError as error:
+            body = WireRefused(
+                address=query.address, reason=error.reason, chunk=0, attempt=1, detail=error.facts, action=query.action
+            )
+            self._platform.events.record(body, query.cause)
+            self._answer(answer, error, what)
+            return
+        answered = WireAnswered(
+            action=query.action, address=query.address, message_id=query.message_id, found=_count(found)
+        )
+        self._platform.events.record(answered, query.cause)
+        if kind == "lose-response":
+            return
+        self._answer(answer, Ambiguous("the connection was reset") if kind == "reset" else found, what)
+
+    def _look(self, query: ActionQuery) -> object:
+        look = _QUESTIONS.get(query.action)
+        if look is None:
+            raise Refused(f"there is no {query.action.value} here")
+        question = Question(
+            platform=self._platform,
+            query=query,
+            fields=fields_of(query.fields),
+            place=self._place(query.action, query.address),
+        )
+        return look(question)
+
     # ------------------------------------------------------------ what changes and questions share
 
     def _struck(self, address: Address, action: Action, text: str, attempt: int | None) -> tuple[str, float]:
@@ -163,6 +214,10 @@ class ActionWire:
     def _answer(self, answer: asyncio.Future[Any], what: object, about: tuple[str, ...]) -> None:
         when = self._world.now() + self._platform.latency("acted", *about)
         self._world.at(when, resolve, answer, what)
+
+
+def _count(found: object) -> int:
+    return len(cast("list[object]", found)) if isinstance(found, list) else 1
 
 
 def fields_of(text: str | None) -> dict[str, Any]:

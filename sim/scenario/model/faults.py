@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -62,7 +62,7 @@ class Fault(Model):
     """Only this attempt."""
     transport: Transport | None = None
     """Only sends over this transport."""
-    action: Action | None = None
+    action: Annotated[str | None, Field(json_schema_extra={"enum": [*map(str, Action), None]})] = None
     """Only this action, e.g. `react`."""
     carries: Literal["inbound", "intent", "ack"] | None = None
     """Only writes to the store that contain an admitted message, a prepared intent, or a receipt."""

@@ -1,4 +1,4 @@
-"""Files, polls, markup, edits and reactions on fake platforms; WhatsApp and Signal."""
+"""Files, polls and markup on fake platforms; WhatsApp and Signal."""
 
 from typing import Any
 
@@ -142,48 +142,6 @@ def test_signal_keeps_styles_and_counts_them_in_utf_16(start: int, length: int, 
         assert isinstance(sent, Receipt if passes else Refused)
         kept = [message.request.styles for message in stage.world.platforms["signal"].board.sent]
         assert kept == ([styles] if passes else [])
-
-    play(test)
-
-
-# ---------------------------------------------------------------- edits and reactions
-
-
-@pytest.mark.parametrize("platform", ALL)
-def test_a_message_is_edited_where_that_is_possible(platform: str) -> None:
-    async def test(stage: Stage) -> None:
-        adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
-        receipt = await adapter.send(request(place))
-        wire = stage.world.platforms[platform].wire
-        if Capability.EDIT in adapter.capabilities.can:
-            await adapter.edit(place, receipt.provider_id, "anew")
-            with pytest.raises(Refused, match="longer than"):
-                await adapter.edit(place, receipt.provider_id, "x" * 20_000)
-            with pytest.raises(Refused, match="no such message"):
-                await adapter.edit(place, "404", "anew")
-        else:
-            with pytest.raises(Refused, match="there is no edit here"):
-                await adapter.edit(place, receipt.provider_id, "anew")
-        assert [message.text for message in wire.messages.all] == [
-            "anew" if Capability.EDIT in adapter.capabilities.can else "hello"
-        ]
-        assert len(stage.recorded(WireAccepted)) == 1
-
-    play(test)
-
-
-@pytest.mark.parametrize("platform", ALL)
-def test_a_reaction_is_put_on_a_message_once(platform: str) -> None:
-    async def test(stage: Stage) -> None:
-        adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
-        receipt = await adapter.send(request(place))
-        for emoji in ("👍", "👍", "💡"):
-            await adapter.react(receipt.address, receipt.provider_id, emoji)
-        [message] = stage.world.platforms[platform].wire.messages.all
-        assert message.reactions == ["👍", "💡"]
-        elsewhere = stage.place(f"{platform}:default/both")
-        with pytest.raises(Refused, match="no such message"):
-            await adapter.react(elsewhere, receipt.provider_id, "👍")
 
     play(test)
 

@@ -6,6 +6,14 @@ import anyio
 import anyio.lowlevel
 from msgspec import structs
 
+from tests.support.contract.broken_actions import (
+    DeletesTwoAtOnce,
+    EditsBySending,
+    HasNoAct,
+    KeepsEverything,
+    LeaksItsErrors,
+    MindsRepeats,
+)
 from tests.support.contract.broken_streams import (
     AcksAtOnce,
     AcksNothing,
@@ -14,26 +22,25 @@ from tests.support.contract.broken_streams import (
     NamesThePerson,
     NewIds,
 )
-from tests.support.contract.passing_wrapper import PassingWrapper
 from trunkline.core.channels import Ready
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
 from trunkline.core.values import Address, Capabilities, Idempotency, Receipt, SendRequest, Transport
 from trunkline.sim.bugs.wrappers import AdapterWrapper
 
 
-class Shouting(PassingWrapper):
+class Shouting(AdapterWrapper):
     @property
     def channel(self) -> str:
         return self.inner.channel.upper()
 
 
-class Boasting(PassingWrapper):
+class Boasting(AdapterWrapper):
     @property
     def capabilities(self) -> Capabilities:
         return structs.replace(self.inner.capabilities, key_seconds=-1.0)
 
 
-class _Changing(PassingWrapper):
+class _Changing(AdapterWrapper):
     """Changes requests."""
 
     async def send(self, request: SendRequest) -> Receipt:
@@ -48,7 +55,7 @@ class Tidying(_Changing):
         return structs.replace(request, text=" ".join(request.text.split()))
 
 
-class KnowsWords(PassingWrapper):
+class KnowsWords(AdapterWrapper):
     """Takes the same words for the same message."""
 
     def __init__(self, inner: Any) -> None:
@@ -66,7 +73,7 @@ class NewKeys(_Changing):
         return structs.replace(request, key=f"{request.key}/{request.attempt}")
 
 
-class KeysInMemory(PassingWrapper):
+class KeysInMemory(AdapterWrapper):
     """Says that its platform knows keys, and knows them itself."""
 
     def __init__(self, inner: Any) -> None:
@@ -113,7 +120,7 @@ class Plain(_Changing):
         return structs.replace(request, html=None, styles=())
 
 
-class ToTheRoom(PassingWrapper):
+class ToTheRoom(AdapterWrapper):
     """Sends to the room, and says that it is in the thread."""
 
     async def send(self, request: SendRequest) -> Receipt:
@@ -122,7 +129,7 @@ class ToTheRoom(PassingWrapper):
         return structs.replace(receipt, address=request.address)
 
 
-class OpensNothing(PassingWrapper):
+class OpensNothing(AdapterWrapper):
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
         return place
 
@@ -132,31 +139,13 @@ class OneWay(_Changing):
         return structs.replace(request, transport=Transport.DIRECT)
 
 
-class EditsBySending(PassingWrapper):
-    def __init__(self, inner: Any) -> None:
-        super().__init__(inner)
-        self._last: SendRequest | None = None
-
-    async def send(self, request: SendRequest) -> Receipt:
-        self._last = request
-        return await self.inner.send(request)
-
-    async def edit(self, address: Address, provider_id: str, text: str) -> None:
-        assert self._last is not None
-        await self.inner.send(structs.replace(self._last, key=f"{self._last.key}/edit", text=text))
-
-    async def react(self, address: Address, provider_id: str, emoji: str) -> None:
-        assert self._last is not None
-        await self.inner.send(structs.replace(self._last, key=f"{self._last.key}/react", text=emoji))
-
-
-class FindsNothing(PassingWrapper):
+class FindsNothing(AdapterWrapper):
     async def find(self, address: Address, key: str) -> Receipt | None:
         await self.inner.find(address, key)
         return None
 
 
-class SilentLookUps(PassingWrapper):
+class SilentLookUps(AdapterWrapper):
     async def find(self, address: Address, key: str) -> Receipt | None:
         try:
             return await self.inner.find(address, key)
@@ -164,7 +153,7 @@ class SilentLookUps(PassingWrapper):
             return None
 
 
-class FindsItsOwn(PassingWrapper):
+class FindsItsOwn(AdapterWrapper):
     """Knows only the sends that it has the receipts of."""
 
     def __init__(self, inner: Any) -> None:
@@ -179,7 +168,7 @@ class FindsItsOwn(PassingWrapper):
         return self._known.get(key)
 
 
-class Sure(PassingWrapper):
+class Sure(AdapterWrapper):
     """Takes a lost answer for a proof."""
 
     async def send(self, request: SendRequest) -> Receipt:
@@ -190,7 +179,7 @@ class Sure(PassingWrapper):
             raise NotSent("no answer") from None
 
 
-class NewKeyAfterLoss(PassingWrapper):
+class NewKeyAfterLoss(AdapterWrapper):
     def __init__(self, inner: Any) -> None:
         super().__init__(inner)
         self._tries: dict[str, int] = {}
@@ -200,7 +189,7 @@ class NewKeyAfterLoss(PassingWrapper):
         return await self.inner.send(structs.replace(request, key=f"{request.key}/{tries}"))
 
 
-class Unsure(PassingWrapper):
+class Unsure(AdapterWrapper):
     async def send(self, request: SendRequest) -> Receipt:
         try:
             return await self.inner.send(request)
@@ -208,7 +197,7 @@ class Unsure(PassingWrapper):
             raise Ambiguous(error.facts) from error
 
 
-class FallsBack(PassingWrapper):
+class FallsBack(AdapterWrapper):
     async def send(self, request: SendRequest) -> Receipt:
         try:
             return await self.inner.send(request)
@@ -216,7 +205,7 @@ class FallsBack(PassingWrapper):
             return await self.inner.send(structs.replace(request, transport=Transport.GATEWAY))
 
 
-class Impatient(PassingWrapper):
+class Impatient(AdapterWrapper):
     async def send(self, request: SendRequest) -> Receipt:
         try:
             return await self.inner.send(request)
@@ -224,7 +213,7 @@ class Impatient(PassingWrapper):
             raise RateLimited(error.facts) from error
 
 
-class Optimist(PassingWrapper):
+class Optimist(AdapterWrapper):
     async def send(self, request: SendRequest) -> Receipt:
         try:
             return await self.inner.send(request)
@@ -232,7 +221,7 @@ class Optimist(PassingWrapper):
             return Receipt(provider_id="unknown", address=request.address)
 
 
-class Elsewhere(PassingWrapper):
+class Elsewhere(AdapterWrapper):
     """Sends to the place of the last message what cannot be sent where it is asked to be."""
 
     async def send(self, request: SendRequest) -> Receipt:
@@ -245,7 +234,7 @@ class Elsewhere(PassingWrapper):
             )
 
 
-class Offended(PassingWrapper):
+class Offended(AdapterWrapper):
     """Sends nothing more after a failure."""
 
     _failed = False
@@ -260,7 +249,7 @@ class Offended(PassingWrapper):
             raise
 
 
-class TriesTwice(PassingWrapper):
+class TriesTwice(AdapterWrapper):
     async def send(self, request: SendRequest) -> Receipt:
         try:
             return await self.inner.send(request)
@@ -269,7 +258,7 @@ class TriesTwice(PassingWrapper):
             raise
 
 
-class KeepsTheLock(PassingWrapper):
+class KeepsTheLock(AdapterWrapper):
     """One send at a time; a cancelled one goes on for ever."""
 
     def __init__(self, inner: Any) -> None:
@@ -283,7 +272,7 @@ class KeepsTheLock(PassingWrapper):
         return receipt
 
 
-class AnswersMix(PassingWrapper):
+class AnswersMix(AdapterWrapper):
     """Takes the first answer that comes for its own; the answer to a cancelled send is taken by the next one."""
 
     def __init__(self, inner: Any) -> None:
@@ -300,7 +289,7 @@ class AnswersMix(PassingWrapper):
         return mine
 
 
-class OneAddress(PassingWrapper):
+class OneAddress(AdapterWrapper):
     """Keeps the address of a send where the next one puts its own."""
 
     async def send(self, request: SendRequest) -> Receipt:
@@ -309,12 +298,12 @@ class OneAddress(PassingWrapper):
         return await self.inner.send(structs.replace(request, address=self._to))
 
 
-class NeverReady(PassingWrapper):
+class NeverReady(AdapterWrapper):
     async def ready(self) -> Ready:
         return Ready(ok=False)
 
 
-class AlwaysReady(PassingWrapper):
+class AlwaysReady(AdapterWrapper):
     async def ready(self) -> Ready:
         return Ready(ok=True)
 
@@ -323,7 +312,7 @@ class AlwaysReady(PassingWrapper):
 BROKEN: list[tuple[str, type[AdapterWrapper], str, str]] = [
     ("identity", Shouting, "discord", ""),
     ("capabilities", Boasting, "discord", ""),
-    ("capabilities", AdapterWrapper, "discord", ""),
+    ("capabilities", HasNoAct, "discord", ""),
     ("send", Tidying, "discord", ""),
     ("two-sends", KnowsWords, "discord", ""),
     ("same-key", NewKeys, "discord", ""),
@@ -340,7 +329,15 @@ BROKEN: list[tuple[str, type[AdapterWrapper], str, str]] = [
     ("open-thread", OpensNothing, "discord", ""),
     ("transport", OneWay, "discord", "mode: hybrid"),
     ("edit", EditsBySending, "discord", ""),
+    ("edit", MindsRepeats, "slack", ""),
+    ("delete", KeepsEverything, "telegram", ""),
+    ("delete", DeletesTwoAtOnce, "discord", ""),
     ("react", EditsBySending, "discord", ""),
+    ("react", MindsRepeats, "slack", ""),
+    ("pin", KeepsEverything, "matrix", ""),
+    ("unknown-message", KeepsEverything, "discord", ""),
+    ("unknown-message", LeaksItsErrors, "signal", ""),
+    ("unclaimed-action", KeepsEverything, "signal", ""),
     ("look-up", FindsNothing, "telegram", "idempotency: lookup"),
     ("look-up-fails", SilentLookUps, "telegram", "idempotency: lookup"),
     ("lost-response", Sure, "discord", ""),

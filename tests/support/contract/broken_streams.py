@@ -10,13 +10,13 @@ import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectSendStream
 from msgspec import structs
 
-from tests.support.contract.passing_wrapper import PassingWrapper
 from trunkline.core.channels import InboundStream
 from trunkline.core.errors import PlatformError
 from trunkline.core.values import Envelope, Peer, Receipt, SendRequest
+from trunkline.sim.bugs.wrappers import AdapterWrapper
 
 
-class _Stream(PassingWrapper):
+class _Stream(AdapterWrapper):
     """Changes what comes in."""
 
     def connect(self) -> InboundStream:
@@ -56,7 +56,7 @@ class NewIds(_Stream):
             yield structs.replace(envelope, message_id=str(self._count))
 
 
-class AcksNothing(PassingWrapper):
+class AcksNothing(AdapterWrapper):
     async def ack(self, envelope: Envelope) -> None:
         return
 
@@ -70,7 +70,7 @@ class EndsQuietly(_Stream):
             return
 
 
-class HearsItself(PassingWrapper):
+class HearsItself(AdapterWrapper):
     """Gives back what it sends as if somebody had said it."""
 
     _hears: MemoryObjectSendStream[Envelope]

@@ -31,7 +31,7 @@ ROOMS = "{one: {threads: [deploy]}, two: {}}"
 class FakeBench(Bench):
     """A fake platform; its hooks are what the simulator can do."""
 
-    shows = ("media", "poll", "payload", "html", "styles", "reactions")
+    shows = ("media", "poll", "payload", "html", "styles", "reactions", "pinned", "deleted")
     payload = '{"buttons": []}'
     media = ("https://example.org/lamp.png", "https://example.org/bulb.png")
     #: what the adapter is wrapped in
@@ -67,6 +67,7 @@ class FakeBench(Bench):
                 html=message.request.html,
                 styles=message.request.styles,
                 reactions=message.emoji,
+                pinned=message.pinned,
             )
             for message in self._platform.board.sent
         ]

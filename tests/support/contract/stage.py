@@ -8,11 +8,14 @@ import anyio
 import pytest
 
 from tests.support import factories
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import PlatformError
 from trunkline.core.events import Body
-from trunkline.core.values import Address, Envelope, Receipt, SendRequest
+from trunkline.core.values import Address, Envelope, IntentId, Receipt, SendRequest
 from trunkline.sim.loop import Node, SimLoop, run
 from trunkline.sim.platforms import PLATFORMS, FakeAdapter
+from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import load_text
 from trunkline.sim.scenario.model.scenario import Fault
@@ -63,6 +66,13 @@ class Stage:
         message = platform.message_id(name, spot)
         platform.say(name, self.world.peer(ref.platform, "ana"), ("dev",), spot, message, text, **more)
         return message
+
+    def message(self, receipt: Receipt) -> BoardMessage:
+        """The message of a receipt as people see it now."""
+        platform = self.world.platforms[receipt.address.channel]
+        found = platform.board.get(platform.open_room(receipt.address), receipt.provider_id)
+        assert found is not None
+        return found
 
     def fault(self, do: str, on: str = "send", **fields: Any) -> None:
         """One thing goes wrong next."""
@@ -141,5 +151,20 @@ async def given_up(adapter: FakeAdapter, place: Address, key: str = "k1/0") -> N
 async def attempt(adapter: FakeAdapter, place: Address, **fields: Any) -> Receipt | PlatformError:
     try:
         return await adapter.send(request(place, **fields))
+    except PlatformError as error:
+        return error
+
+
+def change(action: Action, receipt: Receipt, text: str = "", **fields: Any) -> ActionRequest:
+    """A change of a message that a receipt names."""
+    given: dict[str, Any] = {"key": f"{action.value}/0", "intent": IntentId("i1"), "attempt": 1, **fields}
+    return ActionRequest(action=action, address=receipt.address, message_id=receipt.provider_id, text=text, **given)
+
+
+async def act(
+    adapter: FakeAdapter, action: Action, receipt: Receipt, text: str = "", **fields: Any
+) -> Receipt | PlatformError:
+    try:
+        return await adapter.act(change(action, receipt, text, **fields))
     except PlatformError as error:
         return error

@@ -24,10 +24,7 @@ WIDE_FOLDERS = {
 }
 
 #: Public classes that share a name, each with its reason. A name that is no longer shared must leave this table.
-SHARED_NAMES: dict[str, str] = {
-    "VisibleMessage": "what people see, as the simulated platform keeps it and as the index of a trace restores it",
-    "VisibleMessages": "the same, for all messages of a run",
-}
+SHARED_NAMES: dict[str, str] = {}
 
 #: Packages that `import trunkline.core` and `import trunkline.sim` must not bring in.
 HEAVY = ("textual", "rich", "cyclopts", "faker")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from trunkline.core.channels import Edits, Reactions, Readiness, Ready, check_capabilities, check_poll, require
+from trunkline.core.channels import Actions, Queries, Readiness, Ready, check_capabilities, check_poll, require
 from trunkline.core.errors import InvalidSend
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Capability, DeliveryMode, Idempotency, Markup, Poll
@@ -152,7 +152,7 @@ class Bare:
     """An adapter without anything more."""
 
 
-@pytest.mark.parametrize("protocol", [Readiness, Edits, Reactions])
+@pytest.mark.parametrize("protocol", [Readiness, Actions, Queries])
 def test_optional_methods_are_found_by_their_names(protocol: Any) -> None:
     assert not isinstance(Bare(), protocol)
     assert issubclass(FakeAdapter, protocol)

@@ -1,0 +1,97 @@
+"""The answers of a platform to questions: reactions, messages, pins, votes. They have the field names of the tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionQuery
+from trunkline.core.errors import Refused
+from trunkline.sim.platforms.actions.message_board import BoardMessage, SentMessage
+from trunkline.sim.platforms.rooms import Room
+
+if TYPE_CHECKING:
+    from trunkline.sim.platforms.base import FakePlatform
+
+#: entries of a list, unless the question asks for fewer
+_MOST = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question that a platform is asked."""
+
+    platform: FakePlatform
+    query: ActionQuery
+    #: the parameters, with the names of the tool
+    fields: dict[str, Any]
+    #: the conversation that it concerns; None: it concerns none
+    place: Room | None
+
+    @property
+    def room(self) -> Room:
+        """The conversation. Raises `Refused` for a question that names none."""
+        if self.place is None:
+            raise Refused("no such conversation")
+        return self.place
+
+    @property
+    def message(self) -> BoardMessage:
+        """The message that is meant. Raises `Refused` if it is not there."""
+        found = None if self.query.message_id is None else self.platform.board.get(self.room, self.query.message_id)
+        if found is None or found.deleted:
+            raise Refused("no such message")
+        return found
+
+    def newest(self, messages: list[BoardMessage]) -> list[dict[str, Any]]:
+        """The last messages, newest first, as many as `limit` says."""
+        limit = self.fields.get("limit", _MOST)
+        most = min(_MOST, limit) if isinstance(limit, int) and limit > 0 else _MOST
+        return [_message(one) for one in reversed(messages[-most:])]
+
+
+#: answers one question
+Answer = Callable[[Question], Any]
+
+
+def _message(one: BoardMessage) -> dict[str, Any]:
+    return {"messageId": one.id, "authorId": one.author, "text": one.text, "at": one.at, "pinned": one.pinned}
+
+
+def _reactions(question: Question) -> list[dict[str, Any]]:
+    return [
+        {"emoji": emoji, "count": len(who), "users": list(who)} for emoji, who in question.message.reactions.items()
+    ]
+
+
+def _read(question: Question) -> list[dict[str, Any]]:
+    return question.newest(list(question.platform.board.within(question.room)))
+
+
+def _pins(question: Question) -> list[dict[str, Any]]:
+    return question.newest([one for one in question.platform.board.within(question.room) if one.pinned])
+
+
+def _poll(question: Question) -> dict[str, Any]:
+    message = question.message
+    poll = message.request.poll if isinstance(message, SentMessage) else None
+    if poll is None:
+        raise Refused("the message has no poll")
+    chosen = [option for votes in message.votes.values() for option in votes]
+    return {
+        "pollId": message.receipt.poll_id if isinstance(message, SentMessage) else None,
+        "question": poll.question,
+        "options": [{"text": text, "votes": chosen.count(number)} for number, text in enumerate(poll.options)],
+        "voters": 0 if poll.anonymous else len(message.votes),
+    }
+
+
+#: the questions about messages
+MESSAGE_QUESTIONS: dict[Action, Answer] = {
+    Action.REACTIONS: _reactions,
+    Action.READ: _read,
+    Action.LIST_PINS: _pins,
+    Action.POLL_RESULTS: _poll,
+}
