@@ -65,7 +65,7 @@ _DECLARED = (
     ActionSpec(action=Action.THREAD_LIST, kind=_QUERY, target=_NONE),
     ActionSpec(action=Action.VOICE_STATUS, kind=_QUERY, target=_NONE),
     ActionSpec(action=Action.EVENT_LIST, kind=_QUERY, target=_NONE),
-    ActionSpec(action=Action.DOWNLOAD_FILE, kind=_QUERY),
+    ActionSpec(action=Action.DOWNLOAD_FILE, kind=_QUERY, target=_NONE),
     ActionSpec(action=Action.POLL_RESULTS, kind=_QUERY, of_message=True),
 )
 

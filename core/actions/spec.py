@@ -28,6 +28,20 @@ class ActionKind(StrEnum):
     QUERY = "query"
 
 
+class Feature(StrEnum):
+    """What some channels can put into a message; only then the tool's schema has the parameter."""
+
+    BUTTONS = "buttons"
+    CARDS = "cards"
+    COMPONENTS = "components"
+    EFFECTS = "effects"
+    SILENT = "silent"
+    #: a poll may close after some seconds
+    POLL_SECONDS = "poll-seconds"
+    #: a poll may say whether it shows who voted for what
+    ANONYMOUS_POLLS = "anonymous-polls"
+
+
 class ActionSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The declaration of an action."""
 

@@ -15,6 +15,8 @@ import unicodedata
 
 import msgspec
 
+from trunkline.core.actions.spec import Feature
+from trunkline.core.channels.channel_actions import USUAL_ACTIONS, ActionTable, PollFeatures
 from trunkline.core.errors import AmbiguousTarget, TargetError
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
@@ -169,6 +171,11 @@ class ChannelRules:
     chunk_limit: int | None = None
     #: whether empty lines before a text are dropped
     strips_leading_whitespace: bool = False
+    #: the actions of the message tool on it
+    actions: ActionTable = USUAL_ACTIONS
+    #: what its messages can have besides text and files
+    features: frozenset[Feature] = frozenset()
+    polls: PollFeatures = PollFeatures(hours=True)
     #: whether it is the gateway's own web chat, whose texts are split only where they get too long
     internal: bool = False
 
@@ -267,6 +274,10 @@ class ChannelRules:
                 word = "user" if found.kind is ChatKind.DIRECT else "channel"
                 return f"{word}:{found.id}{':' + found.thread if found.thread else ''}".lower()
         return text.strip().lower()
+
+    def target_by_alias(self, name: str, value: str) -> str:
+        """The target that another parameter of an action names, e.g. `chatId`."""
+        return value
 
     def sender(self, target: ParsedTarget) -> str:
         """From of an inbound message of this conversation."""

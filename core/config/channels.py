@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
@@ -55,6 +56,17 @@ class ThreadBindingsConfig(Model):
     """How often to check that bound conversations still exist."""
 
 
+_HUMP = re.compile(r"(?<=[a-z])([A-Z])")
+
+
+def _gates(value: object) -> object:
+    """Gates of actions with their names in snake_case; upstream writes them in camelCase."""
+    if not isinstance(value, dict):
+        return value
+    given: dict[object, object] = value  # pyright: ignore[reportUnknownVariableType]
+    return {_HUMP.sub(r"_\1", name).lower() if isinstance(name, str) else name: on for name, on in given.items()}
+
+
 class ChannelConfig(Model):
     """Settings of one platform."""
 
@@ -78,6 +90,8 @@ class ChannelConfig(Model):
     """Slack: ids of multi-person direct messages, which look like channels."""
     rooms: tuple[str, ...] = ()
     """Slack: ids that are channels even if they look otherwise."""
+    actions: Annotated[dict[str, bool], BeforeValidator(_gates)] = Field(default_factory=dict)
+    """Switches of actions of the message tool, e.g. `moderation: true`; docs/message-tool.md lists them."""
     default_account: str | None = None
     """The account that sends if none is named; the default is the only account, else `default`."""
     heartbeat: VisibilityConfig = VisibilityConfig()

@@ -12,6 +12,9 @@ from typing import Literal
 
 import msgspec
 
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.spec import Feature
+from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures, action, react, table
 from trunkline.core.channels.rules import (
     KIND_WORDS,
     ChannelRules,
@@ -32,6 +35,57 @@ _DIGITS = re.compile(r"[0-9]+")
 _UPSTREAM_WORDS = {"user": ChatKind.DIRECT, "discord": ChatKind.DIRECT, "channel": ChatKind.CHANNEL}
 _WORDS = {**KIND_WORDS, "room": ChatKind.CHANNEL}
 _KINDS = {"dm": ChatKind.DIRECT, "group_dm": ChatKind.GROUP}
+
+
+#: gates and required parameters of actions on servers
+_SERVER = {
+    Action.MEMBER_INFO: action("userId", "guildId", gate="member_info"),
+    Action.ROLE_INFO: action("guildId", gate="role_info"),
+    Action.ROLE_ADD: action("guildId", "userId", "roleId", gate="roles", on=False),
+    Action.ROLE_REMOVE: action("guildId", "userId", "roleId", gate="roles", on=False),
+    Action.EMOJI_LIST: action("guildId", gate="reactions"),
+    Action.EMOJI_UPLOAD: action("guildId", "emojiName", "media", gate="emoji_uploads"),
+    Action.STICKER_UPLOAD: action(
+        "guildId", "stickerName", "stickerDesc", "stickerTags", "media", gate="sticker_uploads"
+    ),
+    Action.CHANNEL_INFO: action("channelId", gate="channel_info"),
+    Action.CHANNEL_LIST: action("guildId", gate="channel_info"),
+    Action.CHANNEL_CREATE: action("guildId", "name", gate="channels"),
+    Action.CHANNEL_EDIT: action("channelId", gate="channels"),
+    Action.CHANNEL_DELETE: action("channelId", gate="channels"),
+    Action.CHANNEL_MOVE: action("guildId", "channelId", gate="channels"),
+    Action.CATEGORY_CREATE: action("guildId", "name", gate="channels"),
+    Action.CATEGORY_EDIT: action("categoryId", gate="channels"),
+    Action.CATEGORY_DELETE: action("categoryId", gate="channels"),
+    Action.VOICE_STATUS: action("guildId", "userId", gate="voice_status"),
+    Action.EVENT_LIST: action("guildId", gate="events"),
+    Action.EVENT_CREATE: action("guildId", "eventName", "startTime", gate="events"),
+    Action.TIMEOUT: action("guildId", "userId", gate="moderation", on=False, we_need=("durationMin|until",)),
+    Action.KICK: action("guildId", "userId", gate="moderation", on=False),
+    Action.BAN: action("guildId", "userId", gate="moderation", on=False),
+    Action.SET_PRESENCE: action(gate="presence", on=False, we_need=("status|activityName|activityState",)),
+}
+_ACTIONS = table(
+    {
+        Action.POLL: action(gate="polls"),
+        Action.POLL_RESULTS: action("messageId|pollId", gate="polls", ours=True),
+        Action.REACT: react("Emoji is required to remove a Discord reaction."),
+        Action.REACTIONS: action("messageId", gate="reactions"),
+        Action.READ: action(gate="messages"),
+        Action.EDIT: action("messageId", "message", gate="messages"),
+        Action.DELETE: action("messageId", gate="messages"),
+        Action.PIN: action("messageId", gate="pins"),
+        Action.UNPIN: action("messageId", gate="pins"),
+        Action.LIST_PINS: action(gate="pins"),
+        Action.PERMISSIONS: action(gate="permissions"),
+        Action.THREAD_CREATE: action("threadName", gate="threads"),
+        Action.THREAD_LIST: action("guildId", gate="threads"),
+        Action.THREAD_REPLY: action("message", gate="threads"),
+        Action.SEARCH: action("guildId", "query", gate="search"),
+        Action.STICKER: ChannelAction(needs=("to", "stickerId"), gate="stickers", labels={"stickerId": "sticker-id"}),
+        **_SERVER,
+    }
+)
 
 
 class DiscordMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +112,9 @@ class Discord(ChannelRules):
     capabilities = Capabilities(idempotency=Idempotency.KEY, text_limit=2000, opens_threads=True)
     chunker = Chunker.MARKDOWN
     chunk_limit = 2000
+    actions = _ACTIONS
+    features = frozenset({Feature.COMPONENTS, Feature.SILENT})
+    polls = PollFeatures(hours=True)
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Mentions, prefixes and ``@``; digits alone need a directory."""

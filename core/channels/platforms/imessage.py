@@ -6,8 +6,10 @@ import re
 
 import msgspec
 
+from trunkline.core.actions.names import Action
 from trunkline.core.channels.phone_numbers import upstream_phone
 from trunkline.core.channels.platforms.imessage_common import (
+    APPLE_ACTIONS,
     CHAT_WORDS,
     SERVICES,
     AppleRules,
@@ -21,10 +23,17 @@ from trunkline.core.values import ChatKind
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 
 
+#: as by BlueBubbles; upstream's bridge to iMessage only sends
+_ACTIONS = {
+    which: msgspec.structs.replace(entry, ours=which is not Action.SEND) for which, entry in APPLE_ACTIONS.items()
+}
+
+
 class IMessage(AppleRules):
     """The rules of iMessage."""
 
     channel = "imessage"
+    actions = _ACTIONS
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         return self._upstream(self.clean(text), text) if hints.profile.upstream else self.read_own(text, hints)

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import re
 
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.spec import Feature
+from trunkline.core.channels.channel_actions import ActionTable, ChannelAction, PollFeatures, table
 from trunkline.core.channels.phone_numbers import normal_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, word_kind
@@ -41,6 +44,111 @@ _MAIL = re.compile(r"[^\s@:;]+@[^\s@:;]+")
 #: short numbers of services, and accounts of businesses
 _SERVICE = re.compile(r"[0-9]{3,6}|urn:biz:[0-9a-z-]+", re.IGNORECASE)
 
+_TARGET = "to or target (the chat target)"
+_TEXT = "text or message (the message content)"
+_EFFECT = "slam, loud, gentle, invisible-ink, confetti, lasers, fireworks, balloons, heart"
+
+
+def _group(which: str, *needs: str, error: str = "") -> ChannelAction:
+    """An action on a group."""
+    return ChannelAction(needs=needs, gate=which, errors=dict.fromkeys(needs, error), group_only=True)
+
+
+#: the errors are BlueBubbles' own
+APPLE_ACTIONS: ActionTable = table(
+    {
+        Action.REACT: ChannelAction(
+            needs=("messageId", "emoji"),
+            gate="reactions",
+            errors={
+                "messageId": (
+                    "BlueBubbles react requires messageId parameter (the message ID to react to). Use action=react with"
+                    " messageId=<message_id>, emoji=<emoji>, and to/chatGuid to identify the chat."
+                ),
+                "emoji": (
+                    "BlueBubbles react requires emoji parameter. Use action=react with emoji=<emoji> and"
+                    " messageId=<message_id>."
+                ),
+                "emoji to remove": "Emoji is required to remove a BlueBubbles reaction.",
+            },
+        ),
+        Action.EDIT: ChannelAction(
+            needs=("messageId", "text|newText|message"),
+            gate="edit",
+            labels={
+                "messageId": "messageId (the message ID to edit)",
+                "text|newText|message": "text (the new message content)",
+            },
+            all_missing=(
+                "BlueBubbles edit requires: {}. Use action=edit with messageId=<message_id>, text=<new_content>."
+            ),
+        ),
+        Action.UNSEND: ChannelAction(
+            needs=("messageId",),
+            gate="unsend",
+            errors={
+                "messageId": (
+                    "BlueBubbles unsend requires messageId parameter (the message ID to unsend). Use action=unsend with"
+                    " messageId=<message_id>."
+                )
+            },
+        ),
+        Action.REPLY: ChannelAction(
+            needs=("messageId", "text|message", "to"),
+            gate="reply",
+            labels={
+                "messageId": "messageId (the message ID to reply to)",
+                "text|message": "text or message (the reply message content)",
+                "to": _TARGET,
+            },
+            all_missing=(
+                "BlueBubbles reply requires: {}. Use action=reply with messageId=<message_id>, message=<your reply>,"
+                " target=<chat_target>."
+            ),
+        ),
+        Action.SEND_WITH_EFFECT: ChannelAction(
+            needs=("text|message", "to", "effectId|effect"),
+            gate="send_with_effect",
+            labels={
+                "text|message": _TEXT,
+                "to": _TARGET,
+                "effectId|effect": f"effectId or effect (e.g., {_EFFECT})",
+            },
+            all_missing=(
+                "BlueBubbles sendWithEffect requires: {}. Use action=sendWithEffect with message=<message>,"
+                " target=<chat_target>, effectId=<effect_name>."
+            ),
+        ),
+        Action.SEND_ATTACHMENT: ChannelAction(
+            needs=("to", "media|path|filePath|buffer"),
+            gate="send_attachment",
+            errors={"media|path|filePath|buffer": "BlueBubbles sendAttachment requires buffer (base64) parameter."},
+        ),
+        Action.RENAME_GROUP: _group(
+            "rename_group", "displayName|name", error="BlueBubbles renameGroup requires displayName or name parameter."
+        ),
+        Action.SET_GROUP_ICON: _group(
+            "set_group_icon",
+            "media|path|filePath|buffer",
+            error=(
+                "BlueBubbles setGroupIcon requires an image. Use action=setGroupIcon with media=<image_url> or"
+                " path=<local_file_path> to set the group icon."
+            ),
+        ),
+        Action.ADD_PARTICIPANT: _group(
+            "add_participant",
+            "address|participant",
+            error="BlueBubbles addParticipant requires address or participant parameter.",
+        ),
+        Action.REMOVE_PARTICIPANT: _group(
+            "remove_participant",
+            "address|participant",
+            error="BlueBubbles removeParticipant requires address or participant parameter.",
+        ),
+        Action.LEAVE_GROUP: _group("leave_group"),
+    }
+)
+
 
 def without_services(text: str) -> str:
     """The text without any service prefixes, in any case."""
@@ -63,6 +171,9 @@ class AppleRules(ChannelRules):
     #: for people; ids of chats keep their case, see `fold`
     case_sensitive = False
     chunk_limit = 4000
+    actions = APPLE_ACTIONS
+    features = frozenset({Feature.EFFECTS})
+    polls = PollFeatures()
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002
         """Handles are folded, identifiers of groups keep their case; a guid becomes its identifier."""
@@ -71,6 +182,10 @@ class AppleRules(ChannelRules):
         guid = _GUID.fullmatch(id)
         named = guid[2] if guid else id
         return named.lower() if kind is ChatKind.DIRECT else named
+
+    def target_by_alias(self, name: str, value: str) -> str:
+        word = CHAT_WORDS.get(name.lower())
+        return f"{word}:{value}" if word else value
 
     def read_own(self, text: str, hints: Hints) -> ParsedTarget:
         """Parse a target by our own rules."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from trunkline.core.actions.names import Action
+from trunkline.core.channels.channel_actions import PollFeatures, action, react, table
 from trunkline.core.channels.rules import UPSTREAM_WORDS, ChannelRules, Hints, OutboundPlace, ParsedTarget, given
 from trunkline.core.channels.target_parsing import agree, word_kind
 from trunkline.core.profiles import Profile
@@ -18,6 +20,27 @@ _USER = re.compile(r"@[^\s:]+:\S+")
 #: rooms of later versions have no server in their ids
 _ROOM = re.compile(r"![^\s:]+(?::\S+)?")
 _WORDS = (*UPSTREAM_WORDS, "thread")
+
+
+_ACTIONS = table(
+    {
+        Action.POLL: action(gate="polls", ours=True),
+        Action.POLL_VOTE: action(
+            "messageId|pollId", "pollOptionId|pollOptionIds|pollOptionIndex", gate="polls", ours=True
+        ),
+        Action.POLL_RESULTS: action("messageId|pollId", gate="polls", ours=True),
+        Action.REACT: react(ours=True),
+        Action.REACTIONS: action("messageId", gate="reactions", ours=True),
+        Action.READ: action(gate="messages", ours=True),
+        Action.EDIT: action("messageId", "message", gate="messages", ours=True),
+        Action.DELETE: action("messageId", gate="messages", ours=True),
+        Action.PIN: action("messageId", gate="pins", ours=True),
+        Action.UNPIN: action("messageId", gate="pins", ours=True),
+        Action.LIST_PINS: action(gate="pins", ours=True),
+        Action.MEMBER_INFO: action("userId", gate="member_info", ours=True),
+        Action.CHANNEL_INFO: action("channelId", gate="channel_info", ours=True),
+    }
+)
 
 
 class Matrix(ChannelRules):
@@ -31,6 +54,8 @@ class Matrix(ChannelRules):
     capabilities = Capabilities(idempotency=Idempotency.KEY, text_limit=16_000, opens_threads=True)
     chunker = Chunker.MARKDOWN
     chunk_limit = 4000
+    actions = _ACTIONS
+    polls = PollFeatures()
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
         """Upstream folds user ids, and in March room ids too."""

@@ -13,6 +13,9 @@ import re
 
 import msgspec
 
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.spec import Feature
+from trunkline.core.channels.channel_actions import PollFeatures, action, table
 from trunkline.core.channels.rules import UPSTREAM_WORDS, ChannelRules, Hints, OutboundPlace, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, word_kind
 from trunkline.core.profiles import Profile
@@ -29,6 +32,16 @@ _FORMS = (
 _MESSAGE = re.compile(r"messageid=([0-9]+)", re.IGNORECASE)
 
 
+_ACTIONS = table(
+    {
+        Action.POLL: action(gate="polls"),
+        Action.POLL_RESULTS: action("messageId|pollId", gate="polls", ours=True),
+        Action.EDIT: action("messageId", "message", gate="messages", ours=True),
+        Action.DELETE: action("messageId", gate="messages", ours=True),
+    }
+)
+
+
 class MsTeams(ChannelRules):
     """The rules of Microsoft Teams."""
 
@@ -40,6 +53,9 @@ class MsTeams(ChannelRules):
     capabilities = Capabilities(text_limit=7000)
     chunker = Chunker.MARKDOWN
     chunk_limit = 4000
+    actions = _ACTIONS
+    features = frozenset({Feature.CARDS})
+    polls = PollFeatures()
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
         """Ids keep their case, except GUIDs. Upstream folds all, and replaces an empty id by ``unknown``."""

@@ -10,6 +10,8 @@ import re
 
 import msgspec
 
+from trunkline.core.actions.names import Action
+from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures, action, table
 from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.profiles import Profile
@@ -23,6 +25,23 @@ _USERNAME = re.compile(r"[a-z_][a-z0-9_]{2,31}\.[0-9]{2,}", re.IGNORECASE)
 _WORDS = ("group", "username", "u", "uuid", "user", "dm")
 
 
+_ACTIONS = table(
+    {
+        Action.REACT: ChannelAction(
+            needs=("messageId", "emoji"),
+            gate="reactions",
+            labels={"messageId": "messageId (timestamp)"},
+            errors={
+                "emoji": "Emoji required to add reaction.",
+                "emoji to remove": "Emoji required to remove reaction.",
+            },
+        ),
+        Action.EDIT: action("messageId", "message", gate="messages", ours=True),
+        Action.DELETE: action("messageId", gate="messages", ours=True),
+    }
+)
+
+
 class Signal(ChannelRules):
     """The rules of Signal."""
 
@@ -33,6 +52,8 @@ class Signal(ChannelRules):
     #: a longer text becomes an attachment, which is loaded separately and may be truncated in notifications
     capabilities = Capabilities(text_limit=2000, markup=Markup.STYLED)
     chunk_limit = 4000
+    actions = _ACTIONS
+    polls = PollFeatures()
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
         """Ids of groups keep their case, except in March."""

@@ -13,6 +13,9 @@ from typing import Literal
 
 import msgspec
 
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.spec import Feature
+from trunkline.core.channels.channel_actions import PollFeatures, action, react, table
 from trunkline.core.channels.rules import (
     ChannelRules,
     CurrentConversation,
@@ -58,6 +61,23 @@ class SlackMessage(msgspec.Struct, frozen=True, kw_only=True):
     parent_user_id: str | None = None
 
 
+_ACTIONS = table(
+    {
+        Action.REACT: react("Emoji is required to remove a Slack reaction."),
+        Action.REACTIONS: action("messageId", gate="reactions"),
+        Action.READ: action(gate="messages"),
+        Action.EDIT: action("messageId", "message", gate="messages"),
+        Action.DELETE: action("messageId", gate="messages"),
+        Action.PIN: action("messageId", gate="pins"),
+        Action.UNPIN: action("messageId", gate="pins"),
+        Action.LIST_PINS: action(gate="pins"),
+        Action.MEMBER_INFO: action("userId", gate="member_info"),
+        Action.EMOJI_LIST: action(gate="emoji_list"),
+        Action.DOWNLOAD_FILE: action("fileId", gate="messages"),
+    }
+)
+
+
 class Slack(ChannelRules):
     """The rules of Slack."""
 
@@ -70,6 +90,9 @@ class Slack(ChannelRules):
     capabilities = Capabilities(text_limit=4000, opens_threads=True)
     chunker = Chunker.MARKDOWN
     chunk_limit = 4000
+    actions = _ACTIONS
+    features = frozenset({Feature.BUTTONS})
+    polls = PollFeatures()
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Mentions, prefixes in any case, ``@`` and ``#``, and bare ids; a name must be looked up first."""

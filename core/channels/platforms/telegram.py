@@ -13,6 +13,9 @@ from typing import Literal
 
 import msgspec
 
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.spec import Feature
+from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures, action, react, table
 from trunkline.core.channels.rules import (
     DEFAULT_ACCOUNT,
     ChannelRules,
@@ -58,6 +61,25 @@ class TelegramMessage(msgspec.Struct, frozen=True, kw_only=True):
     is_topic: bool | None = None
 
 
+_ACTIONS = table(
+    {
+        Action.POLL: action(gate="poll"),
+        Action.POLL_RESULTS: action("messageId|pollId", gate="poll", ours=True),
+        Action.REACT: react("Emoji is required to remove a Telegram reaction."),
+        Action.EDIT: action("messageId", "message", gate="edit_message"),
+        Action.DELETE: action("messageId", gate="delete_message"),
+        Action.STICKER: ChannelAction(
+            needs=("to", "stickerId|fileId"), gate="sticker", on=False, labels={"stickerId|fileId": "fileId"}
+        ),
+        Action.STICKER_SEARCH: action("query", gate="sticker", on=False),
+        Action.PIN: action("messageId", gate="pins", ours=True),
+        Action.UNPIN: action("messageId", gate="pins", ours=True),
+        Action.TOPIC_CREATE: action("name", gate="create_forum_topic"),
+        Action.TOPIC_EDIT: action("threadId", gate="edit_forum_topic"),
+    }
+)
+
+
 class Telegram(ChannelRules):
     """The rules of Telegram."""
 
@@ -70,6 +92,9 @@ class Telegram(ChannelRules):
     capabilities = Capabilities(text_limit=4096, markup=Markup.HTML)
     chunker = Chunker.MARKDOWN
     chunk_limit = 4000
+    actions = _ACTIONS
+    features = frozenset({Feature.BUTTONS, Feature.SILENT})
+    polls = PollFeatures(seconds=True, anonymous=True)
 
     def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
         """The topic. Upstream: the topic of a direct conversation is a thread whose id includes the chat."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from trunkline.core.actions.names import Action
+from trunkline.core.channels.channel_actions import PollFeatures, action, react, table
 from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, word_kind
@@ -20,6 +22,17 @@ _GROUP_LOCAL = re.compile(r"[0-9]+(?:-[0-9]+)*")
 _UPSTREAM_PERSON = re.compile(r"([0-9]+)(?:(?::[0-9]+)?@s\.whatsapp\.net|@lid)", re.IGNORECASE)
 _JID = re.compile(r"([0-9]+)(?::[0-9]+)?@(s\.whatsapp\.net|c\.us|lid|newsletter)", re.IGNORECASE)
 _NUMBERED = re.compile(r"([0-9]+)(?:@s\.whatsapp\.net|@c\.us)?")
+
+
+_ACTIONS = table(
+    {
+        Action.POLL: action(gate="polls"),
+        Action.POLL_RESULTS: action("messageId|pollId", gate="polls", ours=True),
+        Action.REACT: react("Emoji is required to remove a WhatsApp reaction."),
+        Action.EDIT: action("messageId", "message", gate="messages", ours=True),
+        Action.DELETE: action("messageId", gate="messages", ours=True),
+    }
+)
 
 
 class WhatsApp(ChannelRules):
@@ -39,6 +52,8 @@ class WhatsApp(ChannelRules):
     chunk_limit = 4000
     # WhatsApp would show it, but a transcript has none.
     strips_leading_whitespace = True
+    actions = _ACTIONS
+    polls = PollFeatures()
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
         """A person's JID is folded to its phone number."""

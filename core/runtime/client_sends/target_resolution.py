@@ -13,6 +13,7 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.errors import (
     AmbiguousTarget,
+    InvalidAction,
     InvalidSend,
     KeyFormatError,
     PlatformError,
@@ -77,7 +78,7 @@ class DirectoryAnswer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def refusal(error: UsageError) -> Reason:
     """The reason code of a refused send."""
-    if isinstance(error, InvalidSend):
+    if isinstance(error, InvalidSend | InvalidAction):
         return error.reason
     if isinstance(error, KeyFormatError):
         return Reason.BAD_SESSION_KEY

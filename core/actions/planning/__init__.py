@@ -1,0 +1,1 @@
+"""Decides about a call before anything is done: its target, its channel, and whether anything is missing. Pure."""

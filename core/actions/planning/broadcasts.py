@@ -1,0 +1,44 @@
+"""Plans a broadcast: one send for each channel and target, each of which is resolved and judged by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trunkline.core.actions.planning.calls import ActionCall, CallContext, ChannelSource, ChosenChannel, PlannedCall
+from trunkline.core.actions.planning.channel_choice import named_channel
+from trunkline.core.config import GatewayConfig
+from trunkline.core.errors import InvalidAction
+from trunkline.core.reasons import Reason
+
+#: how many sends a broadcast makes at most
+MOST_SENDS = 100
+#: names every channel
+_ALL = "all"
+
+
+def plan_broadcast(call: ActionCall, context: CallContext, config: GatewayConfig, served: Sequence[str]) -> PlannedCall:
+    """The plan of a broadcast, to the channel that it names or else to all. Raises `InvalidAction`."""
+    if not config.message_tool(context.agent).broadcast.enabled:
+        sentence = "Broadcast is disabled. Set tools.message.broadcast.enabled to true."
+        raise InvalidAction(sentence, Reason.ACTION_DISABLED)
+    if not call.targets:
+        raise InvalidAction("targets required", Reason.NO_TARGET, remedy="Give a list of targets.")
+    there = sorted(served)
+    if not there:
+        raise InvalidAction("Broadcast requires at least one configured channel.", Reason.UNKNOWN_CHANNEL)
+    hint = None if call.channel is None or call.channel.lower() == _ALL else call.channel
+    channels = there if hint is None else [named_channel(hint, there, config.profile)]
+    if not config.profile.upstream:
+        _check_targets(call.targets, len(channels))
+    source = ChannelSource.ONLY if hint is None and len(there) == 1 else ChannelSource.EXPLICIT
+    return PlannedCall(call=call, channel=ChosenChannel(name=channels[0], source=source), channels=tuple(channels))
+
+
+def _check_targets(targets: tuple[str, ...], channels: int) -> None:
+    twice = sorted({target for target in targets if targets.count(target) > 1})
+    if twice:
+        raise InvalidAction(f"targets: named twice: {', '.join(twice)}", Reason.BAD_TARGET)
+    if (sends := len(targets) * channels) > MOST_SENDS:
+        sentence = f"Broadcast makes at most {MOST_SENDS} sends, and this one would make {sends}."
+        remedy = "Give fewer targets, or name one channel."
+        raise InvalidAction(sentence, Reason.BAD_TARGET, remedy=remedy)

@@ -1,0 +1,117 @@
+"""Which actions of the message tool a platform has, and what each needs there. Each platform's module has its table.
+
+What an action needs is written as in upstream's documents: ``messageId`` is required; of ``text|message`` one is;
+``pollOption>=2`` has at least two values. The errors are upstream's sentences where upstream has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.spec import ActionKind, Feature
+
+_FILE = "media|path|filePath|buffer"
+#: what is missing, in the order of `ChannelAction.needs`
+MissingSentence = Callable[[tuple[str, ...]], str]
+
+
+class ChannelAction(msgspec.Struct, frozen=True, kw_only=True):
+    """What one platform has of one action."""
+
+    #: required parameters; the first that is missing is reported
+    needs: tuple[str, ...] = ()
+    #: the switch in the platform's configuration; None: it is always on
+    gate: str | None = None
+    #: whether the gate is on unless the configuration says otherwise
+    on: bool = True
+    #: required parameter -> its name in the error, if that is another
+    labels: Mapping[str, str] = {}
+    #: required parameter -> the whole error
+    errors: Mapping[str, str] = {}
+    #: the whole error with all missing parameters, joined in place of ``{}``
+    all_missing: str = ""
+    #: what our rules require besides
+    we_need: tuple[str, ...] = ()
+    #: upstream has no such action on this platform
+    ours: bool = False
+    #: only in groups
+    group_only: bool = False
+
+    def missing(self, lacking: tuple[str, ...]) -> str:
+        """The error for missing parameters."""
+        first = lacking[0]
+        if self.all_missing and first in self.needs:
+            labels = (self.labels.get(need, need) for need in lacking if need in self.needs)
+            return self.all_missing.replace("{}", ", ".join(labels))
+        if first in self.errors:
+            return self.errors[first]
+        return f"{self.labels.get(first, first.split('|')[0])} required"
+
+
+class PollFeatures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a platform's polls can say besides question and options."""
+
+    #: close after some hours
+    hours: bool = False
+    #: close after some seconds
+    seconds: bool = False
+    #: hide, or show, who voted for what
+    anonymous: bool = False
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """The same, as the tool's schema asks for them."""
+        has = {Feature.POLL_SECONDS: self.seconds, Feature.ANONYMOUS_POLLS: self.anonymous}
+        return frozenset(feature for feature, there in has.items() if there)
+
+
+ActionTable = Mapping[Action, ChannelAction]
+
+
+def action(
+    *needs: str, gate: str | None = None, on: bool = True, we_need: tuple[str, ...] = (), ours: bool = False
+) -> ChannelAction:
+    """The usual entry of a table."""
+    return ChannelAction(needs=needs, gate=gate, on=on, we_need=we_need, ours=ours)
+
+
+def react(remove: str = "emoji required", *, gate: str | None = "reactions", ours: bool = False) -> ChannelAction:
+    """Reactions. `remove`: the error for a reaction to take away that names no emoji."""
+    return ChannelAction(
+        needs=("messageId",), gate=gate, errors={"emoji to remove": remove}, we_need=("emoji",), ours=ours
+    )
+
+
+#: messages in other forms, which every platform has that can send the text or the file in them
+_MESSAGES: ActionTable = {
+    Action.REPLY: action("messageId|replyTo", "message|media|path|filePath|card", ours=True),
+    Action.THREAD_REPLY: action("message|media|path|filePath|card", ours=True),
+    Action.SEND_ATTACHMENT: action(_FILE, ours=True),
+    Action.UPLOAD_FILE: action(_FILE, ours=True),
+}
+
+
+def table(own: ActionTable) -> ActionTable:
+    """The table of a platform: its own entries, a plain send, and messages in other forms."""
+    return {Action.SEND: ChannelAction(), **_MESSAGES, **own}
+
+
+def _usual(which: Action) -> ChannelAction:
+    spec = SPECS[which]
+    if which is Action.REACT:
+        return react(gate=None, ours=True)
+    if which is Action.EDIT:
+        return action("messageId", "message", ours=True)
+    return action(*(("messageId",) if spec.of_message else ()), ours=True)
+
+
+#: of a platform without a table of its own: whatever its adapter can do
+USUAL_ACTIONS: ActionTable = {
+    **{which: _usual(which) for which, spec in SPECS.items() if spec.kind is not ActionKind.MESSAGE},
+    **table({Action.POLL: ChannelAction(), Action.STICKER: action("stickerId|fileId", ours=True)}),
+    Action.SEND_WITH_EFFECT: action("message", "effectId|effect", ours=True),
+}
