@@ -73,7 +73,7 @@ def _limit(ack_max_chars: float | None) -> float:
 
 def _says_something(rest: str, profile: Profile) -> bool:
     # Upstream sends the marks around a token: `**HEARTBEAT_OK**` becomes `****`.
-    return bool(rest if profile.upstream else rest.strip(_WRAPPERS + BLANKS))
+    return bool(rest if profile.upstream else _without_markup(rest).strip(_WRAPPERS + BLANKS))
 
 
 def _at_edges(text: str, profile: Profile) -> str | None:
@@ -94,11 +94,16 @@ def _one_less(text: str, profile: Profile) -> str | None:
     if at < 0 or units(after) > _SIGNS_AFTER or _WORD.search(after):
         return None
     # Upstream ignores where the words end: `NOHEARTBEAT_OK` is `NO` there.
-    if not profile.upstream and _WORD.fullmatch(text[at - 1 : at]) and text[at - 1 : at] not in _WRAPPERS:
+    if not profile.upstream and _in_word(text, at):
         return None
     before = text[:at].rstrip(BLANKS)
     # Signs after the token end the sentence before it.
     return f"{before}{after.strip(BLANKS)}" if before else ""
+
+
+def _in_word(text: str, at: int) -> bool:
+    """Whether the character at an index continues a word. An underscore after a blank is a mark."""
+    return bool(_WORD.fullmatch(text[at - 1 : at])) and bool(_WORD.fullmatch(text[:at].rstrip(_WRAPPERS)[-1:]))
 
 
 def _without_markup(text: str) -> str:

@@ -25,6 +25,8 @@ AREAS = {
     "retry_backoff": "kind",
     "bindings": "steps",
     "delivery_router": "queue_outcome",
+    "heartbeat_tokens": "ack_max_chars",
+    "heartbeat_targets": "default_target",
 }
 #: area -> operations by which its cases are known, where other areas have `op` too
 OPERATIONS = {
