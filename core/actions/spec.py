@@ -36,6 +36,8 @@ class Feature(StrEnum):
     COMPONENTS = "components"
     EFFECTS = "effects"
     SILENT = "silent"
+    #: a poll may close after some hours
+    POLL_HOURS = "poll-hours"
     #: a poll may close after some seconds
     POLL_SECONDS = "poll-seconds"
     #: a poll may say whether it shows who voted for what

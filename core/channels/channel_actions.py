@@ -14,6 +14,8 @@ from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import ActionKind, Feature
 
+#: the error of platforms with a handler of their own
+NO_HANDLER = "Action {action} is not supported for provider {channel}."
 _FILE = "media|path|filePath|buffer"
 #: what is missing, in the order of `ChannelAction.needs`
 MissingSentence = Callable[[tuple[str, ...]], str]
@@ -65,7 +67,11 @@ class PollFeatures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def features(self) -> frozenset[Feature]:
         """The same, as the tool's schema asks for them."""
-        has = {Feature.POLL_SECONDS: self.seconds, Feature.ANONYMOUS_POLLS: self.anonymous}
+        has = {
+            Feature.POLL_HOURS: self.hours,
+            Feature.POLL_SECONDS: self.seconds,
+            Feature.ANONYMOUS_POLLS: self.anonymous,
+        }
         return frozenset(feature for feature, there in has.items() if there)
 
 

@@ -176,6 +176,8 @@ class ChannelRules:
     #: what its messages can have besides text and files
     features: frozenset[Feature] = frozenset()
     polls: PollFeatures = PollFeatures(hours=True)
+    #: the error for an action that it has not
+    unsupported: str = "Message action {action} not supported for channel {channel}."
     #: whether it is the gateway's own web chat, whose texts are split only where they get too long
     internal: bool = False
 
@@ -191,6 +193,11 @@ class ChannelRules:
     def generic(self) -> bool:
         """Whether these are the rules of a platform without a module."""
         return type(self) is ChannelRules
+
+    @property
+    def without_table(self) -> bool:
+        """Whether nothing is known of its actions but what its adapters can do."""
+        return self.actions is USUAL_ACTIONS
 
     @property
     def text_limit(self) -> int:

@@ -22,6 +22,7 @@ AREAS = {
     "chunking": "chunker",
     "mirror_text": "media_urls",
     "cross_context_policy": "args",
+    "action_requirements": "action",
     "retry_backoff": "kind",
     "bindings": "steps",
     "delivery_router": "queue_outcome",

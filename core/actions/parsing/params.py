@@ -119,7 +119,7 @@ _DECLARED = (
     _param("pollQuestion", _TEXT, "The question of a poll.", A.POLL),
     _param("pollOption", _TEXTS, "The options of a poll, at least two.", A.POLL),
     _param("pollMulti", _FLAG, "Allow more than one choice.", A.POLL),
-    _param("pollDurationHours", _INTEGER, "Hours until the poll closes.", A.POLL),
+    _param("pollDurationHours", _INTEGER, "Hours until the poll closes.", A.POLL, needs=Feature.POLL_HOURS),
     _param("pollDurationSeconds", _INTEGER, "Seconds until the poll closes.", A.POLL, needs=Feature.POLL_SECONDS),
     _param("pollAnonymous", _FLAG, "Hide who voted for what.", A.POLL, needs=Feature.ANONYMOUS_POLLS),
     _param("pollId", _ID, "The poll.", A.POLL_VOTE, A.POLL_RESULTS),

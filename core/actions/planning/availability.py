@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import Feature
 from trunkline.core.channels import rules_for
-from trunkline.core.channels.channel_actions import USUAL_ACTIONS, ChannelAction
+from trunkline.core.channels.channel_actions import ChannelAction
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
 from trunkline.core.profiles import Profile
@@ -63,15 +63,15 @@ def actions_of(
 
     `adapters` None: as the platform itself can; of a platform without a table nothing but sends is known.
     """
-    table = rules_for(channel).actions
+    rules = rules_for(channel)
     known = None if adapters is None else tuple(adapters)
     found = {
         action
-        for action, entry in table.items()
+        for action, entry in rules.actions.items()
         if is_open(entry, channel, config)
         and not (config.profile.upstream and entry.ours)
         and (in_group or not entry.group_only)
-        and _can(action, known, has_table=table is not USUAL_ACTIONS)
+        and _can(action, known, has_table=not rules.without_table)
     }
     return frozenset(found | {Action.SEND})
 

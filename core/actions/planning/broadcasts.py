@@ -23,7 +23,7 @@ def plan_broadcast(call: ActionCall, context: CallContext, config: GatewayConfig
         raise InvalidAction(sentence, Reason.ACTION_DISABLED)
     if not call.targets:
         raise InvalidAction("targets required", Reason.NO_TARGET, remedy="Give a list of targets.")
-    there = sorted(served)
+    there = list(served)
     if not there:
         raise InvalidAction("Broadcast requires at least one configured channel.", Reason.UNKNOWN_CHANNEL)
     hint = None if call.channel is None or call.channel.lower() == _ALL else call.channel

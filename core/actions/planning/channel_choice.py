@@ -18,11 +18,11 @@ def choose_call_channel(
     named: str | None, context: CallContext, served: Sequence[str], profile: Profile = Profile.TRUNKLINE
 ) -> ChosenChannel:
     """The channel of a call. Raises `InvalidAction`. `served`: the channels that have an adapter."""
-    there = sorted(one for one in served if one != _INTERNAL)
+    there = [one for one in served if one != _INTERNAL]
     if named is not None:
         return ChosenChannel(name=named_channel(named, there, profile), source=ChannelSource.EXPLICIT)
     current = (context.channel or "").strip().lower()
-    if current in there:
+    if current in there or (profile.upstream and current in known_channels()):
         return ChosenChannel(name=current, source=ChannelSource.CURRENT)
     if len(there) == 1:
         return ChosenChannel(name=there[0], source=ChannelSource.ONLY)
@@ -38,7 +38,7 @@ def named_channel(named: str, served: Sequence[str], profile: Profile = Profile.
     # Upstream accepts a channel that it knows, and fails later if nothing serves it.
     if name in served or (known and profile.upstream):
         return name
-    remedy = f"There are: {', '.join(sorted(served))}." if served else "None is served."
+    remedy = f"There are: {', '.join(served)}." if served else "None is served."
     raise _wrong(f"Channel is unavailable: {name}" if known else f"Unknown channel: {name[:60]}", remedy)
 
 

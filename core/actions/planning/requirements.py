@@ -37,19 +37,13 @@ def check_requirements(planned: PlannedCall, config: GatewayConfig, capabilities
     # Upstream's dry run ends before a channel looks at its action.
     if profile.upstream and (planned.dry_run or call.action in CORE_NEEDS):
         return
-    entry = find_action(channel, call.action, profile)
-    if entry is None:
-        sentence = f"Action {call.action} is not supported for provider {channel}."
-        if call.action is Action.POLL:
-            sentence = f"Unsupported poll channel: {channel}"
-        raise InvalidAction(sentence, Reason.UNSUPPORTED)
+    if capabilities is not None:
+        refuse_unless_able(call.action, channel, capabilities)
+    entry = check_on_channel(call, channel, profile, target=planned.target.text is not None)
     if entry.gate is not None and not is_open(entry, channel, config):
         sentence = f"Action {call.action} is disabled on {channel}."
         remedy = f"Set channels.{channel}.actions.{entry.gate} to true."
         raise InvalidAction(sentence, Reason.ACTION_DISABLED, remedy=remedy)
-    if capabilities is not None:
-        refuse_unless_able(call.action, channel, capabilities)
-    check_handler(call, entry, profile, target=planned.target.text is not None)
     if not profile.upstream:
         _check_poll(call, channel)
 
@@ -66,8 +60,22 @@ def check_core(call: ActionCall, profile: Profile) -> None:
         raise InvalidAction(f"{name.split('|')[0]} required", reason)
 
 
-def check_handler(call: ActionCall, entry: ChannelAction, profile: Profile, *, target: bool) -> None:
-    """Raise `InvalidAction` for what a channel misses in a call. `target`: the call has one."""
+def check_on_channel(call: ActionCall, channel: str, profile: Profile, *, target: bool) -> ChannelAction:
+    """What a channel has of the action of a call. `target`: the call has one.
+
+    Raises `InvalidAction` if it has nothing of it, or if it misses something in the call.
+    """
+    entry = find_action(channel, call.action, profile)
+    if entry is None:
+        sentence = (
+            "Unsupported poll channel: {channel}" if call.action is Action.POLL else rules_for(channel).unsupported
+        )
+        raise InvalidAction(sentence.format(action=call.action, channel=channel), Reason.UNSUPPORTED)
+    _check_needs(call, entry, profile, target=target)
+    return entry
+
+
+def _check_needs(call: ActionCall, entry: ChannelAction, profile: Profile, *, target: bool) -> None:
     needs = entry.needs if profile.upstream else (*entry.needs, *entry.we_need)
     lacking = tuple(need for need in needs if not _is_met(call, need, profile, target=target))
     if lacking:

@@ -59,8 +59,13 @@ def choose_target(
         text = None if alias == _ALIAS_OF_MESSAGE else _named(params, alias)
         return ChosenTarget(text=text, source=TargetSource.ALIAS, alias=alias)
     current = (context.target or "").strip()
-    if not current or current == _HEARTBEAT:
-        remedy = "The turn works in no conversation: give `target`."
+    # Upstream takes the id of a conversation to another channel.
+    elsewhere = not profile.upstream and (_named(params, "channel") or context.channel) != context.channel
+    if not current or current == _HEARTBEAT or elsewhere:
+        remedy = (
+            "The current conversation is on another channel: " if elsewhere and current else "There is no current one: "
+        )
+        remedy += "give `target`."
         raise InvalidAction(f"Action {spec.action} requires a target.", Reason.NO_TARGET, remedy=remedy)
     return ChosenTarget(text=current, source=TargetSource.CURRENT)
 

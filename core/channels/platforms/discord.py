@@ -14,7 +14,7 @@ import msgspec
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import Feature
-from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures, action, react, table
+from trunkline.core.channels.channel_actions import NO_HANDLER, ChannelAction, PollFeatures, action, react, table
 from trunkline.core.channels.rules import (
     KIND_WORDS,
     ChannelRules,
@@ -115,6 +115,7 @@ class Discord(ChannelRules):
     actions = _ACTIONS
     features = frozenset({Feature.COMPONENTS, Feature.SILENT})
     polls = PollFeatures(hours=True)
+    unsupported = NO_HANDLER
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Mentions, prefixes and ``@``; digits alone need a directory."""

@@ -12,7 +12,7 @@ import re
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import Feature
-from trunkline.core.channels.channel_actions import ActionTable, ChannelAction, PollFeatures, table
+from trunkline.core.channels.channel_actions import NO_HANDLER, ActionTable, ChannelAction, PollFeatures, table
 from trunkline.core.channels.phone_numbers import normal_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, word_kind
@@ -174,6 +174,7 @@ class AppleRules(ChannelRules):
     actions = APPLE_ACTIONS
     features = frozenset({Feature.EFFECTS})
     polls = PollFeatures()
+    unsupported = NO_HANDLER
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002
         """Handles are folded, identifiers of groups keep their case; a guid becomes its identifier."""

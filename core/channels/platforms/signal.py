@@ -54,6 +54,7 @@ class Signal(ChannelRules):
     chunk_limit = 4000
     actions = _ACTIONS
     polls = PollFeatures()
+    unsupported = "Action {action} not supported for {channel}."
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
         """Ids of groups keep their case, except in March."""

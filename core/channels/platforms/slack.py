@@ -15,7 +15,7 @@ import msgspec
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import Feature
-from trunkline.core.channels.channel_actions import PollFeatures, action, react, table
+from trunkline.core.channels.channel_actions import NO_HANDLER, PollFeatures, action, react, table
 from trunkline.core.channels.rules import (
     ChannelRules,
     CurrentConversation,
@@ -93,6 +93,7 @@ class Slack(ChannelRules):
     actions = _ACTIONS
     features = frozenset({Feature.BUTTONS})
     polls = PollFeatures()
+    unsupported = NO_HANDLER
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Mentions, prefixes in any case, ``@`` and ``#``, and bare ids; a name must be looked up first."""

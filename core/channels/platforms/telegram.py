@@ -15,7 +15,7 @@ import msgspec
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import Feature
-from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures, action, react, table
+from trunkline.core.channels.channel_actions import NO_HANDLER, ChannelAction, PollFeatures, action, react, table
 from trunkline.core.channels.rules import (
     DEFAULT_ACCOUNT,
     ChannelRules,
@@ -95,6 +95,7 @@ class Telegram(ChannelRules):
     actions = _ACTIONS
     features = frozenset({Feature.BUTTONS, Feature.SILENT})
     polls = PollFeatures(seconds=True, anonymous=True)
+    unsupported = NO_HANDLER
 
     def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
         """The topic. Upstream: the topic of a direct conversation is a thread whose id includes the chat."""

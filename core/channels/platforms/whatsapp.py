@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from trunkline.core.actions.names import Action
-from trunkline.core.channels.channel_actions import PollFeatures, action, react, table
+from trunkline.core.channels.channel_actions import NO_HANDLER, PollFeatures, action, react, table
 from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, word_kind
@@ -54,6 +54,7 @@ class WhatsApp(ChannelRules):
     strips_leading_whitespace = True
     actions = _ACTIONS
     polls = PollFeatures()
+    unsupported = NO_HANDLER
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
         """A person's JID is folded to its phone number."""

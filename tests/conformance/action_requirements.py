@@ -1,0 +1,91 @@
+"""The area of action requirements: declarations, target rules, planned calls, and what each channel requires.
+
+``spec`` cases ask for a declaration, ``has_target`` whether parameters name a target, ``invoke`` plans a call as a turn
+does, and ``handler`` asks a channel about a call that was planned.
+"""
+
+from typing import Any
+
+from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.parsing.parse import parse_call
+from trunkline.core.actions.planning.calls import CallContext, TargetSource
+from trunkline.core.actions.planning.plan import check_call, plan_call
+from trunkline.core.actions.planning.requirements import CORE_NEEDS, check_core, check_on_channel
+from trunkline.core.actions.planning.target_rules import has_target
+from trunkline.core.actions.spec import TargetMode
+from trunkline.core.channels import known_channels, rules_for
+from trunkline.core.config import GatewayConfig
+from trunkline.core.errors import InvalidAction
+from trunkline.core.profiles import Profile
+
+Fields = dict[str, Any]
+
+
+def run(case: Fields, profile: Profile) -> Fields:
+    """What our code answers."""
+    given = case["given"]
+    action = Action(given["action"])
+    if given["kind"] == "spec":
+        return _spec(action)
+    if given["kind"] == "has_target":
+        return {"has_target": has_target(SPECS[action], given.get("params") or {})}
+    try:
+        if given["kind"] == "invoke":
+            return _invoke(given, profile)
+        if given["kind"] == "handler":
+            return _handle(given, profile)
+    except InvalidAction as error:
+        return {"ok": False, "error": error.sentence}
+    raise ValueError(f"unknown kind {given['kind']!r}")
+
+
+def _spec(action: Action) -> Fields:
+    spec = SPECS[action]
+    return {
+        "target_mode": spec.target.value,
+        "requires_target": spec.requires_target,
+        "target_aliases": list(spec.aliases),
+        "cross_context_guarded": spec.guarded,
+        "required_params": _required(action),
+    }
+
+
+def _required(action: Action) -> Fields:
+    """The required parameters by channel; those of the core are required on every channel."""
+    if action in CORE_NEEDS:
+        return {"*": [*(["to"] if SPECS[action].target is TargetMode.TO else []), *CORE_NEEDS[action]]}
+    tables = {channel: rules_for(channel) for channel in known_channels() if not rules_for(channel).without_table}
+    entries = {channel: rules.actions.get(action) for channel, rules in tables.items()}
+    return {channel: list(entry.needs) for channel, entry in entries.items() if entry is not None and not entry.ours}
+
+
+def _invoke(given: Fields, profile: Profile) -> Fields:
+    params = {**(given.get("params") or {}), "action": given["action"]}
+    if given.get("dry_run"):
+        params["dryRun"] = True
+    current = given.get("tool_context") or {}
+    context = CallContext(target=current.get("current_channel_id"), channel=current.get("current_channel_provider"))
+    planned = plan_call(params, context, _config(given, profile), given.get("configured_channels") or [])
+    check_call(planned, _config(given, profile))
+    by_alias = planned.target.source is TargetSource.ALIAS
+    return {
+        "ok": True,
+        "channel": planned.channel.name,
+        "raw_target": None if by_alias else planned.target.text,
+        "dry_run": planned.dry_run,
+    }
+
+
+def _handle(given: Fields, profile: Profile) -> Fields:
+    params = given.get("params") or {}
+    call = parse_call({**params, "action": given["action"]}, profile)
+    check_core(call, profile)
+    check_on_channel(call, given["channel"], profile, target=has_target(call.spec, params))
+    return {"ok": True}
+
+
+def _config(given: Fields, profile: Profile) -> GatewayConfig:
+    settings = given.get("config") or {}
+    enabled = settings.get("broadcast_enabled") is not False
+    return GatewayConfig.model_validate({"profile": profile, "tools": {"message": {"broadcast": {"enabled": enabled}}}})
