@@ -36,6 +36,7 @@ class ScriptedAgent:
         resolve: Callable[[str], Address],
         session_key: Callable[[str, str], str],
         is_at: Callable[[str, Address], bool],
+        person: Callable[[str, str], str | None],
         number: Callable[[str, str], int],
         record: Callable[..., object],
     ) -> None:
@@ -43,6 +44,7 @@ class ScriptedAgent:
         self._resolve = resolve
         self._session_key = session_key
         self._is_at = is_at
+        self._person = person
         self._number = number
         self._record = record
 
@@ -105,11 +107,16 @@ class ScriptedAgent:
             return False
         if callback is not None and not _hand_fits(when, callback.hand, callback.outcome.value):
             return False
-        if when.person is not None and when.person not in (turn.peer.name, turn.peer.id):
+        if when.person is not None and when.person not in self._names(turn):
             return False
         if when.place is not None and (turn.place is None or not self._is_at(when.place, turn.place)):
             return False
         return when.text is None or text_matches(when.text, turn.text)
+
+    def _names(self, turn: Turn) -> tuple[str, ...]:
+        """What a rule may call the sender: the scenario's key, or the id. Display names may be anybody's."""
+        key = None if turn.place is None else self._person(turn.place.channel, turn.peer.id)
+        return key or turn.peer.name, turn.peer.id
 
 
 async def _filled(template: str, turn: Turn, slots: Mapping[str, str]) -> str:

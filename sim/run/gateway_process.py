@@ -114,6 +114,7 @@ class GatewayProcess:
                         resolve=world.address,
                         session_key=self.session_key,
                         is_at=world.is_at,
+                        person=world.person,
                         number=world.number,
                         record=world.events.record,
                     )

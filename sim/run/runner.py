@@ -87,8 +87,7 @@ class _Run:
         world.build()
         self.process.boot()
         self.player.start()
-        times = world.file.times
-        await anyio.sleep(max(times, default=0.0))
+        await anyio.sleep(self.player.end)
         # Give the last step's own faults a moment to strike before everything is healed.
         await self._rest(LINGER)
         world.faults.heal()

@@ -11,6 +11,7 @@ from trunkline.core.errors import ConfigError, UnknownName
 from trunkline.core.events import BODIES, Event
 from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.values import Poll
+from trunkline.sim.cast.names import ChatterMessage, chatter
 from trunkline.sim.events.script import FaultFired, ScriptSkipped
 from trunkline.sim.platforms.api.inbound_pushes import PERSON, Speaker
 from trunkline.sim.run.fault_board import text_matches
@@ -70,8 +71,11 @@ class ScriptPlayer:
         for step, at in zip(world.scenario.script, world.file.times, strict=True):
             if step.fault is not None and step.fault.on == "boot" and at == 0.0:
                 world.arm(step.fault)
-        #: steps that have not run yet
-        self.left = len(world.scenario.script)
+        self._chatter = chatter(world.scenario.world, world.seed)
+        #: steps and messages of the crowd that have not been played yet
+        self.left = len(world.scenario.script) + len(self._chatter)
+        #: when the last of them is due
+        self.end = max((*world.file.times, *(said.at for said in self._chatter)), default=0.0)
         waits = [step.crash or step.freeze for step in world.scenario.script]
         awaited = {BODIES[step.when.event] for step in waits if step and step.when}
         if awaited:
@@ -81,6 +85,8 @@ class ScriptPlayer:
         for step, at in zip(self._world.scenario.script, self._world.file.times, strict=True):
             name = next(self._says) if step.say is not None else ""
             self._world.at(at, self._play, step, name)
+        for said in self._chatter:
+            self._world.at(said.at, self._chat, said)
 
     def heal(self) -> None:
         """Drop triggers that have not fired."""
@@ -92,6 +98,19 @@ class ScriptPlayer:
         what = name or ", ".join(sorted(step.model_fields_set - {"at", "after", "place"}))
         self._if_possible(what, partial(self._act, step, name))
         self._world.poke()
+
+    def _chat(self, said: ChatterMessage) -> None:
+        """Say what one of the crowd says by itself."""
+        self.left -= 1
+        self._world.moved()
+        self._if_possible(said.name, partial(self._chat_now, said))
+        self._world.poke()
+
+    def _chat_now(self, said: ChatterMessage) -> None:
+        world, ref = self._world, self._world.place(said.place)
+        room, platform = world.room(ref), world.platforms[ref.platform]
+        peer, message = world.peer(ref.platform, said.person), platform.message_id(said.name, room)
+        platform.say(said.name, peer, (), room=room, text=said.text, message_id=message)
 
     def _if_possible(self, what: str, act: Callable[[], None]) -> None:
         """Do a part of the script, or record that the world does not allow it, as in a place that is gone by now."""

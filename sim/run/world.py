@@ -66,6 +66,7 @@ class World:
         self._places: dict[str, PlaceRef] = {}
         self._numbers: dict[str, dict[str, int]] = {}
         self._peers: dict[tuple[str, str], Peer] = {}
+        self._people: dict[tuple[str, str], str] = {}
         self.platforms: dict[str, FakePlatform] = {}
         self.on_commit: Callable[[int], None] | None = None
         self._moves = 0
@@ -297,11 +298,16 @@ class World:
         if peer is None:
             settings = self.scenario.world.people.get(person)
             own = None if settings is None else settings.ids.get(channel)
-            peer = Peer(id=own or self.platforms[channel].new_id("person", person), name=person)
-            self._peers[channel, person] = peer
             shown = display_names(self.scenario.world, self.seed).get(person, person)
-            self.events.record(WorldPerson(channel=channel, peer=Peer(id=peer.id, name=shown)))
+            peer = Peer(id=own or self.platforms[channel].new_id("person", person), name=shown)
+            self._peers[channel, person] = peer
+            self._people[channel, peer.id] = person
+            self.events.record(WorldPerson(channel=channel, peer=peer))
         return peer
+
+    def person(self, channel: str, id: str) -> str | None:  # noqa: A002 -- the word
+        """The scenario's key of a person who has spoken or been named on a platform."""
+        return self._people.get((channel, id))
 
     def is_at(self, place: str, address: Address) -> bool:
         """Whether an address is a place of the scenario; false for a place that does not exist yet."""

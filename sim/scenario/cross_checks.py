@@ -131,6 +131,7 @@ def check_references(tree: object, report: ProblemReport, known: KnownNames) -> 
     _check_world(tree, report)
     _check_stored(tree, report)
     _check_transcripts(tree, report)
+    _check_chatter(tree, report, known.world)
     if known.world is not None:
         _check_threads(tree, report, known.world)
         _check_chains(tree, report, known.world)
@@ -241,7 +242,7 @@ def _place(text: str, world: WorldSpec | None) -> Fault:
 def _person(name: str, world: WorldSpec | None) -> Fault:
     if world is None or "*" in name or is_person(name, world):
         return None
-    crowd = f"p1 to p{world.crowd} are valid too" if world.crowd else ""
+    crowd = f"p1 to p{world.crowd.count} are valid too" if world.crowd.count else ""
     return f"expected a person of the world, found {shown(name)}", advice(name, world.people) or crowd
 
 
@@ -291,7 +292,8 @@ def _check_keys(tree: object, report: ProblemReport) -> None:
 
 def _check_world(tree: object, report: ProblemReport) -> None:
     """Names of people, accounts, rooms and threads must be usable in places, and members must be accounts."""
-    crowd = items(tree, "world", "crowd")
+    written = items(tree, "world", "crowd")
+    crowd = items(written, "count") if isinstance(written, dict) else written
     for path, name in _names(tree, ("world", "people")):
         number = name[1:]
         if name[:1] == "p" and number.isdecimal() and isinstance(crowd, int) and 1 <= int(number[:6]) <= crowd:
@@ -360,6 +362,20 @@ def _check_transcripts(tree: object, report: ProblemReport) -> None:
         key = items(wanted, "session")
         if given == "session" and isinstance(key, str) and not is_session_key(key):
             report.add((*path, "session"), f"expected a session key, found {shown(key)}", "write a place as `in`")
+
+
+def _check_chatter(tree: object, report: ProblemReport, world: WorldSpec | None) -> None:
+    """Chatter needs people, and places, of which those that end in `@` are completed by a person."""
+    chatter: Path = ("world", "crowd", "chatter")
+    if items(tree, *chatter) is None:
+        return
+    if world is not None and not world.crowd.count:
+        report.add(chatter, "there is nobody to chatter", "give a `count`", at_key=True)
+        return
+    for path, place in select(tree, (*chatter, "in", "[]")):
+        fault = _place(f"{place}p1" if place.endswith("@") else place, world) if isinstance(place, str) else None
+        if fault is not None:
+            report.add(path, *fault)
 
 
 def _check_stored(tree: object, report: ProblemReport) -> None:

@@ -186,7 +186,19 @@ def _number(value: float) -> str:
 
 def _word(text: str) -> str:
     plain = _PLAIN.fullmatch(text) and text.casefold() not in _WORDS
-    return text if plain else json.dumps(text, ensure_ascii=False)
+    return text if plain else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    """A text in double quotes; what cannot be seen is escaped, since some of it cannot stand in a YAML file."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return quoted if quoted.isprintable() else "".join(map(_escaped, quoted))
+
+
+def _escaped(char: str) -> str:
+    if char.isprintable():
+        return char
+    return f"\\u{ord(char):04x}" if ord(char) <= 0xFFFF else f"\\U{ord(char):08x}"
 
 
 def _text(text: str) -> str:

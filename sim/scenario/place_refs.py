@@ -59,7 +59,7 @@ class PlaceError(UnknownName):
 def is_person(name: str, world: WorldSpec) -> bool:
     """Whether the world has this person, by name or as one of the crowd ``p1``, ``p2``, ..."""
     crowd = _CROWD.fullmatch(name)
-    return name in world.people or (crowd is not None and int(crowd[1]) <= world.crowd)
+    return name in world.people or (crowd is not None and int(crowd[1]) <= world.crowd.count)
 
 
 def resolve_place(text: str, world: WorldSpec) -> PlaceRef:

@@ -12,6 +12,11 @@ def as_rules(value: object) -> object:
     return [cast("object", value)] if isinstance(value, dict) else value
 
 
+def as_crowd(value: object) -> object:
+    """A crowd may be written as the number of its people."""
+    return {"count": value} if isinstance(value, int) else value
+
+
 def as_list(value: object) -> object:
     """A single item may be written without a list."""
     if value is None:

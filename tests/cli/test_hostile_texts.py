@@ -13,6 +13,7 @@ from tests.support.paths import FIXTURES, ROOT
 from trunkline.app.cli.io import output
 
 EVIL = FIXTURES / "reported" / "simulator" / "evil.yaml"
+PEOPLE = ROOT / "scenarios" / "faults" / "strange-names.yaml"
 TITLE = FIXTURES / "reported" / "simulator" / "evil2.yaml"
 NASTY = "x\x1b]52;c;cHduZWQ=\x07\x9b31m\x08\r\u202e\u2066\u200f\ufeff\ufffe\U000e0001[bold]y[/] 👩\u200d🚀"
 QUESTIONS = (
@@ -26,6 +27,9 @@ QUESTIONS = (
     ("report", NASTY),
     ("replay", "{trace}"),
     ("watch", "{trace}"),
+    ("run", "{people}"),
+    ("report", "{people_trace}"),
+    ("watch", "{people_trace}"),
     ("diff", "{trace}", "{other}"),
     ("tour", NASTY),
     (NASTY,),
@@ -53,7 +57,8 @@ def names(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("hostile")
     found = {"evil": str(EVIL), "title": str(TITLE), "store": str(folder / "store.db")}
-    for name, path in (("trace", EVIL), ("other", TITLE)):
+    found["people"] = str(PEOPLE)
+    for name, path in (("trace", EVIL), ("other", TITLE), ("people_trace", PEOPLE)):
         found[name] = str(folder / f"{name}.jsonl")
         write_trace(folder / f"{name}.jsonl", run_scenario(load_scenario(path)).trace)
     sqlite3.connect(found["store"]).close()

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from trunkline.core.config import Duration, Model
 from trunkline.core.values import DeliveryMode, Idempotency
 from trunkline.sim.scenario.model.abilities import ABILITIES
-from trunkline.sim.scenario.shorthand import as_names
+from trunkline.sim.scenario.shorthand import as_crowd, as_list, as_names
 
 #: the platforms that a world can have, in the order in which they are built
 PLATFORMS = ("discord", "telegram", "slack", "matrix", "whatsapp", "signal")
@@ -102,6 +102,30 @@ def idempotency_of(platform: str, spec: PlatformSpec, account: AccountSpec) -> I
     return account.idempotency or spec.idempotency or _OFFERED.get(platform, Idempotency.NONE)
 
 
+class ChatterSpec(Model):
+    """What the crowd says by itself: made-up sentences of made-up people, the same for the same seed."""
+
+    places: Annotated[tuple[str, ...], BeforeValidator(as_list, json_schema_input_type=str | list[str])] = Field(
+        validation_alias="in", min_length=1
+    )
+    """Rooms and threads; a place that ends in `@` is the direct conversation of the one who speaks: `telegram/@`."""
+    messages: int = Field(default=10, ge=1, le=1000)
+    """How many messages."""
+    every: Annotated[Duration, Field(gt=0)] = 5.0
+    """The usual time between two of them."""
+    start: Duration = 0.0
+    """When the first one may come."""
+
+
+class CrowdSpec(Model):
+    """Additional people, `p1`, `p2`, ..., with made-up names."""
+
+    count: int = Field(default=0, ge=0, le=10_000)
+    """How many there are."""
+    chatter: ChatterSpec | None = None
+    """What they say by themselves; by default only the script speaks for them."""
+
+
 class WorldSpec(Model):
     """The people and platforms around the gateway."""
 
@@ -110,8 +134,8 @@ class WorldSpec(Model):
         BeforeValidator(as_names, json_schema_input_type=list[str] | dict[str, PersonSpec | None]),
     ] = Field(default_factory=dict)
     """A list of names, or name -> settings."""
-    crowd: int = Field(default=0, ge=0, le=10_000)
-    """The number of additional people, `p1`, `p2`, ..., with made-up names."""
+    crowd: Annotated[CrowdSpec, BeforeValidator(as_crowd, json_schema_input_type=int | CrowdSpec)] = CrowdSpec()
+    """Additional people, `p1`, `p2`, ..., with made-up names: their number, or settings."""
     discord: PlatformSpec | None = None
     """A fake Discord: rooms are guild channels."""
     telegram: PlatformSpec | None = None

@@ -74,7 +74,23 @@ def test_a_scenario_that_is_written_is_the_same_when_it_is_read(path):
 
 
 @pytest.mark.parametrize(
-    "text", ["yes", "null", "1.5", "a: b", "# no", "@ana", "“x”\n", "- x", " x", "", "{a}", "e\t1"]
+    "text",
+    [
+        "yes",
+        "null",
+        "1.5",
+        "a: b",
+        "# no",
+        "@ana",
+        "“x”\n",
+        "- x",
+        " x",
+        "",
+        "{a}",
+        "e\t1",
+        "a\x9b\u202e\u2028\x7f",
+        "👩\u200d🚀\U000e0001",
+    ],
 )
 def test_texts_that_yaml_would_take_for_something_else(text):
     tree = tree_of(scenario(THREE[0]).scenario)
