@@ -76,5 +76,5 @@ def merged(base: _M, over: _M) -> _M:
     changes = dict[str, object]()
     for name in over.model_fields_set:
         below, own = getattr(base, name), getattr(over, name)
-        changes[name] = merged(below, own) if isinstance(own, Model) else own
+        changes[name] = merged(below, own) if isinstance(own, Model) and isinstance(below, Model) else own
     return base.model_copy(update=changes)

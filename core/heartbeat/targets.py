@@ -193,15 +193,16 @@ def _permitted(channel: str, to: str, question: TargetQuestion) -> tuple[str | N
     """
     if channel != "whatsapp":
         return to, None
-    listed = [text for text in question.recipients.get(channel, ()) if text.strip()]
-    people = [number for text in listed if text.strip() != ANYBODY and (number := _whatsapp(text, question.profile))]
-    first = next(iter(people), None)
-    number = _whatsapp(to, question.profile)
+    profile = question.profile
+    listed = [text.strip() for text in question.recipients.get(channel, ()) if text.strip()]
+    people = [number for text in listed if text != ANYBODY and (number := _whatsapp(text, profile))]
+    number = _whatsapp(to, profile)
     if number is None:
-        return first, None
-    if ANYBODY in (text.strip() for text in listed) or first is None or number in people or number.endswith("@g.us"):
+        return next(iter(people), None), None
+    is_listed = _key(number, profile) in (_key(person, profile) for person in people)
+    if is_listed or not people or ANYBODY in listed or number.endswith("@g.us"):
         return number, None
-    return first, Reason.ALLOW_FROM_FALLBACK
+    return people[0], Reason.ALLOW_FROM_FALLBACK
 
 
 def _whatsapp(text: str, profile: Profile) -> str | None:
@@ -209,6 +210,11 @@ def _whatsapp(text: str, profile: Profile) -> str | None:
         return rules_for("whatsapp").read(text, Hints(profile=profile)).id
     except TargetError:
         return None
+
+
+def _key(number: str, profile: Profile) -> str:
+    """One form for the number of a person and for their JID."""
+    return rules_for("whatsapp").fold(ChatKind.DIRECT, number, profile)
 
 
 def _kind(channel: str, to: str, profile: Profile) -> ChatKind | None:
