@@ -187,11 +187,15 @@ def before_attempt(
     now: float,
     can: Capabilities,
     config: DeliveryConfig,
+    attempts: int = 0,
 ) -> DeliveryDecision | None:
     """Judge a chunk again right before it is sent: the end of its intent, or None if it may be sent.
 
     A process that stood still, or a lane that comes late, sends later than planned. The fields: see `AttemptFacts`.
     """
+    if doubt_at is not None and attempts >= config.max_attempts:
+        # Only a change waits for this: its last request can no longer overtake the next one.
+        return _park(Reason.PARKED)
     if doubt_at is not None and key_is_lost(doubt_at, now, can, config):
         return _park(Reason.KEY_EXPIRED)
     if is_too_old(created_at, now, config, begun=begun):
@@ -233,7 +237,7 @@ def _in_doubt(
             next=NextStep.LOOKUP, event=DeliveryEvent.DEFER, reason=outcome.reason, at=at, doubt_at=since
         )
     # The last attempt under an idempotency key may have been accepted: its failure is no proof.
-    if last:
+    if last and not can.repeat_after:
         return _park(Reason.PARKED)
     at = now + max(wait_after(tried.attempts, config.backoff), outcome.retry_after or 0.0, can.repeat_after)
     if key_is_lost(since, at, can, config):

@@ -82,8 +82,7 @@ class Delivery:
         `begin` is set after the first page, so that sending does not wait for the rest. Recovery of each intent is
         decided when it reaches the head of its lane.
         """
-        after = 0
-        heads: set[_Lane] = set()
+        after, heads = 0, set[_Lane]()
         while page := await self._ctx.store.read(ListOpenIntents(after=after, limit=_PAGE)):
             for one in page:
                 lane = one.address.lane
@@ -286,6 +285,7 @@ class Delivery:
                 created_at=_born(item),
                 doubt_at=item.doubt,
                 begun=row.acked > 0,
+                attempts=counted_attempts(row.attempts, row.interrupted, ctx.config.delivery),
                 now=ctx.env.steady(),
                 can=can,
                 config=ctx.config.delivery,

@@ -14,7 +14,14 @@ from trunkline.core.channels import check_capabilities, for_action, require_acti
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.line_changes import LineChange, line_change
 from trunkline.core.delivery.notes import delivery_note
-from trunkline.core.delivery.policy import AttemptFacts, AttemptOutcome, NextStep, after_attempt
+from trunkline.core.delivery.policy import (
+    AttemptFacts,
+    AttemptOutcome,
+    DeliveryDecision,
+    NextStep,
+    after_attempt,
+    before_attempt,
+)
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, needs_mark, recover
 from trunkline.core.errors import InvalidSend
 from trunkline.core.reasons import Reason
@@ -38,6 +45,23 @@ def test_a_repeatable_change_is_repeated_after_the_time_in_flight(action: Action
     # Keys of messages may age; a repeat of a change needs none.
     later = AttemptFacts(attempts=2, created_at=0.0, left_at=5000.0, doubt_at=90.0)
     assert after_attempt(LOST, tried=later, now=5000.0, can=offered, config=CONFIG).next is NextStep.RETRY
+
+
+def test_the_last_request_in_doubt_is_waited_for_too_before_the_change_is_parked() -> None:
+    can, most = for_action(Capabilities(), Action.EDIT), CONFIG.max_attempts
+    tried = AttemptFacts(attempts=most, created_at=0.0, left_at=90.0, doubt_at=50.0)
+    decided = after_attempt(LOST, tried=tried, now=100.0, can=can, config=CONFIG)
+    assert (decided.next, decided.at) == (NextStep.RETRY, 130.0)
+
+    def judged(attempts: int) -> DeliveryDecision | None:
+        return before_attempt(
+            created_at=0.0, doubt_at=50.0, begun=False, attempts=attempts, now=130.0, can=can, config=CONFIG
+        )
+
+    parked = judged(most)
+    assert judged(most - 1) is None
+    assert parked is not None
+    assert (parked.next, parked.reason) == (NextStep.PARK, Reason.PARKED)
 
 
 @pytest.mark.parametrize("can", ANY, ids=lambda can: can.idempotency.value)
