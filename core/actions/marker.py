@@ -9,6 +9,9 @@ from trunkline.core.values import Address, ChatKind, WorkKind
 
 #: what the templates of a mark contain for the name of the place
 CHANNEL = "{channel}"
+_LONGEST_NAME = 60
+#: turns that work in no conversation, by the names that people know
+_NAMES = {WorkKind.WAKE: "wake-up", WorkKind.CALLBACK: "a task", WorkKind.CRON: "schedule"}
 _SIGNS = {"channel": "#", "group": "#", "room": "#", "conversation": "#", "user": "@", "dm": "@"}
 
 
@@ -48,10 +51,10 @@ def label_of(origin: Address | None, name: str, work: WorkKind, target: Address)
     it is not shown to others.
     """
     if origin is None:
-        return work.value
+        return _NAMES.get(work, work.value)
     direct = origin.kind is ChatKind.DIRECT
-    if name.strip():
-        label = _signed(name.strip(), "@" if direct else "#")
+    if shown := " ".join(name.split())[:_LONGEST_NAME]:
+        label = _signed(shown, "@" if direct else "#")
     else:
         label = "a direct chat" if direct else f"#{origin.conversation}"
     return label if origin.channel == target.channel else f"{label} on {origin.channel}"

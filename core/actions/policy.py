@@ -172,12 +172,14 @@ def _allowed(reason: Reason, setting: str = "", mark: ContextMark | None = None)
 def _denied(question: ContextQuestion, origin: Address | None, setting: str) -> ContextDecision:
     """A denial in the words of upstream, with the setting that would allow it."""
     action, target = question.action.value, question.target
+    remedy = f"tools.message.{setting} allows it"
+    if origin is None:
+        bound, remedy = f"from {label_of(None, '', question.work, target)}", "tools.message.without_origin allows it"
+    else:
+        bound = f'while bound to "{_text(origin)}"'
+    what = f'target="{question.target_text or _text(target)}" {bound} (channel={target.channel})'
     if origin is not None and origin.channel != target.channel:
         what = f'target provider "{target.channel}" while bound to "{origin.channel}"'
-    else:
-        bound = f"from a {question.work.value}" if origin is None else f'while bound to "{_text(origin)}"'
-        what = f'target="{question.target_text or _text(target)}" {bound} (channel={target.channel})'
-    remedy = "Set tools.message.without_origin to allow it" if origin is None else f"tools.message.{setting} allows it"
     error = f"Cross-context messaging denied: action={action} {what}. {remedy}."
     return ContextDecision(allowed=False, reason=Reason.CROSS_CONTEXT_DENIED, error=error, setting=setting)
 

@@ -12,6 +12,8 @@ from trunkline.sim import RunResult, Status, run_scenario
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.scenario import load_text
 
+#: agents may write to other platforms
+ACROSS = "tools: {message: {cross_context: {allow_across_providers: true, marker: {enabled: false}}}}"
 RULES = """
   agents:
     main:
@@ -20,7 +22,7 @@ RULES = """
 """
 
 
-def run(hooks: list[str], *steps: str, gateway: str = "{}", seed: int = 1) -> RunResult:
+def run(hooks: list[str], *steps: str, gateway: str = f"{{{ACROSS}}}", seed: int = 1) -> RunResult:
     """A run in which people are answered and the hooks see it."""
     lines = ["scenario: 1", "title: made for a test", f"gateway: {gateway}", "world:", "  people: [ana]"]
     lines += [

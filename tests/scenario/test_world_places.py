@@ -21,7 +21,11 @@ world:
 """
 
 
-def play(script, cast=ECHO, gateway="", more=""):
+#: agents may write to other platforms
+ACROSS = "gateway: {tools: {message: {cross_context: {allow_across_providers: true, marker: {enabled: false}}}}}\n"
+
+
+def play(script, cast=ECHO, gateway=ACROSS, more=""):
     return run_scenario(load_text(f"{SLACK}{gateway}{cast}script:\n{script}{more}", "made.yaml"))
 
 

@@ -20,6 +20,9 @@ from trunkline.core.values import (
     WorkKind,
 )
 
+#: settings of tools with which agents may write to other platforms, unmarked
+ACROSS: dict[str, Any] = {"message": {"cross_context": {"allow_across_providers": True, "marker": {"enabled": False}}}}
+
 
 def direct(peer: str = "100", *, channel: str = "discord", account: str = "default", **fields: Any) -> Address:
     """A direct conversation."""

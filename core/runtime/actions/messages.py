@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from trunkline.core.actions.marker import ContextMark
 from trunkline.core.actions.result import ActionResult, ActionStatus
 from trunkline.core.channels.capabilities import check_able
 from trunkline.core.errors import InvalidSend
 from trunkline.core.events.actions import ActionPreviewed
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.reasons import Reason
+from trunkline.core.runtime.actions.context_policy import ContextPolicy
 from trunkline.core.runtime.actions.tool_call import ToolCall, ToolMessage
 from trunkline.core.runtime.client_sends.target_resolution import ResolvedTarget, TargetResolver
 from trunkline.core.runtime.context import Context
@@ -42,6 +44,7 @@ class MessageSender:
         self._preparer = preparer
         self._deliver = deliver
         self._drafts = IntentDrafts(context)
+        self._policy = ContextPolicy(context)
 
     async def send(self, call: ToolCall, what: ToolMessage, called: int, *, target: int = 0) -> ActionResult:
         """Queue a message; durable on return. `target`: its number in a broadcast. Raises `UsageError`."""
@@ -53,11 +56,15 @@ class MessageSender:
         aim = await self._targets.aim(call.work.agent, what.aim, call.work.reply_to, called, call.ids)
         if aim is None:
             raise InvalidSend(f"Action {what.action.value} requires a target.", Reason.NO_ORIGIN)
+        mark = None
+        if what.aim.to is not None:
+            named = what.aim.to if isinstance(what.aim.to, str) else ""
+            mark = await self._policy.check(call.work, what.action, aim.address, aim.cause, text=named)
         poll = self._check_able(what, aim)
         draft = self._drafts.of_turn(call.work, call.session, _turn_message(what, intent, aim, poll))
         if what.dry_run:
-            return self._preview(call, what, draft, aim)
-        row = await self._preparer.prepare(draft, what.text, aim.cause)
+            return self._preview(call, what, draft, aim, mark)
+        row = await self._preparer.prepare(draft, what.text, aim.cause, mark)
         if not row.chunks and row.state is not IntentState.CANCELLED:
             return self._nothing_visible(call, what, row, called)
         return await self._enqueue(call, what, row, aim.cause)
@@ -82,9 +89,11 @@ class MessageSender:
         where = f"on {place.channel}:{place.account}"
         return check_able(can, where, media=what.media, poll=what.poll, payload=what.payload, parts=what.parts)
 
-    def _preview(self, call: ToolCall, what: ToolMessage, draft: IntentRow, aim: ResolvedTarget) -> ActionResult:
+    def _preview(
+        self, call: ToolCall, what: ToolMessage, draft: IntentRow, aim: ResolvedTarget, mark: ContextMark | None
+    ) -> ActionResult:
         """The result of a dry run, which has no effects."""
-        row = self._preparer.preview(draft, what.text)
+        row = self._preparer.preview(draft, what.text, mark)
         body = ActionPreviewed(
             action=what.action, channel=row.address.channel, place=row.address, text="\n".join(row.chunks)
         )

@@ -17,6 +17,7 @@ from trunkline.core.errors import (
     InvalidSend,
     KeyFormatError,
     PlatformError,
+    PolicyDenied,
     TargetError,
     UnknownName,
     UsageError,
@@ -78,7 +79,7 @@ class DirectoryAnswer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def refusal(error: UsageError) -> Reason:
     """The reason code of a refused send."""
-    if isinstance(error, InvalidSend | InvalidAction):
+    if isinstance(error, InvalidSend | InvalidAction | PolicyDenied):
         return error.reason
     if isinstance(error, KeyFormatError):
         return Reason.BAD_SESSION_KEY

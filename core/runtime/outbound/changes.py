@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.marker import ContextMark
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.references import REMOVES, MessageReference, place_of
 from trunkline.core.actions.requests import ActionPart
@@ -85,8 +86,13 @@ class Changes:
         bound = self._ctx.bindings.speaking(place, work.binding)
         return (work.session_key,) if bound is None else (work.session_key, bound.target_session_key)
 
-    async def prepare(self, work: Work, intent: IntentId, draft: ChangeDraft, cause: int | None) -> IntentRow:
-        """The change as it would be stored, waiting for room in the queue. Raises `InvalidSend`; stores nothing."""
+    async def prepare(
+        self, work: Work, intent: IntentId, draft: ChangeDraft, cause: int | None, mark: ContextMark | None = None
+    ) -> IntentRow:
+        """The change as it would be stored, waiting for room in the queue. Raises `InvalidSend`; stores nothing.
+
+        `mark`: what a new text has to show.
+        """
         ctx, action = self._ctx, draft.action
         account = (draft.place.channel, draft.place.account)
         adapter = ctx.adapters.get(account)
@@ -115,7 +121,7 @@ class Changes:
             created_at=ctx.env.now(),
         )
         if action is Action.EDIT:
-            return await self._preparer.prepare_edit(row, draft.text, cause)
+            return await self._preparer.prepare_edit(row, draft.text, cause, mark)
         await self._preparer.wait_for_room(row.address)
         text = "" if action in REMOVES else well_formed(draft.text)
         return msgspec.structs.replace(row, chunks=(text,) * meant.chunks)

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
+from trunkline.core.actions.marker import ContextMark
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery import hooks as rules
 from trunkline.core.delivery.hooks import HookResult, Hooks, Outgoing, Sent, SentHook
@@ -54,17 +55,20 @@ class Preparer:
         """Set how to wait for room in the backlog. Set late: delivery and preparation depend on each other."""
         self._room = room
 
-    async def prepare(self, draft: IntentRow, text: str, cause: int | None) -> IntentRow:
+    async def prepare(
+        self, draft: IntentRow, text: str, cause: int | None, mark: ContextMark | None = None
+    ) -> IntentRow:
         """The intent with its final bytes: prepared, cancelled by a hook, or without chunks if nothing is visible.
 
-        Waits for room in the backlog. Raises `InvalidSend` for a text above the maximum length.
+        Waits for room in the backlog. Raises `InvalidSend` for a text above the maximum length. Hooks neither see nor
+        change the mark.
         """
         config = self._ctx.config
         full = None if self._room is None else self._room(draft.address)
         if full is not None:
             await full
         self._check_length(text)
-        return self._with_todays_key(await self._final(draft, text, cause), config)
+        return self._with_todays_key(await self._final(draft, text, cause, mark), config)
 
     async def wait_for_room(self, place: Address) -> None:
         """Wait for room in the backlog."""
@@ -72,12 +76,14 @@ class Preparer:
         if full is not None:
             await full
 
-    async def prepare_edit(self, draft: IntentRow, text: str, cause: int | None) -> IntentRow:
+    async def prepare_edit(
+        self, draft: IntentRow, text: str, cause: int | None, mark: ContextMark | None = None
+    ) -> IntentRow:
         """The change with the final bytes of its new text, or cancelled by a hook. Raises `InvalidSend`.
 
         The text must fit into the one message that is edited.
         """
-        count = len(self.preview(draft, text).chunks)
+        count = len(self.preview(draft, text, mark).chunks)
         if count == 0:
             raise InvalidSend("edit: the new text has nothing visible; delete the message", Reason.NOTHING_TO_SEND)
         if count > 1:
@@ -85,7 +91,7 @@ class Preparer:
                 f"edit: the new text needs {count} messages, but it replaces one: shorten it", Reason.TEXT_TOO_LONG
             )
         await self.wait_for_room(draft.address)
-        row = await self._final(draft, text, cause)
+        row = await self._final(draft, text, cause, mark)
         if len(row.chunks) <= 1:
             return row
         # A hook made it longer. Hooks hear of its end.
@@ -113,15 +119,17 @@ class Preparer:
             return row
         return msgspec.structs.replace(row, mirror_key=config_key(place_key(row.agent, row.address, config), config))
 
-    async def _final(self, draft: IntentRow, text: str, cause: int | None) -> IntentRow:
+    async def _final(
+        self, draft: IntentRow, text: str, cause: int | None, mark: ContextMark | None = None
+    ) -> IntentRow:
         if not self._any:
-            return self._cut(draft, text)
+            return self._cut(draft, text, mark)
         if not text.strip() and not draft.media:
             return draft
         passed = await self._pass(draft, text, cause)
         if passed.cancelled is None and len(passed.text) > self._ctx.config.delivery.max_text:
             passed = msgspec.structs.replace(passed, cancelled=Reason.TEXT_TOO_LONG)
-        row = self._cut(draft, passed.text, hooks=True) if passed.cancelled is None else draft
+        row = self._cut(draft, passed.text, mark, hooks=True) if passed.cancelled is None else draft
         if not row.chunks and passed.cancelled is None:
             passed = msgspec.structs.replace(passed, cancelled=Reason.EMPTY_AFTER_HOOK)
         body = HookSending(verdict=passed.verdict, by=passed.by, reason=passed.reason)
@@ -139,10 +147,10 @@ class Preparer:
             hooks_pending=True,
         )
 
-    def preview(self, draft: IntentRow, text: str) -> IntentRow:
+    def preview(self, draft: IntentRow, text: str, mark: ContextMark | None = None) -> IntentRow:
         """The intent as it would be prepared without hooks; has no effects."""
         self._check_length(text)
-        return self._cut(draft, text)
+        return self._cut(draft, text, mark)
 
     def _check_length(self, text: str) -> None:
         limit = self._ctx.config.delivery.max_text
@@ -150,8 +158,10 @@ class Preparer:
             facts = f"{len(text)} characters, but the limit is {limit}: shorten the text, or raise delivery.max_text"
             raise InvalidSend(facts, Reason.TEXT_TOO_LONG)
 
-    def _cut(self, draft: IntentRow, text: str, *, hooks: bool = False) -> IntentRow:
+    def _cut(self, draft: IntentRow, text: str, mark: ContextMark | None = None, *, hooks: bool = False) -> IntentRow:
         """The draft with its chunks. `hooks`: hooks have seen it, and hear of its end."""
+        if mark is not None:
+            draft, text = _marked(draft, text, mark)
         pieces = self._ctx.pieces(text, draft.address)
         # Files without a text are one chunk too.
         chunks = tuple([piece.text for piece in pieces]) or (("",) if draft.media else ())
@@ -235,3 +245,13 @@ class Preparer:
             await self._in_time(hook.call, sent)
         except Exception as error:  # noqa: BLE001 -- any error of a hook is recorded; the delivery is over
             self._failed(row, hook.name, "sent", Reason.HOOK_RAISED, describe(error), cause)
+
+
+def _marked(draft: IntentRow, text: str, mark: ContextMark) -> tuple[IntentRow, str]:
+    """The draft and its text with a mark. A mark alone is no message."""
+    if not text.strip() and not draft.media:
+        return draft, text
+    poll = draft.poll
+    if poll is not None:
+        poll = msgspec.structs.replace(poll, question=mark.around(poll.question))
+    return msgspec.structs.replace(draft, poll=poll, parts=mark.beside(draft.parts)), mark.around(text)

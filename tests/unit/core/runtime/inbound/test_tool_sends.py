@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.factories import direct, group, room
+from tests.support.factories import ACROSS, direct, group, room
 from tests.support.sending import Platform, message, places, serving, texts
 from tests.support.small_gateway import Echo
 from trunkline import Address, Turn
@@ -52,7 +52,7 @@ async def test_the_tool_sends_to_a_target_of_another_platform(
     path: Path, platform: Platform, telegram: Platform
 ) -> None:
     agent = silent(lambda turn: turn.send("hi", to="user:42", channel=" Telegram "))
-    async with serving(path, platform, telegram, agent=agent) as running:
+    async with serving(path, platform, telegram, agent=agent, tools=ACROSS) as running:
         platform.say("m1", ANA)
         await running.until(IntentSettled)
         assert await running.transcript("main:telegram:default:direct:42") == [("assistant", "hi")]
@@ -84,7 +84,7 @@ async def test_the_account_is_the_named_one_or_that_of_the_turn_or_the_default(
 ) -> None:
     work = Platform("telegram", "work")
     agent = silent(lambda turn: turn.send("hi", to="42", channel="telegram", account=named))
-    async with serving(path, platform, telegram, work, agent=agent) as running:
+    async with serving(path, platform, telegram, work, agent=agent, tools=ACROSS) as running:
         (work if origin.account == "work" else platform).say("m1", origin)
         [settled] = await running.until(IntentSettled)
         assert settled.state is IntentState.DELIVERED
@@ -166,7 +166,7 @@ async def test_a_thread_is_not_inherited_from_another_platform(
 ) -> None:
     slack = Platform("slack")
     agent = silent(lambda turn: turn.send("hi", to="channel:C1", channel="slack"))
-    async with serving(path, telegram, slack, agent=agent) as running:
+    async with serving(path, telegram, slack, agent=agent, tools=ACROSS) as running:
         telegram.say("m1", TOPIC)
         await running.until(IntentSettled)
     assert places(slack) == [room("C1", channel="slack")]
