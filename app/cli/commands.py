@@ -47,9 +47,10 @@ _COMMANDS = {
         "store.transcript:print_transcript",
         "Print the transcript of a session as JSON lines; without a session, list the sessions of the store.",
     ),
+    "schema": ("schema:print_schema", "Print the JSON Schema of scenario files, or of the message tool."),
 }
 #: every command, as error messages list them
-COMMANDS = (*_COMMANDS, "schema")
+COMMANDS = tuple(_COMMANDS)
 
 
 def browse(*paths: Path, looks: LooksOptions = DEFAULT_LOOKS) -> int:
@@ -63,14 +64,6 @@ def browse(*paths: Path, looks: LooksOptions = DEFAULT_LOOKS) -> int:
     from trunkline.app.cli.run.open_app import open_app
 
     return open_app(paths, looks)
-
-
-def schema() -> int:
-    """Print the JSON Schema of scenario files, for editors."""
-    from trunkline.sim.scenario import schema_text
-
-    print(schema_text(), end="")
-    return 0
 
 
 def _new_app(*, overview: bool = False) -> App:
@@ -91,7 +84,6 @@ def _new_app(*, overview: bool = False) -> App:
         else:
             made.command(path, name=name)
     made.default(browse)
-    made.command(schema)
     return made
 
 

@@ -195,6 +195,11 @@ class ChannelRules:
         return type(self) is ChannelRules
 
     @property
+    def gates(self) -> tuple[str, ...]:
+        """The switches of its actions in the configuration, sorted by name."""
+        return tuple(sorted({entry.gate for entry in self.actions.values() if entry.gate is not None}))
+
+    @property
     def without_table(self) -> bool:
         """Whether nothing is known of its actions but what its adapters can do."""
         return self.actions is USUAL_ACTIONS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, PrivateAttr, model_validator
 
+from trunkline.core.channels import rules_for
 from trunkline.core.config.agents import AgentConfig
 from trunkline.core.config.base import Model
 from trunkline.core.config.channels import ChannelConfig
@@ -69,6 +70,17 @@ class GatewayConfig(Model):
                     f"bindings[{index}].session: own scopes need a match by peer, account or channel only; an outbound"
                     " message has no guild, team or roles, so it would be mirrored into another session"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _gates_exist(self) -> GatewayConfig:
+        for name, channel in self.channels.items():
+            gates = rules_for(name).gates
+            for gate in channel.actions:
+                # Upstream ignores a gate that it does not know.
+                if gate not in gates and not self.profile.upstream:
+                    there = ", ".join(gates) or "none, since its actions are not known"
+                    raise ValueError(f"channels.{name}.actions: no gate {gate!r}; there are: {there}")
         return self
 
     @property

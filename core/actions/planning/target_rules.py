@@ -60,13 +60,11 @@ def choose_target(
         return ChosenTarget(text=text, source=TargetSource.ALIAS, alias=alias)
     current = (context.target or "").strip()
     # Upstream takes the id of a conversation to another channel.
-    elsewhere = not profile.upstream and (_named(params, "channel") or context.channel) != context.channel
+    elsewhere = not profile.upstream and _is_elsewhere(params, context)
     if not current or current == _HEARTBEAT or elsewhere:
-        remedy = (
-            "The current conversation is on another channel: " if elsewhere and current else "There is no current one: "
-        )
-        remedy += "give `target`."
-        raise InvalidAction(f"Action {spec.action} requires a target.", Reason.NO_TARGET, remedy=remedy)
+        why = "The current conversation is on another channel" if current and elsewhere else "There is no current one"
+        sentence = f"Action {spec.action} requires a target."
+        raise InvalidAction(sentence, Reason.NO_TARGET, remedy=f"{why}: give `target`.")
     return ChosenTarget(text=current, source=TargetSource.CURRENT)
 
 
@@ -93,6 +91,12 @@ def _check_no_target(
         raise _wrong(f"Action {spec.action} does not accept a target.", f"It takes {mode}.")
 
 
+def _is_elsewhere(params: Mapping[str, object], context: CallContext) -> bool:
+    """Whether a call names another channel than the current one."""
+    named = (_named(params, "channel") or "").lower()
+    return bool(named) and named != (context.channel or "").strip().lower()
+
+
 def _left_over(params: Mapping[str, object], profile: Profile) -> bool:
     """Whether a former name is there and blank. Upstream minded until August; models fill in what they do not use."""
     return _strict(profile) and any(isinstance(params.get(name), str) for name in ("to", "channelId"))
@@ -110,7 +114,7 @@ def _named(params: Mapping[str, object], name: str) -> str | None:
     except InvalidAction:
         # `parse_call` reports it.
         return None
-    return value if isinstance(value, str) else None
+    return value.strip() if isinstance(value, str) else None
 
 
 def _wrong(sentence: str, remedy: str = "") -> InvalidAction:
