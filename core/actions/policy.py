@@ -7,20 +7,19 @@ own. What each setting means: docs/message-tool.md. Under the upstream profiles 
 
 from __future__ import annotations
 
-import functools
-
 import msgspec
 
 from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.conversations import is_listed, same_conversation
 from trunkline.core.actions.marker import ContextMark, label_of, make_mark
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import ActionKind
 from trunkline.core.actions.upstream_policy import UpstreamQuestion, judge
-from trunkline.core.channels import Hints, rules_for
+from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig, MessageToolConfig
 from trunkline.core.events.actions import PolicyDecided
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, ChatKind, WorkKind
+from trunkline.core.values import Address, WorkKind
 
 #: settings that decide, by their path below `tools.message`
 LEGACY = "allow_cross_context_send"
@@ -113,46 +112,12 @@ def _crossing(question: ContextQuestion, origin: Address, tool: MessageToolConfi
 def _without_origin(question: ContextQuestion, tool: MessageToolConfig) -> ContextDecision:
     """The decision for a turn that works in no conversation."""
     settings = tool.without_origin
-    listed = any(_names(entry, question.target) for entry in settings.targets)
+    listed = any(is_listed(question.target, entry) for entry in settings.targets)
     last = settings.reach == "last" and question.last is not None and same_conversation(question.last, question.target)
     if not listed and not last and settings.reach != "any":
         return _denied(question, None, REACH)
     mark = _mark(question, tool) if settings.marked else None
     return _allowed(Reason.WITHOUT_ORIGIN, TARGETS if listed else REACH, mark)
-
-
-def same_conversation(one: Address, other: Address) -> bool:
-    """Whether two places belong to one conversation: a thread belongs to the conversation that it is in."""
-    if (one.channel, one.account) != (other.channel, other.account):
-        return False
-    direct = one.kind is ChatKind.DIRECT
-    return direct == (other.kind is ChatKind.DIRECT) and not _ids(one).isdisjoint(_ids(other))
-
-
-def _ids(place: Address) -> frozenset[str]:
-    """The ids of a conversation and of the one that it is in, in the form that its channel compares."""
-    rules = rules_for(place.channel)
-    ids = (place.conversation,) if place.parent is None else (place.conversation, place.parent)
-    return frozenset(rules.fold(place.kind, one) for one in ids)
-
-
-def _names(entry: str, target: Address) -> bool:
-    """Whether an entry of `without_origin.targets` names a place: its channel, or its conversation."""
-    channel, listed = _listed(entry)
-    if listed is None or channel != target.channel:
-        return channel == target.channel
-    return same_conversation(msgspec.structs.replace(listed, account=target.account), target)
-
-
-@functools.lru_cache(maxsize=256)
-def _listed(entry: str) -> tuple[str, Address | None]:
-    """The channel of an entry, and its conversation if it names one."""
-    channel, _, text = entry.strip().partition(":")
-    channel = channel.strip().lower()
-    if not text.strip():
-        return channel, None
-    found = rules_for(channel).read(text, Hints())
-    return channel, Address(channel=channel, account="", kind=found.kind, conversation=found.id)
 
 
 def _mark(question: ContextQuestion, tool: MessageToolConfig) -> ContextMark | None:

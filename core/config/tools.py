@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, TypeVar
 
+from pydantic import field_validator
+
+from trunkline.core.actions.conversations import listed_place
 from trunkline.core.actions.names import Action
 from trunkline.core.config.base import Model
+from trunkline.core.errors import TargetError
 
 
 class MarkerConfig(Model):
@@ -36,11 +40,21 @@ class WithoutOriginConfig(Model):
     """Where a turn may write that works in no conversation: a heartbeat, an entry of the schedule, a wake-up."""
 
     reach: Literal["any", "last", "none"] = "any"
-    """Everywhere, only to the conversation that its session had last, or nowhere."""
+    """Everywhere, only to the conversation in which somebody wrote to the agent last, or nowhere."""
     targets: tuple[str, ...] = ()
     """Where it may write in any case: a platform (`whatsapp`), or a target on it (`slack:channel:C1`)."""
     marked: bool = True
     """Mark what it sends with where it comes from, e.g. `[from heartbeat] `, in the form of `cross_context.marker`."""
+
+    @field_validator("targets")
+    @classmethod
+    def _readable(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in targets:
+            try:
+                listed_place(entry)
+            except TargetError as error:
+                raise ValueError(error.facts) from error
+        return targets
 
 
 class BroadcastConfig(Model):

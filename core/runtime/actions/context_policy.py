@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from trunkline.core.actions.conversations import same_conversation
 from trunkline.core.actions.marker import ContextMark
 from trunkline.core.actions.names import Action
-from trunkline.core.actions.policy import ContextDecision, ContextQuestion, policy_decided, same_conversation
+from trunkline.core.actions.policy import ContextDecision, ContextQuestion, policy_decided
 from trunkline.core.errors import PolicyDenied
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
