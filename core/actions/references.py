@@ -24,7 +24,7 @@ REMOVES = frozenset({Action.UNSEND, Action.DELETE})
 _OF_OWN = frozenset({Action.EDIT, *REMOVES})
 
 
-class SentMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class OwnMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A message of ours: its intent, and what the platform gave for it so far."""
 
     intent: IntentId
@@ -44,7 +44,7 @@ class SentMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class KnownMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the store knows of a message. Neither field: nothing."""
 
-    ours: SentMessage | None = None
+    ours: OwnMessage | None = None
     #: a person's message
     inbound: InboundId | None = None
 
@@ -88,7 +88,7 @@ def decide_reference(
     return MessageReference(address=place, message_id=name)
 
 
-def _ours(action: Action, name: str, place: Address, sent: SentMessage) -> MessageReference:
+def _ours(action: Action, name: str, place: Address, sent: OwnMessage) -> MessageReference:
     if sent.change:
         raise InvalidSend(f"{action}: {name!r} is a change, and no message", Reason.UNKNOWN_MESSAGE)
     where = place_of(sent)
@@ -120,7 +120,7 @@ def _ours(action: Action, name: str, place: Address, sent: SentMessage) -> Messa
     return MessageReference(address=where, message_id=known, of=sent.intent, identity=identity)
 
 
-def place_of(sent: SentMessage) -> Address:
+def place_of(sent: OwnMessage) -> Address:
     """Where people see a message: where it was sent to, unless its receipt shows another place."""
     astray = [one.address for one in sent.receipts if is_misplaced(sent.address, one)]
     return astray[-1] if astray else sent.address

@@ -18,7 +18,6 @@ from trunkline.core.store.sqlite.sql import (
     heartbeat_texts,
     intent_reads,
     intents,
-    messages,
     queue,
     session_lookup,
     session_moves,
@@ -28,6 +27,7 @@ from trunkline.core.store.sqlite.sql import (
     work,
 )
 from trunkline.core.store.sqlite.sql import schedule as schedule_sql
+from trunkline.core.store.sqlite.sql.changes.messages import find_message
 
 A = TypeVar("A")
 Handler = Callable[[sqlite3.Connection, Any], Any]
@@ -100,7 +100,7 @@ QUERIES: Mapping[type[Read[Any]], Handler] = {
     queries.ListOpenIntents: intent_reads.list_open,
     queries.LoadIntents: intent_reads.load,
     queries.FindIntentFate: lambda c, query: intent_reads.fate_of(c, query.intent),
-    queries.FindMessage: messages.find_message,
+    queries.FindMessage: find_message,
     queries.FindSend: lambda c, query: intent_reads.latest_send(c, query.key),
     queries.ListDueMirrors: intent_reads.list_due_mirrors,
     queries.ListUnnotified: intent_reads.list_unnotified,

@@ -11,7 +11,7 @@ from trunkline.core.actions.references import (
     NO_MESSAGE_ID,
     KnownMessage,
     MessageReference,
-    SentMessage,
+    OwnMessage,
     decide_reference,
     message_meant,
     needs_receipts,
@@ -34,7 +34,7 @@ def receipts(*ids: str, at: Address = HERE) -> tuple[Receipt, ...]:
 def ours(*ids: str, at: Address = HERE, **fields: Any) -> KnownMessage:
     """A message of ours in `HERE`: delivered, with these ids."""
     defaults: dict[str, Any] = {"state": IntentState.DELIVERED, "chunks": len(ids), "receipts": receipts(*ids, at=at)}
-    return KnownMessage(ours=SentMessage(intent=ONE, address=HERE, **{**defaults, **fields}))
+    return KnownMessage(ours=OwnMessage(intent=ONE, address=HERE, **{**defaults, **fields}))
 
 
 PERSON = KnownMessage(inbound=InboundId("m7"))

@@ -10,7 +10,7 @@ import sqlite3
 
 import msgspec
 
-from trunkline.core.actions.references import KnownMessage, SentMessage, place_of
+from trunkline.core.actions.references import KnownMessage, OwnMessage, place_of
 from trunkline.core.store.queries import FindMessage
 from trunkline.core.store.records import IntentRow
 from trunkline.core.store.sqlite.sql.intent_reads import read_intents
@@ -53,7 +53,7 @@ def find_message(c: sqlite3.Connection, query: FindMessage) -> KnownMessage:
     return KnownMessage(ours=None if query.place is None else _own(c, query, query.place))
 
 
-def _own(c: sqlite3.Connection, query: FindMessage, place: Address) -> SentMessage | None:
+def _own(c: sqlite3.Connection, query: FindMessage, place: Address) -> OwnMessage | None:
     """The own message with a platform's id: that of the place, else one of another conversation of the account."""
     agents, more = _json(query.agents).decode(), _json(query.keys).decode()
     keys = [key for (key,) in c.execute(_KEYS, (agents, lane_text(place), more))]
@@ -74,8 +74,8 @@ def _of_account(one: Address, other: Address) -> bool:
     return (one.channel, one.account) == (other.channel, other.account)
 
 
-def _sent(row: IntentRow, receipts: tuple[Receipt, ...], chunk: int | None) -> SentMessage:
-    return SentMessage(
+def _sent(row: IntentRow, receipts: tuple[Receipt, ...], chunk: int | None) -> OwnMessage:
+    return OwnMessage(
         intent=row.id,
         address=row.address,
         state=row.state,

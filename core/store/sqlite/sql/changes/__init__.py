@@ -1,0 +1,1 @@
+"""The SQL of changes: whose message is meant, and what a change does to a transcript."""
