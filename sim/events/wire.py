@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from trunkline.core.actions.names import Action
+from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Transport
 from trunkline.sim.events.base import PlatformBody
@@ -36,8 +37,12 @@ class WireAccepted(PlatformBody, frozen=True, kw_only=True):
     credential: int = 0
     #: the question of a poll, then its options
     poll: tuple[str, ...] = ()
+    #: the platform's id of that poll
+    poll_id: str | None = None
     #: platform-specific JSON
     payload: str | None = None
+    #: buttons, a card, an embed, an effect, a sticker, silence
+    parts: MessageParts | None = None
 
 
 class WireDeduplicated(PlatformBody, frozen=True, kw_only=True):

@@ -2,13 +2,13 @@
 
 from trunkline.sim.platforms.adapter import FakeAdapter
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.discord import FakeDiscord
-from trunkline.sim.platforms.matrix import FakeMatrix
+from trunkline.sim.platforms.channels.discord import FakeDiscord
+from trunkline.sim.platforms.channels.matrix import FakeMatrix
+from trunkline.sim.platforms.channels.signal import FakeSignal
+from trunkline.sim.platforms.channels.slack import FakeSlack
+from trunkline.sim.platforms.channels.telegram import FakeTelegram
+from trunkline.sim.platforms.channels.whatsapp import FakeWhatsApp
 from trunkline.sim.platforms.rooms import Room
-from trunkline.sim.platforms.signal import FakeSignal
-from trunkline.sim.platforms.slack import FakeSlack
-from trunkline.sim.platforms.telegram import FakeTelegram
-from trunkline.sim.platforms.whatsapp import FakeWhatsApp
 
 PLATFORMS: dict[str, type[FakePlatform]] = {
     platform.channel: platform

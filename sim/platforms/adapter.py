@@ -65,11 +65,11 @@ class FakeAdapter:
         await anyio.sleep(self._platform.spec.latency)
         self._check_connection()
         self._platform.tokens.check(self._account, self._token)
-        connection = self._platform.connect(self._account, self._node)
+        connection = self._platform.pushes.connect(self._account, self._node)
         try:
             yield connection.envelopes()
         finally:
-            self._platform.disconnect(self._account, connection)
+            self._platform.pushes.disconnect(self._account, connection)
 
     async def ack(self, envelope: Envelope) -> None:
         answer = self._world.future()
@@ -85,7 +85,7 @@ class FakeAdapter:
         except NotSent as error:
             resolve(answer, error)
             return
-        self._platform.ack(envelope)
+        self._platform.pushes.ack(envelope)
         resolve(answer, None)
 
     def _check_connection(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol
 
@@ -51,6 +51,8 @@ class Room:
     closed: str | None = None
     #: its name on the platform; `name` is its name in scenario files
     title: str = ""
+    #: accounts that left it
+    left: set[str] = field(default_factory=set[str])
     #: archived, and the gateway may not reopen it
     locked: bool = False
 

@@ -44,7 +44,7 @@ class Threads:
         parent = platform.room_above(place)
         if parent is None or not platform.opens_threads:
             return None
-        name = platform.said_as(parent.conversation, message_id) or message_id
+        name = platform.people.said_as(parent.conversation, message_id) or message_id
         thread = platform.thread_room(parent, f"{parent.name}/{name}", message_id)
         known = platform.room_at(thread.address(place.account))
         return known if known is not None else self._open(thread, parent, place.account, title, message_id)

@@ -144,7 +144,7 @@ class ScriptPlayer:
     def _replay(self, step: ReplayStep) -> None:
         fired = self._fired("replay", ", ".join(step.messages))
         for platform in self._world.platforms.values():
-            platform.replay(step.messages, fired)
+            platform.people.replay(step.messages, fired)
 
     def _end_webhook(self, step: WebhookStep) -> None:
         ref = self._world.place(step.place)
@@ -188,16 +188,16 @@ class ScriptPlayer:
         platform = world.platforms[ref.platform]
         roles = () if settings is None else settings.roles
         message = platform.message_id(name, room)
-        say = partial(platform.say, room=room, text=step.say or "", secret=step.secret or "")
+        say = partial(platform.people.say, room=room, text=step.say or "", secret=step.secret or "")
         if step.via is not None:
-            hook = platform.foreign_webhook(step.via)
+            hook = platform.people.foreign_webhook(step.via)
             say(name, hook, (), message_id=message, speaker=Speaker(bot=True, webhook=hook.id))
             return
         speaker = Speaker(bot=True) if step.bot else PERSON
         peer = world.peer(ref.platform, person)
         say(name, peer, roles, message_id=message, reply_chain=step.reply_chain, speaker=speaker)
         if step.proxy is not None:
-            hook = platform.foreign_webhook(step.proxy)
+            hook = platform.people.foreign_webhook(step.proxy)
             again = Speaker(bot=True, webhook=hook.id, stands_for=message)
             more = f"{name}.proxy"
             post = partial(say, more, hook, (), message_id=platform.message_id(more, room), speaker=again)

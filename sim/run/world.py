@@ -113,7 +113,7 @@ class World:
             for channel, platform in self.platforms.items():
                 for account in platform.spec.accounts:
                     if self.faults.is_about(fault, (channel, account)):
-                        platform.break_connection(account)
+                        platform.pushes.break_connection(account)
 
     def send_fault(self, address: Address, text: str, attempt: int, transport: Transport) -> tuple[str, float] | None:
         """The fault that strikes a send, and its duration."""
@@ -213,7 +213,7 @@ class World:
 
         A kill discards all else. So two kills between which no number changed lead to the same run.
         """
-        disk, changes = self.disk, sum(platform.changes for platform in self.platforms.values())
+        disk, changes = self.disk, sum(platform.pushes.changes for platform in self.platforms.values())
         counts = (self.loop.time(), disk.commits, disk.outside, len(self.log.events))
         return (*counts, self._moves, changes, self.faults.passed, self.ids.made, self.loop.births)
 
@@ -226,6 +226,7 @@ class World:
         for name, spec in self.scenario.world.platforms.items():
             platform = PLATFORMS[name](self, spec, self.log.recorder(name))
             self.platforms[name] = platform
+            self._introduce(platform)
             self._declare_rotations(platform)
             for account, settings in spec.accounts.items():
                 bot = Peer(id=platform.new_id("bot", account), name=settings.bot)
@@ -254,6 +255,12 @@ class World:
         self._write_stored()
         self.record_limits(self.scenario.gateway.delivery)
         self.events.record(RunPhase(phase="faults"))
+
+    def _introduce(self, platform: FakePlatform) -> None:
+        """Tell a platform of its people. Those of a crowd are strangers until they speak."""
+        for name, person in self.scenario.world.people.items():
+            own = person.ids.get(platform.channel) or platform.new_id("person", name)
+            platform.meet(Peer(id=own, name=person.name or name), person.roles)
 
     def _declare_rotations(self, platform: FakePlatform) -> None:
         """Record token numbers with all requests of accounts whose token the script rotates."""
@@ -302,6 +309,7 @@ class World:
             peer = Peer(id=own or self.platforms[channel].new_id("person", person), name=shown)
             self._peers[channel, person] = peer
             self._people[channel, peer.id] = person
+            self.platforms[channel].server.meet(peer)
             self.events.record(WorldPerson(channel=channel, peer=peer))
         return peer
 

@@ -109,7 +109,7 @@ Handler = Callable[[RequestedChange], Done]
 
 def _edit(change: RequestedChange) -> Done:
     message, rules = change.living, change.platform.rules
-    if message.account != change.account:
+    if message.account != change.account or message.identity != change.request.identity:
         raise Refused("only its author can edit a message")
     text = change.platform.visible(change.request)
     if not text.strip():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from trunkline.core.values import Address, Receipt, SendRequest
+from trunkline.core.values import Address, Identity, Receipt, SendRequest
 from trunkline.sim.platforms.rooms import Room
 
 
@@ -32,17 +32,30 @@ class BoardMessage:
     edits: int = 0
 
     @property
+    def identity(self) -> Identity | None:
+        """The webhook that posted it for the gateway."""
+        return None
+
+    @property
     def emoji(self) -> tuple[str, ...]:
         """Its reactions, in the order in which they appeared."""
         return tuple(self.reactions)
 
 
 @dataclass(slots=True, kw_only=True)
-class SentMessage(BoardMessage):
+class PostedMessage(BoardMessage):
     """A message of the gateway, with the request that it came from."""
 
     request: SendRequest
     receipt: Receipt
+
+    @property
+    def identity(self) -> Identity | None:
+        return self.request.identity
+
+    @property
+    def media(self) -> tuple[str, ...]:
+        return self.request.media
 
 
 class MessageBoard:
@@ -70,13 +83,13 @@ class MessageBoard:
         return tuple(self._by_id.values())
 
     @property
-    def sent(self) -> tuple[SentMessage, ...]:
+    def sent(self) -> tuple[PostedMessage, ...]:
         """The gateway's messages that are still visible, in order of acceptance."""
-        return tuple(one for one in self._by_id.values() if isinstance(one, SentMessage) and not one.deleted)
+        return tuple(one for one in self._by_id.values() if isinstance(one, PostedMessage) and not one.deleted)
 
-    def sent_at(self, address: Address, message_id: str) -> SentMessage | None:
+    def sent_at(self, address: Address, message_id: str) -> PostedMessage | None:
         """The gateway's message with this id at an address, still visible or not."""
         for one in self._by_id.values():
-            if isinstance(one, SentMessage) and one.id == message_id and one.receipt.address == address:
+            if isinstance(one, PostedMessage) and one.id == message_id and one.receipt.address == address:
                 return one
         return None

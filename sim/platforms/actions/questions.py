@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.errors import Refused
-from trunkline.sim.platforms.actions.message_board import BoardMessage, SentMessage
+from trunkline.sim.platforms.actions.message_board import BoardMessage
+from trunkline.sim.platforms.actions.polls import results
 from trunkline.sim.platforms.rooms import Room
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ class Question:
     fields: dict[str, Any]
     #: the conversation that it concerns; None: it concerns none
     place: Room | None
+    now: float
+
+    @property
+    def account(self) -> str:
+        return self.query.address.account
 
     @property
     def room(self) -> Room:
@@ -74,24 +80,10 @@ def _pins(question: Question) -> list[dict[str, Any]]:
     return question.newest([one for one in question.platform.board.within(question.room) if one.pinned])
 
 
-def _poll(question: Question) -> dict[str, Any]:
-    message = question.message
-    poll = message.request.poll if isinstance(message, SentMessage) else None
-    if poll is None:
-        raise Refused("the message has no poll")
-    chosen = [option for votes in message.votes.values() for option in votes]
-    return {
-        "pollId": message.receipt.poll_id if isinstance(message, SentMessage) else None,
-        "question": poll.question,
-        "options": [{"text": text, "votes": chosen.count(number)} for number, text in enumerate(poll.options)],
-        "voters": 0 if poll.anonymous else len(message.votes),
-    }
-
-
 #: the questions about messages
 MESSAGE_QUESTIONS: dict[Action, Answer] = {
     Action.REACTIONS: _reactions,
     Action.READ: _read,
     Action.LIST_PINS: _pins,
-    Action.POLL_RESULTS: _poll,
+    Action.POLL_RESULTS: results,
 }

@@ -22,7 +22,10 @@ from trunkline.core.values import Address, Receipt, Transport
 from trunkline.sim.events.actions import WireActed, WireAnswered
 from trunkline.sim.events.wire import WireRefused, WireResponseLost
 from trunkline.sim.platforms.actions.changes import MESSAGE_CHANGES, Done, Handler, RequestedChange
+from trunkline.sim.platforms.actions.polls import POLL_CHANGES
 from trunkline.sim.platforms.actions.questions import MESSAGE_QUESTIONS, Answer, Question
+from trunkline.sim.platforms.actions.server_changes import IN_ROOMS_LEFT, SERVER_CHANGES
+from trunkline.sim.platforms.actions.server_questions import SERVER_QUESTIONS
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
 
 if TYPE_CHECKING:
@@ -36,9 +39,9 @@ _BEFORE: dict[str, Callable[[], PlatformError | None]] = {
 }
 _LOST = ("lose-response", "reset")
 #: action -> how a platform carries it out
-_CHANGES: dict[Action, Handler] = {**MESSAGE_CHANGES}
+_CHANGES: dict[Action, Handler] = {**MESSAGE_CHANGES, **POLL_CHANGES, **SERVER_CHANGES}
 #: question -> how a platform answers it
-_QUESTIONS: dict[Action, Answer] = {**MESSAGE_QUESTIONS}
+_QUESTIONS: dict[Action, Answer] = {**MESSAGE_QUESTIONS, **SERVER_QUESTIONS}
 
 
 class ActionWire:
@@ -69,6 +72,8 @@ class ActionWire:
         try:
             self._fail(kind, extra)
             self._check(request.action, request.address, token)
+            if request.identity is not None:
+                self._platform.webhooks.check(request.identity, request.address)
             done = self._carry_out(request)
         except PlatformError as error:
             self._refused(request, token, error)
@@ -173,6 +178,7 @@ class ActionWire:
             query=query,
             fields=fields_of(query.fields),
             place=self._place(query.action, query.address),
+            now=self._world.now(),
         )
         return look(question)
 
@@ -209,6 +215,8 @@ class ActionWire:
         """The conversation of an action; None for one without a target. Raises `Refused` and its subclasses."""
         if SPECS[action].target is TargetMode.NONE:
             return None
+        if action in IN_ROOMS_LEFT:
+            return self._platform.room_at(address)
         return self._platform.open_room(address)
 
     def _answer(self, answer: asyncio.Future[Any], what: object, about: tuple[str, ...]) -> None:
@@ -228,3 +236,7 @@ def fields_of(text: str | None) -> dict[str, Any]:
         return msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.MsgspecError as error:
         raise Refused(f"the parameters are no JSON object: {error}") from None
+
+
+#: every action that a platform can be given
+HANDLED = frozenset({*_CHANGES, *_QUESTIONS})

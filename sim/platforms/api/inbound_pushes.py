@@ -5,10 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from trunkline.core.errors import PlatformError
+import msgspec
+
+from trunkline.core.errors import NotSent, PlatformError
 from trunkline.core.values import Address, Envelope
+from trunkline.sim.events.world import PlatformConnected, PlatformPushed
 from trunkline.sim.loop import Node
+from trunkline.sim.platforms.rooms import WorldPort
+
+if TYPE_CHECKING:
+    from trunkline.sim.platforms.base import FakePlatform
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,3 +67,86 @@ class Posted:
     due: bool = False
     #: number of deliveries
     times: int = 0
+
+
+class Pushes:
+    """The connections of one platform, and everything that was not acknowledged yet."""
+
+    def __init__(self, platform: FakePlatform, world: WorldPort) -> None:
+        self._platform = platform
+        self._world = world
+        self._connections: dict[str, Connection] = {}
+        self._unacked: dict[str, dict[str, Posted]] = {account: {} for account in platform.spec.accounts}
+        #: changes without an event: connections and acknowledgements
+        self.changes = 0
+
+    def deliver(self, posted: Posted, key: str, delay: float) -> None:
+        """Push a message after a delay; `key` identifies it among those that wait for the account."""
+        self._unacked[posted.envelope.address.account][key] = posted
+        self._world.at(self._world.now() + delay, self._arrived, posted)
+
+    def _arrived(self, posted: Posted) -> None:
+        posted.due = True
+        self._push(posted)
+
+    def _push(self, posted: Posted) -> None:
+        """Deliver a message to the live connection; without one it waits for the next."""
+        envelope = posted.envelope
+        connection = self._connections.get(envelope.address.account)
+        waits = any(other is posted for other in self._unacked[envelope.address.account].values())
+        if connection is None or not connection.node.alive or not waits:
+            return
+        posted.times += 1
+        seq = self._platform.events.record(
+            PlatformPushed(
+                address=posted.place,
+                message_id=envelope.message_id,
+                original_id=posted.original,
+                replay=posted.times > 1,
+            ),
+            posted.cause,
+        )
+        connection.queue.put_nowait(msgspec.structs.replace(envelope, cause=seq))
+
+    @property
+    def waiting(self) -> int:
+        """The number of unacknowledged messages."""
+        return sum(len(unacked) for unacked in self._unacked.values())
+
+    def connect(self, account: str, node: Node) -> Connection:
+        """Open a process's connection, and deliver everything unacknowledged, possibly again.
+
+        An account has one connection: the reader of the earlier one gets `NotSent`, and may connect again.
+        """
+        replaced = self._connections.get(account)
+        if replaced is not None and replaced.node.alive:
+            replaced.queue.put_nowait(NotSent("another connection of this account took its place"))
+        connection = Connection(node=node, queue=asyncio.Queue())
+        self._connections[account] = connection
+        self._platform.events.record(PlatformConnected(channel=self._platform.channel, account=account))
+        for posted in tuple(self._unacked[account].values()):
+            if posted.due:
+                self._push(posted)
+        return connection
+
+    def break_connection(self, account: str) -> None:
+        """Break the connection of an account while both sides live; its reader gets `NotSent`."""
+        self.changes += 1
+        connection = self._connections.pop(account, None)
+        if connection is not None:
+            connection.queue.put_nowait(NotSent("the connection broke"))
+
+    def disconnect(self, account: str, connection: Connection) -> None:
+        """Close a process's connection gracefully."""
+        self.changes += 1
+        if self._connections.get(account) is connection:
+            del self._connections[account]
+
+    def ack(self, envelope: Envelope) -> None:
+        """Acknowledge a message: it is not delivered again."""
+        self.changes += 1
+        unacked = self._unacked[envelope.address.account]
+        for key in [key for key, posted in unacked.items() if posted.envelope.message_id == envelope.message_id]:
+            if envelope.address in (unacked[key].envelope.address, unacked[key].place):
+                del unacked[key]
+        self._world.poke()

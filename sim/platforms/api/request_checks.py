@@ -6,9 +6,13 @@ import json
 from html import unescape
 from html.parser import HTMLParser
 
+from trunkline.core.actions.names import Action
 from trunkline.core.errors import Refused
+from trunkline.core.message_parts import MessageParts
 from trunkline.core.values import Capabilities, Capability, DeliveryMode, SendRequest
 
+#: buttons that fit into a row
+_BUTTONS = 8
 #: HTML tags that Telegram supports; others are refused
 _TAGS = frozenset(
     "b strong i em u ins s strike del span tg-spoiler tg-emoji a code pre blockquote".split()  # noqa: SIM905 -- plainer
@@ -31,7 +35,30 @@ def check_request(request: SendRequest, can: Capabilities) -> None:
         raise Refused(f"a poll with more than {can.poll_options} options")
     if request.payload is not None:
         _check_payload(request.payload)
+    if request.parts is not None:
+        _check_parts(request.parts, can)
     _check_styles(request)
+
+
+def _check_parts(parts: MessageParts, can: Capabilities) -> None:
+    given = {
+        Capability.SILENT: parts.silent,
+        Capability.BUTTONS: bool(parts.buttons),
+        Capability.CARDS: parts.card is not None,
+        Capability.COMPONENTS: parts.components is not None,
+        Capability.EMBEDS: parts.embed is not None,
+    }
+    for capability, asked in given.items():
+        if asked and capability not in can.can:
+            raise Refused(f"there is no {capability.value} here")
+    for action, asked in ((Action.SEND_WITH_EFFECT, parts.effect), (Action.STICKER, parts.sticker)):
+        if asked is not None and action not in can.actions:
+            raise Refused(f"there is no {action.value} here")
+    for text in (parts.card, parts.components):
+        if text is not None:
+            _check_payload(text)
+    if any(len(row) > _BUTTONS for row in parts.buttons):
+        raise Refused(f"more than {_BUTTONS} buttons in a row")
 
 
 def _check_payload(payload: str) -> None:

@@ -23,7 +23,7 @@ from trunkline.core.errors import (
 )
 from trunkline.core.values import Address, Capabilities, Capability, Idempotency, Receipt, SendRequest, Transport
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
-from trunkline.sim.platforms.actions.message_board import SentMessage
+from trunkline.sim.platforms.actions.message_board import PostedMessage
 from trunkline.sim.platforms.api.request_checks import check_request
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
 
@@ -158,12 +158,14 @@ class Wire:
         provider_id = self._platform.posted_id(room, request.key, str(times))
         self._platform.threads.note_root(room, provider_id)
         where = room.address(request.address.account)
-        receipt = Receipt(provider_id=provider_id, address=where)
+        poll = request.poll
+        poll_id = None if poll is None else self._platform.poll_id(provider_id, room)
+        receipt = Receipt(provider_id=provider_id, address=where, poll_id=poll_id)
         if request.identity is None:
             # Messages of webhooks have no key: the platform recognises no repeat, and cannot look them up.
             self._keys[request.address.account, request.key] = (receipt, self._world.now())
         self._platform.board.add(
-            SentMessage(
+            PostedMessage(
                 room=room,
                 id=provider_id,
                 author=self._platform.bot_id(request.address.account),
@@ -174,7 +176,6 @@ class Wire:
                 receipt=receipt,
             )
         )
-        poll = request.poll
         accepted = self._platform.events.record(
             WireAccepted(
                 address=where,
@@ -188,7 +189,9 @@ class Wire:
                 media=request.media,
                 transport=request.transport,
                 poll=() if poll is None else (poll.question, *poll.options),
+                poll_id=poll_id,
                 payload=request.payload,
+                parts=request.parts,
                 identity=None if request.identity is None else str(request.identity),
                 credential=self._platform.tokens.recorded(request.address.account, token),
             ),
@@ -196,7 +199,7 @@ class Wire:
             intent=request.intent,
         )
         if request.identity is not None:
-            self._platform.echo(request, room, provider_id, accepted)
+            self._platform.people.echo(request, room, provider_id, accepted)
         return receipt
 
     def _answer(self, answer: asyncio.Future[Any], what: Receipt | PlatformError, request: SendRequest) -> None:

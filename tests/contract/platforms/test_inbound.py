@@ -85,7 +85,7 @@ def test_each_account_of_a_room_gets_its_own_copy(platform: str) -> None:
         for account in ("default", "second"):
             [envelope] = await stage.taken(stage.adapter(platform, account), ack=True)
             assert envelope.address == stage.place(f"{platform}:{account}/both")
-        assert stage.world.platforms[platform].waiting == 0
+        assert stage.world.platforms[platform].pushes.waiting == 0
 
     play(test)
 
@@ -108,7 +108,7 @@ def test_a_replay_comes_under_its_old_id_only_where_ids_are_stable(stable: bool)
         message = stage.say("m1", "telegram/mine")
         async with adapter.connect() as stream, aclosing(cast("Any", stream)):
             await adapter.ack(await anext(stream))
-            stage.world.platforms["telegram"].replay(("m1",), None)
+            stage.world.platforms["telegram"].people.replay(("m1",), None)
             again = await anext(stream)
             await adapter.ack(again)
         assert (again.message_id == message) is stable
@@ -116,6 +116,6 @@ def test_a_replay_comes_under_its_old_id_only_where_ids_are_stable(stable: bool)
             (message, False),
             (message, True),
         ]
-        assert stage.world.platforms["telegram"].waiting == 0
+        assert stage.world.platforms["telegram"].pushes.waiting == 0
 
     play(test, {"telegram": f"stable_ids: {str(stable).lower()}"})

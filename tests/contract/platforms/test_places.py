@@ -46,7 +46,7 @@ def test_a_chain_of_replies_is_on_the_message_and_is_no_thread(platform: str, sp
         assert isinstance(await attempt(adapter, envelope.address), Refused)
         assert isinstance(await attempt(adapter, place), Receipt)
         await adapter.ack(envelope)
-        assert stage.world.platforms[platform].waiting == 0
+        assert stage.world.platforms[platform].pushes.waiting == 0
 
     play(test)
 
@@ -57,7 +57,7 @@ def test_a_message_with_a_chain_can_be_acked_by_its_real_place() -> None:
         stage.say("m1", "telegram:default/@ana", reply_chain="55")
         [envelope] = await stage.taken(adapter)
         await adapter.ack(structs.replace(envelope, address=stage.place("telegram:default/@ana")))
-        assert stage.world.platforms["telegram"].waiting == 0
+        assert stage.world.platforms["telegram"].pushes.waiting == 0
 
     play(test)
 

@@ -109,7 +109,7 @@ class FakeBench(Bench):
         self._said += 1
         name = f"m{self._said}"
         peer = self._world.peer(self._platform.channel, "ana")
-        self._platform.say(name, peer, (), room, self._platform.message_id(name, room), text)
+        self._platform.people.say(name, peer, (), room, self._platform.message_id(name, room), text)
 
     async def break_stream(self) -> None:
         self._fault("error", on="connect")

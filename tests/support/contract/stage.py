@@ -64,7 +64,7 @@ class Stage:
         ref = self.world.file.resolve(place)
         platform, spot = self.world.platforms[ref.platform], self.world.room(ref)
         message = platform.message_id(name, spot)
-        platform.say(name, self.world.peer(ref.platform, "ana"), ("dev",), spot, message, text, **more)
+        platform.people.say(name, self.world.peer(ref.platform, "ana"), ("dev",), spot, message, text, **more)
         return message
 
     def message(self, receipt: Receipt) -> BoardMessage:

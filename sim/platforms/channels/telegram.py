@@ -14,7 +14,7 @@ from trunkline.core.values import Capability, Markup, SendRequest
 from trunkline.sim.platforms.actions.rules import ActionRules
 from trunkline.sim.platforms.api.request_checks import text_of_html
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.message_numbers import MessageTimes
+from trunkline.sim.platforms.channels.message_numbers import MessageTimes
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits
 from trunkline.sim.scenario.model.scenario import PlatformSpec
 
@@ -23,9 +23,14 @@ class FakeTelegram(FakePlatform):
     """Groups, topics, DMs."""
 
     channel = "telegram"
-    extras = frozenset({Capability.POLL, Capability.PAYLOAD})
+    extras = frozenset({Capability.POLL, Capability.PAYLOAD, Capability.SILENT, Capability.BUTTONS})
     rules = ActionRules(
-        actions=frozenset({Action.POLL, Action.STICKER, Action.EDIT, Action.DELETE, Action.REACT, Action.POLL_RESULTS}),
+        actions=frozenset(
+            {
+                *(Action.POLL, Action.STICKER, Action.EDIT, Action.DELETE, Action.REACT, Action.POLL_RESULTS),
+                *(Action.STICKER_SEARCH, Action.TOPIC_CREATE, Action.TOPIC_EDIT),
+            }
+        ),
         one_reaction=True,
         deletes_others=True,
         delete_seconds=48 * 3600.0,
@@ -47,6 +52,10 @@ class FakeTelegram(FakePlatform):
         if kind == "room":
             return f"-100{digits(self.channel, *what, length=10)}"
         return digits(self.channel, *what, length=3 if kind == "thread" else 9)
+
+    def poll_id(self, message_id: str, room: Room) -> str:
+        """An id of its own, unique on the platform."""
+        return digits(self.channel, "poll", room.conversation, message_id, length=19)
 
     def message_id(self, name: str, room: Room) -> str:
         """Growing with time, in each chat by itself."""

@@ -14,7 +14,7 @@ from trunkline.core.events import Recorder
 from trunkline.core.values import Markup
 from trunkline.sim.platforms.actions.rules import ActionRules
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.message_numbers import MessageTimes
+from trunkline.sim.platforms.channels.message_numbers import MessageTimes
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
 from trunkline.sim.scenario.model.scenario import PlatformSpec
 

@@ -33,6 +33,7 @@ class FakeMatrix(FakePlatform):
             {
                 *(Action.POLL, Action.EDIT, Action.DELETE, Action.REACT, Action.PIN, Action.UNPIN),
                 *(Action.REACTIONS, Action.READ, Action.LIST_PINS, Action.POLL_RESULTS),
+                *(Action.POLL_VOTE, Action.MEMBER_INFO, Action.CHANNEL_INFO, Action.PERMISSIONS, Action.SET_PROFILE),
             }
         ),
     )

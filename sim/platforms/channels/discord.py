@@ -23,12 +23,23 @@ class FakeDiscord(FakePlatform):
     """Guild channels, threads, users, DMs."""
 
     channel = "discord"
-    extras = frozenset({Capability.POLL, Capability.PAYLOAD})
+    extras = frozenset(
+        {
+            *(Capability.POLL, Capability.PAYLOAD, Capability.SILENT, Capability.BUTTONS),
+            *(Capability.COMPONENTS, Capability.EMBEDS),
+        }
+    )
     rules = ActionRules(
         actions=frozenset(
             {
                 *(Action.POLL, Action.THREAD_REPLY, Action.STICKER, Action.EDIT, Action.DELETE, Action.REACT),
                 *(Action.PIN, Action.UNPIN, Action.REACTIONS, Action.READ, Action.LIST_PINS, Action.POLL_RESULTS),
+                *(Action.THREAD_CREATE, Action.THREAD_LIST, Action.PERMISSIONS, Action.SEARCH, Action.MEMBER_INFO),
+                *(Action.ROLE_INFO, Action.ROLE_ADD, Action.ROLE_REMOVE, Action.TIMEOUT, Action.KICK, Action.BAN),
+                *(Action.CHANNEL_INFO, Action.CHANNEL_LIST, Action.CHANNEL_CREATE, Action.CHANNEL_EDIT),
+                *(Action.CHANNEL_DELETE, Action.CHANNEL_MOVE, Action.CATEGORY_CREATE, Action.CATEGORY_EDIT),
+                *(Action.CATEGORY_DELETE, Action.VOICE_STATUS, Action.EVENT_LIST, Action.EVENT_CREATE),
+                *(Action.EMOJI_LIST, Action.EMOJI_UPLOAD, Action.STICKER_UPLOAD, Action.SET_PRESENCE),
             }
         ),
         deletes_others=True,

@@ -18,7 +18,7 @@ from trunkline.core.events import Recorder
 from trunkline.core.values import Address, Capability, ChatKind
 from trunkline.sim.platforms.actions.rules import ActionRules
 from trunkline.sim.platforms.base import FakePlatform
-from trunkline.sim.platforms.message_numbers import MessageTimes
+from trunkline.sim.platforms.channels.message_numbers import MessageTimes
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
 from trunkline.sim.scenario.model.scenario import PlatformSpec
 
@@ -35,12 +35,13 @@ class FakeSlack(FakePlatform):
     """Channels, threads, users, and a directory of them."""
 
     channel = "slack"
-    extras = frozenset({Capability.PAYLOAD})
+    extras = frozenset({Capability.PAYLOAD, Capability.BUTTONS})
     rules = ActionRules(
         actions=frozenset(
             {
                 *(Action.EDIT, Action.DELETE, Action.REACT, Action.PIN, Action.UNPIN, Action.UPLOAD_FILE),
-                *(Action.REACTIONS, Action.READ, Action.LIST_PINS),
+                *(Action.DOWNLOAD_FILE,),
+                *(Action.REACTIONS, Action.READ, Action.LIST_PINS, Action.MEMBER_INFO, Action.EMOJI_LIST),
             }
         ),
         pins=100,

@@ -1,0 +1,64 @@
+"""What a platform knows beside its messages: members and their roles, objects of a server, presences, groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from trunkline.core.values import Peer
+
+
+@dataclass(slots=True)
+class Member:
+    """A person on the platform, as far as the gateway changed something about them."""
+
+    peer: Peer
+    #: roles that the gateway gave or took away; others are the scenario's
+    given: set[str] = field(default_factory=set[str])
+    taken: set[str] = field(default_factory=set[str])
+    #: ``kicked`` or ``banned``
+    out: str | None = None
+    #: may not post in rooms until then
+    timeout: float = 0.0
+
+
+class Server:
+    """The members and objects of one platform. On Discord this is the guild."""
+
+    def __init__(self) -> None:
+        self.members: dict[str, Member] = {}
+        #: kind, such as ``category`` or ``emoji`` -> id -> its fields
+        self.objects: dict[str, dict[str, dict[str, Any]]] = {}
+        #: account -> the presence that it shows
+        self.presences: dict[str, dict[str, Any]] = {}
+        #: account -> its profile
+        self.profiles: dict[str, dict[str, Any]] = {}
+        #: conversation -> the settings of a room or group that the gateway changed
+        self.rooms: dict[str, dict[str, Any]] = {}
+
+    def meet(self, peer: Peer) -> None:
+        """Note that a person exists."""
+        self.members.setdefault(peer.id, Member(peer))
+
+    def roles(self, person: str, usual: tuple[str, ...]) -> tuple[str, ...]:
+        """The roles of a person now; `usual`: those of the scenario."""
+        member = self.members.get(person)
+        if member is None or not (member.given or member.taken):
+            return usual
+        kept = tuple(role for role in usual if role not in member.taken)
+        return (*kept, *sorted(member.given - set(kept)))
+
+    def may_post(self, person: str, now: float) -> str | None:
+        """Why a person may not post in a room; None if they may."""
+        member = self.members.get(person)
+        if member is None:
+            return None
+        return member.out or ("timed out" if now < member.timeout else None)
+
+    def kept(self, kind: str) -> dict[str, dict[str, Any]]:
+        """The objects of a kind."""
+        return self.objects.setdefault(kind, {})
+
+    def settings(self, conversation: str) -> dict[str, Any]:
+        """The settings of a room."""
+        return self.rooms.setdefault(conversation, {})
