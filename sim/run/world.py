@@ -257,7 +257,7 @@ class World:
         self.events.record(RunPhase(phase="faults"))
 
     def _introduce(self, platform: FakePlatform) -> None:
-        """Tell a platform of its people. Those of a crowd are strangers until they speak."""
+        """Make the people of the file known to a platform. Those of a crowd are strangers until they speak."""
         for name, person in self.scenario.world.people.items():
             own = person.ids.get(platform.channel) or platform.new_id("person", name)
             platform.meet(Peer(id=own, name=person.name or name), person.roles)
