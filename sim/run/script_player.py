@@ -110,7 +110,7 @@ class ScriptPlayer:
         world, ref = self._world, self._world.place(said.place)
         room, platform = world.room(ref), world.platforms[ref.platform]
         peer, message = world.peer(ref.platform, said.person), platform.message_id(said.name, room)
-        platform.say(said.name, peer, (), room=room, text=said.text, message_id=message)
+        platform.people.say(said.name, peer, (), room=room, text=said.text, message_id=message)
 
     def _if_possible(self, what: str, act: Callable[[], None]) -> None:
         """Do a part of the script, or record that the world does not allow it, as in a place that is gone by now."""
