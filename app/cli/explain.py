@@ -15,6 +15,7 @@ from cyclopts import App, Group, Parameter
 from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.options import Flag
 from trunkline.app.explain.decide import InboundQuestion, decide_inbound, decide_send, read_any_key
+from trunkline.app.explain.heartbeat import decide_heartbeat, time_of
 from trunkline.app.report.explain import (
     as_json,
     inbound_facts,
@@ -25,8 +26,10 @@ from trunkline.app.report.explain import (
     send_facts,
     send_json,
 )
+from trunkline.app.report.explain_heartbeat import heartbeat_facts, heartbeat_json
 from trunkline.app.view.text.fact import Fact
 from trunkline.core.config import GatewayConfig
+from trunkline.core.env import system_env
 from trunkline.core.profiles import Profile
 from trunkline.core.routing.outbound import OutboundQuestion
 from trunkline.core.values import ChatKind
@@ -63,6 +66,7 @@ class ConfigOptions:
 
 Configuration = Annotated[ConfigOptions, Parameter(name="*", group=Group("Configuration", sort_key=1))]
 _DEFAULTS = ConfigOptions()
+_LOCAL = "UTC"
 
 
 def _print(facts: Iterable[Fact], document: dict[str, Any], *, json: bool) -> int:
@@ -149,3 +153,29 @@ def key(text: Annotated[str, Parameter(allow_leading_hyphen=False)], /, *, json:
     """
     answer = read_any_key(text)
     return _print(key_facts(answer), key_json(answer), json=json)
+
+
+@app.command
+def heartbeat(
+    *,
+    agent: str | None = None,
+    at: str | None = None,
+    last: str | None = None,
+    config: Configuration = _DEFAULTS,
+    json: Json = False,
+) -> int:
+    """Explain an agent's heartbeat: whether it would run, its next times, its target, and the agent's schedule.
+
+    Parameters
+    ----------
+    agent:
+        The agent; by default the default agent.
+    at:
+        A time such as `2026-11-23T09:00`, in the machine's time zone or with an offset; by default now.
+    last:
+        Where its session was last used, as `<channel>:<target>`; by default nowhere.
+    """
+    env = system_env()
+    time = env.now() if at is None else time_of(at, _LOCAL)
+    answer = decide_heartbeat(config.load(), agent=agent, at=time, local=_LOCAL, last=last)
+    return _print(heartbeat_facts(answer), heartbeat_json(answer), json=json)

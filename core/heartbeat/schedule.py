@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
+
+#: the most intervals that a search for active hours steps over
+_FAR = 20_000
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -36,3 +41,13 @@ def plan_at_start(every: float, now: float, *, stored: float | None = None, stor
     # A clock that was set back leaves times that lie too far ahead.
     due = min(stored if stored_every == every else stored - stored_every + every, now + every)
     return Plan(next_at=due, missed=due <= now)
+
+
+def first_active(at: float, every: float, active: Callable[[float], bool]) -> float:
+    """The first multiple of the interval from `at` on that is within the active hours; `at` if there is none."""
+    due = at
+    for _ in range(_FAR):
+        if active(due):
+            return due
+        due += every
+    return at

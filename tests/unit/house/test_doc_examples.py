@@ -14,10 +14,12 @@ from tests.support.pages import DOCS, PAGES, Block, blocks, only_block
 from tests.support.paths import ROOT
 from tools import docs
 from trunkline.app.cli.commands import dispatch
+from trunkline.core.config.heartbeat_checks import heartbeat_agents
 from trunkline.core.events import read_trace
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import InboundDropped
 from trunkline.sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
+from trunkline.sim.scenario import load_config, load_config_text
 
 README = ROOT / "README.md"
 
@@ -126,3 +128,14 @@ def test_the_plain_report_of_the_app_page_is_what_is_printed(tmp_path: Path, mon
     capsys.readouterr()
     assert dispatch(["report", trace, "--plain"]) == 0
     assert only_block(DOCS / "app.md", "", "# Verdicts").text in capsys.readouterr().out
+
+
+def test_the_configurations_of_the_heartbeat_page_are_valid() -> None:
+    block = only_block(DOCS / "heartbeat.md", "yaml", "heartbeat:")
+    config = load_config_text(block.text, "heartbeat.md")
+    assert heartbeat_agents(config) == ("main",)
+    assert config.heartbeat is not None
+    assert config.heartbeat.every == 1800
+    example = load_config(DOCS / "examples" / "heartbeat.yaml")
+    assert heartbeat_agents(example) == ("watch",)
+    assert [entry.id for entry in example.cron] == ["report", "backup"]
