@@ -48,9 +48,9 @@ def _target(answer: HeartbeatAnswer) -> Iterator[Fact]:
 def _entry(answer: EntryAnswer) -> str:
     entry = answer.entry
     when = entry.cron or entry.at or f"every {span(entry.every or 0)}"
-    starts = "a turn" if entry.wake is None else f"the heartbeat ({entry.wake})"
+    starts = {None: "starts a turn", "now": "starts a heartbeat"}.get(entry.wake, "a text for the next heartbeat")
     following = _time(answer.times[0], answer.zone) if answer.times else "never"
-    return f"{entry.id}: {when}, starts {starts}, next {following}"
+    return f"{entry.id}: {when}, {starts}, next {following}"
 
 
 def _time(at: float, zone: str) -> str:

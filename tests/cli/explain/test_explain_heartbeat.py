@@ -78,7 +78,7 @@ def test_the_lines_are_for_people(trunkline) -> None:
         "          ✗ active-hours  quiet-hours: It is outside of the active hours.",
         "next      2026-11-24T08:30:00+01:00 Europe/Zurich",
         "schedule  report: 0 9 * * MON-FRI, starts a turn, next 2026-11-24T09:00:00+01:00 Europe/Zurich",
-        "          backup: every 6h, starts the heartbeat (next-heartbeat), next 2026-11-24T02:30:00+01:00 Europe/Zurich",
+        "          backup: every 6h, a text for the next heartbeat, next 2026-11-24T02:30:00+01:00 Europe/Zurich",
     ):
         assert line in out.splitlines()
 
