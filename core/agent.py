@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
 from trunkline.core.actions.result import ActionResult
+from trunkline.core.message_parts import Button
 from trunkline.core.values import Address, DelegationId, HandOutcome, Peer, Poll, TranscriptLine, TurnId, WorkKind
 
 #: passed for one turn only, beside the agent's own prompt, and never stored
@@ -80,6 +81,7 @@ class Turn(Protocol):
         reply_to: str | None = None,
         media: Sequence[str] = (),
         poll: Poll | None = None,
+        buttons: Sequence[Sequence[Button]] = (),
         silent: bool = False,
         dry_run: bool = False,
     ) -> ActionResult:
@@ -88,9 +90,19 @@ class Turn(Protocol):
         A text `to` is a target of `channel`, such as ``user:U1``; see `core.channels`. By default the channel is the
         turn's own, else the only one that is served, and the account the one that the route rules give the agent there,
         else that of the turn, else the channel's default. `session` is the key of the session that records it; the
-        default is that of the target conversation. `media`: URLs or paths of files. `silent`: without a notification.
+        default is that of the target conversation. `media`: URLs or paths of files. `buttons`: rows of them.
+        `silent`: without a notification.
         `dry_run`: only check, and report where it would go. Raises `UsageError` for an unusable target, account or key,
         or for what the adapter cannot send; then nothing is sent.
+        """
+        ...
+
+    async def message(self, params: Mapping[str, object]) -> ActionResult:
+        """Call the message tool as a model calls it: `action` and its parameters by their wire names.
+
+        Raises `UsageError`: `InvalidAction` for a call that cannot be carried out,
+        `PolicyDenied` if the policy forbids it, or an error of `send`; then nothing is done. A question that the
+        platform fails to answer raises `PlatformError`.
         """
         ...
 

@@ -38,3 +38,8 @@ class MessageParts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     as_voice: bool = False
     #: a video is shown as an animation
     gif: bool = False
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether people see something even if there is no text: a card, a sticker, components."""
+        return self.card is not None or self.components is not None or self.sticker is not None

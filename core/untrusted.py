@@ -7,13 +7,17 @@ name another message, person or place. Other texts are made storable instead (`s
 # pyright: reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from typing import cast
 
 import msgspec
 
 from trunkline.core.values import Address, ChatKind, Envelope, Identity, Peer, Receipt
 from trunkline.core.well_formed import is_well_formed, plain_text
 
+#: bounds of a platform's answer to a question: values, levels, characters of a text, and the largest number
+_MOST_JSON, _DEEPEST_JSON, _LONGEST_JSON, _LARGEST_JSON = 10_000, 50, 1_000_000, 2**63
 #: seconds; no clock of a platform shows more
 _LATEST = 1e12
 
@@ -96,6 +100,38 @@ def check_identity(value: object) -> str:
 def check_texts(names: Iterable[tuple[str, object]]) -> str:
     """What is wrong with optional texts that must be storable as they are, by name."""
     return next((wrong for name, value in names if value is not None and (wrong := _check_text(name, value))), "")
+
+
+def check_json(value: object) -> str:
+    """What is wrong with an answer that must be a value that JSON has, of a bounded size and depth."""
+    left = [(value, 0)]
+    seen = 0
+    while left:
+        one, depth = left.pop()
+        seen += 1
+        if seen > _MOST_JSON or depth > _DEEPEST_JSON:
+            return f"has more than {_MOST_JSON} values, or more than {_DEEPEST_JSON} levels"
+        if isinstance(one, dict):
+            members = cast("dict[object, object]", one)
+            if wrong := next((wrong for name in members if (wrong := _check_text("a name", name))), ""):
+                return f"is no JSON: {wrong}"
+            left += [(member, depth + 1) for member in members.values()]
+        elif type(one) in (list, tuple):
+            left += [(member, depth + 1) for member in cast("list[object]", one)]
+        elif wrong := _check_scalar(one):
+            return f"is no JSON: {wrong}"
+    return ""
+
+
+def _check_scalar(value: object) -> str:
+    if isinstance(value, str):
+        return _check_text("a text", value) or ("a text is too long" if len(value) > _LONGEST_JSON else "")
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else f"a number is {value}"
+    if isinstance(value, int):
+        # JSON readers of other languages have no larger numbers.
+        return "" if abs(value) <= _LARGEST_JSON else "a number is too large"
+    return "" if value is None else f"a value is {_kind(value)}"
 
 
 def _check_place(value: object, channel: str, account: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from trunkline.core.actions.conversations import listed_place
 from trunkline.core.actions.names import Action
@@ -72,6 +72,8 @@ class MessageToolConfig(Model):
     cross_context: CrossContextConfig = CrossContextConfig()
     without_origin: WithoutOriginConfig = WithoutOriginConfig()
     broadcast: BroadcastConfig = BroadcastConfig()
+    max_attachment: Annotated[int, Field(gt=0)] = 8 * 1024 * 1024
+    """Maximum size of a file that a call carries itself (`buffer`), in bytes."""
     disabled_actions: tuple[Action, ...] = ()
     """Actions that agents may not use, e.g. `delete`."""
 

@@ -11,6 +11,9 @@ _NO_NAME = "media"
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://[^/]*", re.IGNORECASE)
 #: two letters at least: one letter is a Windows drive
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
+#: a ``data:`` URL that says how its file is called
+_DATA_NAME = re.compile(r"\s*data:[^,;]*;name=([^,;]+)[;,]", re.IGNORECASE)
+_LONGEST = 10_000
 
 
 def media_name(address: str) -> str:
@@ -36,7 +39,11 @@ def mirror_text(text: str | None, media: Sequence[str] | None) -> str | None:
 
 def _name(address: str) -> str:
     """The name of a file; empty if the address names none."""
-    path = address.strip().partition("#")[0].partition("?")[0]
+    data = _DATA_NAME.match(address)
+    if data is not None:
+        return _decoded(data[1])
+    # A file that is part of its address may have megabytes.
+    path = address[:_LONGEST].strip().partition("#")[0].partition("?")[0]
     url = _URL.match(path)
     if url is None and _SCHEME.match(path):
         # ``data:`` and the like carry the file itself.

@@ -12,6 +12,8 @@ from trunkline.core.agent import Turn
 from trunkline.core.errors import HandError, UnknownName, UsageError
 from trunkline.core.hands import HandTask
 from trunkline.core.values import Address, WorkKind
+from trunkline.sim.cast.message_tool import ToolUser
+from trunkline.sim.cast.named_messages import NamedMessages
 from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.events.script import SaidTwice
 from trunkline.sim.run.fault_board import text_matches
@@ -39,10 +41,12 @@ class ScriptedAgent:
         person: Callable[[str, str], str | None],
         number: Callable[[str, str], int],
         record: Callable[..., object],
+        messages: NamedMessages,
+        person_id: Callable[[str, str], str],
     ) -> None:
         self._rules = rules
         self._resolve = resolve
-        self._session_key = session_key
+        self._tool = ToolUser(resolve=resolve, session_key=session_key, messages=messages, person_id=person_id)
         self._is_at = is_at
         self._person = person
         self._number = number
@@ -74,13 +78,16 @@ class ScriptedAgent:
             self._record(SaidTwice(by=f"agent {turn.agent}", text=text), turn=turn.id)
         said.add((where, words))
 
-    async def _act(self, action: AgentAction, turn: Turn, slots: Mapping[str, str], said: set[tuple[str, str]]) -> None:
+    async def _act(self, action: AgentAction, turn: Turn, slots: dict[str, str], said: set[tuple[str, str]]) -> None:
         if action.think is not None:
             await anyio.sleep(action.think)
         elif action.send is not None:
             text = await _filled(action.send.text, turn, slots)
-            self._note(said, turn, self._named(action.send, turn), text)
-            await self._send(action.send, turn, text)
+            if not action.send.dry_run:
+                self._note(said, turn, self._named(action.send, turn), text)
+            slots |= await self._tool.send(action.send, turn, text)
+        elif action.act is not None:
+            slots |= await self._tool.act(action.act, turn, slots)
         elif action.delegate is not None:
             task = await _filled(action.delegate.task, turn, slots)
             with suppress(UsageError):
@@ -93,13 +100,6 @@ class ScriptedAgent:
         if send.to is not None:
             return "" if self._resolve(send.to) == turn.place else send.to
         return "/".join(part for part in (send.channel, send.account, send.target, send.thread) if part)
-
-    async def _send(self, send: SendAction, turn: Turn, text: str) -> None:
-        # A place that is not open yet is an error in the scenario, so it is not suppressed.
-        to = send.target if send.to is None else self._resolve(send.to)
-        session = None if send.session is None else self._session_key(turn.agent, send.session)
-        with suppress(UsageError):
-            await turn.send(text, to, channel=send.channel, account=send.account, thread=send.thread, session=session)
 
     def _fits(self, when: Match, turn: Turn) -> bool:
         callback = turn.callback

@@ -117,6 +117,8 @@ class GatewayProcess:
                         person=world.person,
                         number=world.number,
                         record=world.events.record,
+                        messages=world.messages,
+                        person_id=lambda channel, person: world.peer(channel, person).id,
                     )
                 )
                 for agent in agents_of((scenario.gateway, *world.file.reloads))

@@ -18,6 +18,7 @@ from trunkline.core.events import Event, EventLog
 from trunkline.core.events.gateway import SessionCreated, SessionReset
 from trunkline.core.values import Address, Capability, ChatKind, Peer, Transport
 from trunkline.sim.bugs import BUGS
+from trunkline.sim.cast.named_messages import NamedMessages
 from trunkline.sim.cast.names import display_names
 from trunkline.sim.events.script import BugEnabled, FaultFired, RunPhase
 from trunkline.sim.events.world import WorldAccount, WorldLimits, WorldPerson, WorldPlace, WorldSession
@@ -53,6 +54,8 @@ class World:
         self.progress.watch(self.log)
         self.faults = FaultBoard(self.is_at, self._account_of, self.now)
         self.message_names: dict[tuple[str, ...], str] = {}
+        #: the messages that agents may name
+        self.messages = NamedMessages(self._message_id, self.moved)
         self.ids = SimIds(lambda parts: self.message_names.get((parts[0], *parts[2:])))
         self.log.subscribe(self._session_known, SessionCreated, SessionReset)
         faults = [step.fault for step in file.scenario.script if step.fault is not None]
@@ -102,6 +105,10 @@ class World:
     def name_message(self, place: Address, message_id: str, name: str) -> None:
         """Set the scenario's name of a message, for readable ids in the trace."""
         self.message_names[place.channel, place.conversation, place.thread or "", message_id] = name
+
+    def _message_id(self, name: str) -> str | None:
+        """The platform's id of a person's message; None if it is not said yet."""
+        return next((where[-1] for where, said in self.message_names.items() if said == name), None)
 
     def arm(self, fault: Fault) -> None:
         """Arm a fault; one on `queue` strikes at once."""

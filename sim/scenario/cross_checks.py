@@ -6,7 +6,6 @@ if other fields are invalid. Unused hands and people are fine.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -16,6 +15,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim.events import BODIES
 from trunkline.sim.scenario.model.abilities import ABILITIES
+from trunkline.sim.scenario.model.agent_actions import LAST
 from trunkline.sim.scenario.model.bindings import check_bound, children, spawning
 from trunkline.sim.scenario.model.world import PLATFORMS, THREADLESS, WorldSpec
 from trunkline.sim.scenario.place_refs import (
@@ -38,6 +38,7 @@ from trunkline.sim.scenario.step_rules import (
     say_ids,
 )
 from trunkline.sim.scenario.templates import HOOK_SLOTS, template_problem
+from trunkline.sim.scenario.tree_paths import select, steps_of
 
 _DEFAULT_AGENTS = ("main",)
 #: roles in a transcript
@@ -51,7 +52,7 @@ _ACTIONS = "cast.agents.*[].do[]"
 REFERENCES: dict[str, tuple[str, ...]] = {
     "place": (
         *(f"{rule}.when.in" for rule in _RULES),
-        f"{_ACTIONS}.send.to",
+        *(f"{_ACTIONS}.send.to", f"{_ACTIONS}.act.to[]"),
         "cast.hooks.*.when.in",
         "stored.sessions[].place",
         "script[].in",
@@ -65,7 +66,7 @@ REFERENCES: dict[str, tuple[str, ...]] = {
         "expect.transcripts[].in",
         "expect.events[].in",
     ),
-    "person": ("script[].as", *(f"{rule}.when.person" for rule in _RULES)),
+    "person": ("script[].as", f"{_ACTIONS}.act.user", *(f"{rule}.when.person" for rule in _RULES)),
     "session": (
         *(f"{_ACTIONS}.send.session", "script[].send.session"),
         *("script[].bind.session", "script[].unbind.session"),
@@ -88,7 +89,11 @@ REFERENCES: dict[str, tuple[str, ...]] = {
     "bug": ("bugs[]", "with_bugs[]"),
     "invariant": ("breaks[]", "expect.exercised[]"),
     "changed text": ("cast.hooks.*.change",),
-    "template": (f"{_ACTIONS}.reply", f"{_ACTIONS}.send.text", f"{_ACTIONS}.delegate.task", "cast.hands.*[].result"),
+    "message": (f"{_ACTIONS}.send.reply_to", f"{_ACTIONS}.act.of"),
+    "template": (
+        *(f"{_ACTIONS}.reply", f"{_ACTIONS}.send.text", f"{_ACTIONS}.delegate.task", "cast.hands.*[].result"),
+        *(f"{_ACTIONS}.act.with.*", f"{_ACTIONS}.act.with.*[]"),
+    ),
 }
 
 #: paths of names that are part of places
@@ -180,32 +185,9 @@ def _configurations(tree: object) -> Iterator[tuple[Path, object]]:
         yield ("script", index, "reload"), items(step, "reload")
 
 
-@functools.cache
-def steps_of(pattern: str) -> tuple[str, ...]:
-    """Split a pattern: ``script[].in`` -> ``script``, ``[]``, ``in``."""
-    return tuple(part for part in pattern.replace("[]", ".[]").split(".") if part)
-
-
-def select(value: Any, steps: tuple[str, ...], path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every value of a tree that matches a pattern, with its path."""
-    if not steps:
-        yield path, value
-    elif steps[0] == "[]":
-        if isinstance(value, list):
-            for index, item in enumerate(cast("list[Any]", value)):
-                yield from select(item, steps[1:], (*path, index))
-        else:
-            yield from select(value, steps[1:], path)
-    elif isinstance(value, dict):
-        found = cast("dict[str, Any]", value)
-        for name in found if steps[0] == "*" else steps[:1]:
-            if name in found:
-                yield from select(found[name], steps[1:], (*path, name))
-
-
 def _kinds(tree: object, known: KnownNames) -> dict[str, Callable[[str], Fault]]:
     """The check for each kind of name."""
-    agents, hands = _agents(tree), tuple(items(tree, "cast", "hands") or ())
+    agents, hands, messages = _agents(tree), tuple(items(tree, "cast", "hands") or ()), _messages(tree)
     return {
         "place": lambda text: _place(text, known.world),
         "session": lambda text: None if is_session_key(text) else _place(text, known.world),
@@ -220,9 +202,18 @@ def _kinds(tree: object, known: KnownNames) -> dict[str, Callable[[str], Fault]]
         "state": lambda name: _word("a state of an intent", name, list(IntentState)),
         "bug": lambda name: _word("a bug switch", name, known.bugs),
         "invariant": lambda name: _word("an invariant", name, known.invariants),
+        "message": lambda name: _word("the id of a `say`, a `label` or `last`", name, messages),
         "changed text": lambda text: template_problem(text, HOOK_SLOTS),
         "template": template_problem,
     }
+
+
+def _messages(tree: object) -> tuple[str, ...]:
+    """The names of messages that an agent's action may concern."""
+    said = [step for step in listed(tree, "script") if items(step, "say") is not None]
+    labels = [found for kind in ("send", "act") for _, found in select(tree, steps_of(f"{_ACTIONS}.{kind}.label"))]
+    ids = say_ids(own if isinstance(own := step.get("id"), str) else None for step in said)
+    return (*ids, *(label for label in labels if isinstance(label, str)), LAST)
 
 
 def _word(what: str, word: str, options: Collection[str] | None) -> Fault:

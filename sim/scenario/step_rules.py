@@ -18,7 +18,7 @@ STEP_ACTIONS = (
     *("replay", "archive", "unarchive", "delete", "rotate", "webhook", "bind", "unbind", "fault", "note"),
 )
 #: actions of an agent: exactly one per item
-AGENT_ACTIONS = ("think", "reply", "send", "delegate", "fail", "silent", "nonsense")
+AGENT_ACTIONS = ("think", "reply", "send", "act", "delegate", "fail", "silent", "nonsense")
 #: actions that end a turn
 _LAST = ("reply", "fail", "silent", "nonsense")
 #: fields that are valid without a value: all defaults

@@ -16,6 +16,9 @@ SLOTS = {
     "outcome": "how the hand ended: ok, error, timeout or lost",
     "task": "the task given to the hand",
     "memory": "the session's lines so far, including the current message, joined by ` | `",
+    "status": "what became of the turn's last `send` or `act`: `queued`, `done`, `dry-run`, `suppressed` or `refused`",
+    "error": "why that one was refused",
+    "data": "the platform's answer to that one, as JSON",
     "n": "number of the turn in its session, or of the run of the hand, from 1",
 }
 

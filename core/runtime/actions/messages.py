@@ -1,31 +1,27 @@
-"""Messages of the message tool: resolved, checked, prepared, and queued as intents."""
+"""Messages of the message tool: resolved, judged, checked, prepared, and queued as intents."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from trunkline.core.actions.marker import ContextMark
-from trunkline.core.actions.result import ActionResult, ActionStatus
+import msgspec
+
+from trunkline.core.actions.planning.plan import check_call
+from trunkline.core.actions.result import ActionResult
 from trunkline.core.channels.capabilities import check_able
 from trunkline.core.errors import InvalidSend
-from trunkline.core.events.actions import ActionPreviewed
-from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.actions.context_policy import ContextPolicy
+from trunkline.core.runtime.actions.results import Results
 from trunkline.core.runtime.actions.tool_call import ToolCall, ToolMessage
 from trunkline.core.runtime.client_sends.target_resolution import ResolvedTarget, TargetResolver
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Enqueue
-from trunkline.core.store.queries import LoadIntents
+from trunkline.core.store.queries import FindIntentFate
 from trunkline.core.store.records import IntentRow
-from trunkline.core.values import Capabilities, IntentId, IntentKind, IntentState, Poll
-
-#: results of actions that go through the queue
-CORE = "core"
-#: results of dry runs
-DRY_RUN = "dry-run"
+from trunkline.core.values import Capabilities, IntentId, IntentKind, IntentState
 
 
 class MessageSender:
@@ -37,88 +33,71 @@ class MessageSender:
         *,
         targets: TargetResolver,
         preparer: Preparer,
+        policy: ContextPolicy,
         deliver: Callable[[IntentRow, int | None], None],
     ) -> None:
         self._ctx = context
         self._targets = targets
         self._preparer = preparer
+        self._policy = policy
         self._deliver = deliver
         self._drafts = IntentDrafts(context)
-        self._policy = ContextPolicy(context)
+        self._results = Results(context)
 
     async def send(self, call: ToolCall, what: ToolMessage, called: int, *, target: int = 0) -> ActionResult:
         """Queue a message; durable on return. `target`: its number in a broadcast. Raises `UsageError`."""
-        intent = call.intent(target)
+        action, intent = what.action, call.intent(target)
         if call.again and not what.dry_run:
-            before = await self._sent_before(call, what, intent, called)
+            before = await self._results.of_earlier_run(action, intent, call, what.text, called)
             if before is not None:
                 return before
         aim = await self._targets.aim(call.work.agent, what.aim, call.work.reply_to, called, call.ids)
         if aim is None:
-            raise InvalidSend(f"Action {what.action.value} requires a target.", Reason.NO_ORIGIN)
-        mark = None
+            raise InvalidSend(f"Action {action.value} requires a target.", Reason.NO_TARGET)
+        mark, cause = None, aim.cause
         if what.aim.to is not None:
             named = what.aim.to if isinstance(what.aim.to, str) else ""
-            mark = await self._policy.check(call.work, what.action, aim.address, aim.cause, text=named)
-        poll = self._check_able(what, aim)
-        draft = self._drafts.of_turn(call.work, call.session, _turn_message(what, intent, aim, poll))
+            mark = await self._policy.check(call.work, action, aim.address, cause, text=named)
+        if not what.is_plain or what.planned is not None:
+            what = self._checked(what, aim)
+        draft = self._drafts.of_turn(call.work, call.session, _turn_message(what, intent, aim))
         if what.dry_run:
-            return self._preview(call, what, draft, aim, mark)
-        row = await self._preparer.prepare(draft, what.text, aim.cause, mark)
+            row = self._preparer.preview(draft, what.text, mark)
+            said = "\n".join(row.chunks)
+            return self._results.previewed(action, call, row.address, said, cause, session=row.mirror_key)
+        row = await self._preparer.prepare(draft, what.text, cause, mark)
         if not row.chunks and row.state is not IntentState.CANCELLED:
-            return self._nothing_visible(call, what, row, called)
-        return await self._enqueue(call, what, row, aim.cause)
+            return self._results.invisible(action, call, row, what.text, called)
+        return await self._enqueue(call, what, row, cause)
 
-    async def _sent_before(
-        self, call: ToolCall, what: ToolMessage, intent: IntentId, called: int
-    ) -> ActionResult | None:
-        """The result of the same call in an earlier run of the turn, before the process died."""
-        loaded = await self._ctx.store.read(LoadIntents(ids=(intent,)))
-        if not loaded.rows:
-            return None
-        self._already_queued(call, what, intent, called)
-        return _result(what, loaded.rows[0])
-
-    def _check_able(self, what: ToolMessage, aim: ResolvedTarget) -> Poll | None:
-        """Check what the adapter can send; returns the poll to send. Raises `InvalidSend`."""
-        if what.is_plain:
-            return None
+    def _checked(self, what: ToolMessage, aim: ResolvedTarget) -> ToolMessage:
+        """The message as its adapter can send it. Raises `UsageError` for what it cannot."""
         place = aim.address
         adapter = self._ctx.adapters.get((place.channel, place.account))
-        can = Capabilities() if adapter is None else adapter.capabilities
-        where = f"on {place.channel}:{place.account}"
-        return check_able(can, where, media=what.media, poll=what.poll, payload=what.payload, parts=what.parts)
+        can = None if adapter is None else adapter.capabilities
+        if what.planned is not None:
+            check_call(what.planned, self._ctx.config, can)
+        poll = check_able(
+            can or Capabilities(),
+            f"on {place.channel}:{place.account}",
+            media=what.media,
+            poll=what.poll,
+            payload=what.payload,
+            parts=what.parts,
+        )
+        return msgspec.structs.replace(what, poll=poll)
 
-    def _preview(
-        self, call: ToolCall, what: ToolMessage, draft: IntentRow, aim: ResolvedTarget, mark: ContextMark | None
-    ) -> ActionResult:
-        """The result of a dry run, which has no effects."""
-        row = self._preparer.preview(draft, what.text, mark)
-        body = ActionPreviewed(
-            action=what.action, channel=row.address.channel, place=row.address, text="\n".join(row.chunks)
-        )
-        self._ctx.events.record(body, aim.cause, **call.ids)
-        return ActionResult(
-            action=what.action,
-            status=ActionStatus.DRY_RUN,
-            handled_by=DRY_RUN,
-            channel=row.address.channel,
-            place=row.address,
-            session_key=row.mirror_key,
-        )
-
-    def _nothing_visible(self, call: ToolCall, what: ToolMessage, row: IntentRow, called: int) -> ActionResult:
-        suppressed = IntentSuppressed(reason=Reason.NO_REPLY, text=what.text)
-        self._ctx.events.record(suppressed, called, **call.ids)
-        return ActionResult(
-            action=what.action,
-            status=ActionStatus.SUPPRESSED,
-            handled_by=CORE,
-            channel=row.address.channel,
-            place=row.address,
-            reason=Reason.NO_REPLY,
-            detail=Reason.NO_REPLY.sentence,
-        )
+    async def message_id(self, name: str | None) -> str | None:
+        """The platform's id of a message to answer, which the agent may name by its intent. Raises `InvalidSend`."""
+        if name is None or not name.strip():
+            return None
+        fate = await self._ctx.store.read(FindIntentFate(intent=IntentId(name.strip())))
+        if fate is None:
+            return name
+        if not fate.receipts:
+            facts = f"message {name!r} has no id yet: it is {fate.state.value}"
+            raise InvalidSend(facts, Reason.UNKNOWN_MESSAGE)
+        return fate.receipts[-1].provider_id
 
     async def _enqueue(self, call: ToolCall, what: ToolMessage, row: IntentRow, cause: int) -> ActionResult:
         """Store the message and queue it for delivery."""
@@ -127,7 +106,7 @@ class MessageSender:
 
         def story(new: bool) -> int | None:
             if not new:
-                self._already_queued(call, what, row.id, cause)
+                self._results.record_repeat(call, row.id, what.text, cause)
                 return None
             return ctx.record_prepared(row, targeted=targeted, reason=reason, cause=cause)
 
@@ -136,14 +115,10 @@ class MessageSender:
                 self._deliver(row, prepared)
 
         await ctx.store.write(Enqueue(intent=row, now=ctx.env.now()), story, then=then)
-        return _result(what, row)
-
-    def _already_queued(self, call: ToolCall, what: ToolMessage, intent: IntentId, cause: int) -> None:
-        body = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=what.text)
-        self._ctx.events.record(body, cause, turn=call.work.turn, intent=intent)
+        return self._results.stored(what.action, row)
 
 
-def _turn_message(what: ToolMessage, intent: IntentId, aim: ResolvedTarget, poll: Poll | None) -> TurnMessage:
+def _turn_message(what: ToolMessage, intent: IntentId, aim: ResolvedTarget) -> TurnMessage:
     return TurnMessage(
         kind=IntentKind.TOOL,
         id=intent,
@@ -153,24 +128,8 @@ def _turn_message(what: ToolMessage, intent: IntentId, aim: ResolvedTarget, poll
         session=aim.session,
         media=what.media,
         reply_to=aim.reply_to,
-        poll=poll,
+        poll=what.poll,
         payload=what.payload,
         parts=what.parts,
         best_effort=what.best_effort,
-    )
-
-
-def _result(what: ToolMessage, row: IntentRow) -> ActionResult:
-    """The result of a stored message: queued, or cancelled by a hook. The same in every run of its turn."""
-    cancelled = row.state is IntentState.CANCELLED
-    return ActionResult(
-        action=what.action,
-        status=ActionStatus.SUPPRESSED if cancelled else ActionStatus.QUEUED,
-        handled_by=CORE,
-        channel=row.address.channel,
-        place=row.address,
-        intent=row.id,
-        session_key=row.mirror_key,
-        reason=row.reason if cancelled else None,
-        detail=row.reason.sentence if cancelled and row.reason is not None else "",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from trunkline.core.actions.names import Action
+from trunkline.core.actions.planning.calls import PlannedCall
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.runtime.client_sends.target_resolution import ToolSend
 from trunkline.core.store.records import Work
@@ -49,6 +50,8 @@ class ToolMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     parts: MessageParts | None = None
     best_effort: bool = False
     dry_run: bool = False
+    #: the call with wire parameters that it comes from, whose requirements are checked
+    planned: PlannedCall | None = None
 
     @property
     def is_plain(self) -> bool:

@@ -81,6 +81,8 @@ def refusal(error: UsageError) -> Reason:
     """The reason code of a refused send."""
     if isinstance(error, InvalidSend | InvalidAction | PolicyDenied):
         return error.reason
+    if isinstance(error, PolicyDenied):
+        return error.reason
     if isinstance(error, KeyFormatError):
         return Reason.BAD_SESSION_KEY
     if isinstance(error, UnknownName):
@@ -114,7 +116,7 @@ class TargetResolver:
             if address is None:
                 return None
             check_exact(address, asked.channel, asked.account, asked.thread)
-            self._check_served(address, origin)
+            self.check_served(address, origin)
             return self._exact(agent, address, asked, cause, session)
         channel = self._channel(asked.channel, origin)
         question = OutboundQuestion(
@@ -170,7 +172,7 @@ class TargetResolver:
             facts = "Channel is required (no configured channels detected)."
         raise InvalidSend(facts, Reason.UNKNOWN_CHANNEL)
 
-    def _check_served(self, place: Address, origin: Address | None) -> None:
+    def check_served(self, place: Address, origin: Address | None) -> None:
         """Raise `InvalidSend` for an exact place that no adapter serves. The turn's own account may come back."""
         where = (place.channel, place.account)
         if where in self._ctx.adapters or (origin is not None and where == (origin.channel, origin.account)):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, cast
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.agent import CALLBACK_PROMPT, CallbackFacts
 from trunkline.core.errors import InvalidCall, TurnOver, UsageError
 from trunkline.core.hands.port import DelegationRequest
-from trunkline.core.message_parts import MessageParts
+from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.reasons import Reason
+from trunkline.core.runtime.actions.arguments import check_beside, parts_of, plain_params
 from trunkline.core.runtime.actions.message_tool import TOOL, MessageTool
 from trunkline.core.runtime.actions.tool_call import ToolCall, ToolMessage
 from trunkline.core.runtime.client_sends.target_resolution import ToolSend
@@ -83,6 +84,7 @@ class LiveTurn:
         reply_to: str | None = None,
         media: Sequence[str] = (),
         poll: Poll | None = None,
+        buttons: Sequence[Sequence[Button]] = (),
         silent: bool = False,
         dry_run: bool = False,
     ) -> ActionResult:
@@ -91,19 +93,29 @@ class LiveTurn:
         exact = isinstance(to, Address)
         wrong = check_address(to) if exact else check_texts((("to", to),))
         wrong = wrong or check_texts(named.items())
-        if media or poll is not None or silent or dry_run:
-            wrong = wrong or _check_beside(media, poll, silent, dry_run)
+        parts: MessageParts | None = None
+        if media or poll is not None or buttons or silent or dry_run:
+            wrong = wrong or check_beside(media, poll, buttons, silent, dry_run)
+            parts = None if wrong else parts_of(buttons, silent=silent)
         said = self._text(TOOL, "text", text, wrong)
         message = ToolMessage(
             aim=ToolSend(running=self.session_id, to=to, **named),
             text=said if poll is None or said.strip() else poll.question,
             media=tuple(media),
             poll=poll,
-            parts=MessageParts(silent=True) if silent else None,
+            parts=parts,
             action=Action.SEND if poll is None else Action.POLL,
             dry_run=dry_run,
         )
         return await self._message_tool.send(call, message)
+
+    async def message(self, params: Mapping[str, object]) -> ActionResult:
+        call = self._begin_message()
+        given = plain_params(params)
+        if given is None:
+            what = f"{type(params).__name__} instead of a mapping from the names of parameters to their values"
+            raise self._wrong(TOOL, f"the parameters are of type {what}")
+        return await self._message_tool.run(call, given)
 
     async def delegate(self, hand: str, task: str, *, thread: bool | None = None) -> DelegationId:
         self._begin("delegate")
@@ -134,20 +146,11 @@ class LiveTurn:
         """A required text as a storable one. Raises `InvalidCall` for anything else, or if something is `wrong`."""
         said = plain_text(value)
         if wrong or said is None:
-            error = InvalidCall(f"{tool}: {wrong or f'{name} is of type {type(value).__name__} instead of a str'}")
-            self._tools.refuse(self._work, tool, error, Reason.BAD_ARGUMENT, self._started)
-            raise error
+            raise self._wrong(tool, wrong or f"{name} is of type {type(value).__name__} instead of a str")
         return said
 
-
-def _check_beside(media: object, poll: object, silent: object, dry_run: object) -> str:
-    """What is wrong with the arguments of a send beside text and place."""
-    if not isinstance(media, list | tuple):
-        return f"media is of type {type(media).__name__} instead of a list of texts"
-    files = cast("Sequence[object]", media)
-    wrong = check_texts((f"media[{number}]", one) for number, one in enumerate(files))
-    if wrong or None in files:
-        return wrong or "media has None in it"
-    if not (poll is None or isinstance(poll, Poll)):
-        return f"poll is of type {type(poll).__name__} instead of a Poll"
-    return "" if silent in (True, False) and dry_run in (True, False) else "silent or dry_run is not a bool"
+    def _wrong(self, tool: str, what: str) -> InvalidCall:
+        """Record a call with wrong arguments; returns its error."""
+        error = InvalidCall(f"{tool}: {what}")
+        self._tools.refuse(self._work, tool, error, Reason.BAD_ARGUMENT, self._started)
+        return error

@@ -124,7 +124,7 @@ class Preparer:
     ) -> IntentRow:
         if not self._any:
             return self._cut(draft, text, mark)
-        if not text.strip() and not draft.media:
+        if not text.strip() and not _shows_more(draft):
             return draft
         passed = await self._pass(draft, text, cause)
         if passed.cancelled is None and len(passed.text) > self._ctx.config.delivery.max_text:
@@ -144,6 +144,7 @@ class Preparer:
             media=(),
             poll=None,
             payload=None,
+            parts=None,
             hooks_pending=True,
         )
 
@@ -164,7 +165,7 @@ class Preparer:
             draft, text = _marked(draft, text, mark)
         pieces = self._ctx.pieces(text, draft.address)
         # Files without a text are one chunk too.
-        chunks = tuple([piece.text for piece in pieces]) or (("",) if draft.media else ())
+        chunks = tuple([piece.text for piece in pieces]) or (("",) if _shows_more(draft) else ())
         forms = pieces if [piece for piece in pieces if piece.html is not None or piece.styles] else ()
         return msgspec.structs.replace(draft, chunks=chunks, forms=forms, hooks_pending=hooks)
 
@@ -249,9 +250,14 @@ class Preparer:
 
 def _marked(draft: IntentRow, text: str, mark: ContextMark) -> tuple[IntentRow, str]:
     """The draft and its text with a mark. A mark alone is no message."""
-    if not text.strip() and not draft.media:
+    if not text.strip() and not _shows_more(draft):
         return draft, text
     poll = draft.poll
     if poll is not None:
         poll = msgspec.structs.replace(poll, question=mark.around(poll.question))
     return msgspec.structs.replace(draft, poll=poll, parts=mark.beside(draft.parts)), mark.around(text)
+
+
+def _shows_more(draft: IntentRow) -> bool:
+    """Whether people see something of it even without a text: files, a card, a sticker."""
+    return bool(draft.media) or (draft.parts is not None and draft.parts.is_visible)

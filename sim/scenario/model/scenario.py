@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from trunkline.core.config import Duration, GatewayConfig, Model
+from trunkline.sim.scenario.model.agent_actions import AgentAction, DelegateAction, SendAction
 from trunkline.sim.scenario.model.faults import Fault
 from trunkline.sim.scenario.model.hooks import Hook
 from trunkline.sim.scenario.model.nonsense import Nonsense
@@ -72,56 +73,6 @@ class Match(Model):
     """How that hand ended."""
     wake: bool | None = None
     """A schedule or an operator started the turn."""
-
-
-class SendAction(Model):
-    """The message tool. With neither `to` nor `target`, it sends to the place the turn came from."""
-
-    text: str
-    """The text: a template."""
-    to: str | None = None
-    """A place."""
-    target: str | None = None
-    """A target as agents write it, not checked: `channel:C1`, `@ana:example.org`, ..."""
-    channel: str | None = None
-    """The platform of a `target`."""
-    account: str | None = None
-    """The account that sends."""
-    thread: str | None = None
-    """The platform's id of a thread."""
-    session: str | None = None
-    """The session that records it: a place, or a session key. By default the target's session."""
-
-
-class DelegateAction(Model):
-    """Give a task to an async hand, and continue."""
-
-    hand: str
-    """Name of the hand in `cast.hands`."""
-    task: str = "{text}"
-    """The task: a template."""
-    thread: bool | None = None
-    """`true`: in its own thread and session, or not at all. `false`: without them. By default as the channel is
-    configured (`spawn_subagent_sessions`)."""
-
-
-class AgentAction(Model):
-    """One action of an agent: exactly one field."""
-
-    think: Duration | None = None
-    """Take this long."""
-    reply: str | None = None
-    """The final text of the turn, a template; at most one, and last."""
-    send: SendAction | None = None
-    delegate: DelegateAction | None = None
-    fail: str | None = None
-    """Raise an error with this text."""
-    silent: Literal[True] | None = None
-    """End the turn without a reply."""
-    nonsense: Nonsense | None = None
-    """Misbehave, and end the turn. `bytes`, `number`: return something that is no text. `half-character`: return a text
-    with half a surrogate pair. `cancelled`: let out a `CancelledError` that the gateway did not ask for. `exits`: call
-    `sys.exit`. `takes-gateway-down`: end the gateway process."""
 
 
 class AgentRule(Model):

@@ -1,0 +1,94 @@
+"""Resolves the place that a call of the message tool concerns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.places import server_place
+from trunkline.core.actions.planning.calls import PlannedCall, TargetSource
+from trunkline.core.actions.spec import TargetMode
+from trunkline.core.errors import InvalidAction
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.actions.tool_call import ToolCall
+from trunkline.core.runtime.client_sends.target_resolution import ResolvedTarget, TargetResolver, ToolSend
+from trunkline.core.runtime.outbound.changes import Changes
+from trunkline.core.values import Address, ChatKind
+
+#: parameters that name a server (Discord: guild, Slack and Teams: team)
+_SERVERS = ("guildId", "teamId")
+
+
+class CallPlaces:
+    """Resolves the places of calls: by target, by the message that they name, or of a whole server or account."""
+
+    def __init__(self, targets: TargetResolver, changes: Changes) -> None:
+        self._targets = targets
+        self._changes = changes
+
+    async def resolve(self, call: ToolCall, planned: PlannedCall, called: int) -> ResolvedTarget:
+        """The place that a change or question concerns. Raises `UsageError`."""
+        if SPECS[planned.action].target is TargetMode.NONE:
+            return self._whole(call, planned, called)
+        if planned.target.source is TargetSource.ALIAS and planned.target.text is None:
+            return await self._of_message(call, planned, called)
+        asked = aim_of(call, planned)
+        aim = await self._targets.aim(call.work.agent, asked, call.work.reply_to, called, call.ids)
+        if aim is None:
+            raise InvalidAction(f"Action {planned.action} requires a target.", Reason.NO_TARGET)
+        check_kind(planned, aim.address)
+        return aim
+
+    def _whole(self, call: ToolCall, planned: PlannedCall, called: int) -> ResolvedTarget:
+        """A server or account as a whole."""
+        channel = planned.channel.name
+        account = self._targets.account(channel, planned.call.account, call.work.reply_to, call.work.agent)
+        given = fields_of(planned)
+        server = next((str(given[name]) for name in _SERVERS if given.get(name)), None)
+        return ResolvedTarget(address=server_place(channel, account, server), cause=called)
+
+    async def _of_message(self, call: ToolCall, planned: PlannedCall, called: int) -> ResolvedTarget:
+        """The conversation of the message that the call names, else the one that the turn works in."""
+        name, origin = planned.call.message_id or "", call.work.reply_to
+        place = await self._changes.place_of_message(call.work, name)
+        if place is None and origin is not None and origin.channel == planned.channel.name:
+            place = origin
+        if place is None:
+            remedy = "Name the conversation of the message."
+            raise InvalidAction(f"Action {planned.action} requires a target.", Reason.NO_TARGET, remedy=remedy)
+        self._targets.check_served(place, origin)
+        return ResolvedTarget(address=place, cause=called)
+
+
+def aim_of(call: ToolCall, planned: PlannedCall) -> ToolSend:
+    """The target of a call, for the resolver. The current conversation is an exact place, unless something is named."""
+    asked, channel, origin = planned.call, planned.channel.name, call.work.reply_to
+    account = (asked.account or "").strip() or None
+    exact = (
+        planned.target.source is TargetSource.CURRENT
+        and origin is not None
+        and asked.thread is None
+        and (channel, account or origin.account) == (origin.channel, origin.account)
+    )
+    return ToolSend(
+        running=call.session,
+        to=None if exact else planned.target.text,
+        channel=channel,
+        account=account,
+        thread=asked.thread,
+        reply_to=asked.reply_to,
+    )
+
+
+def check_kind(planned: PlannedCall, place: Address) -> None:
+    """Raise `InvalidAction` for a person where a channel is meant."""
+    if SPECS[planned.action].target is TargetMode.CHANNEL_ID and place.kind is ChatKind.DIRECT:
+        text = planned.target.text or ""
+        raise InvalidAction(f'Channel id "{text}" resolved to a user target.', Reason.BAD_TARGET)
+
+
+def fields_of(planned: PlannedCall) -> dict[str, Any]:
+    """The parameters of a call that have no field of their own."""
+    return {} if planned.call.fields is None else msgspec.json.decode(planned.call.fields)

@@ -1,0 +1,84 @@
+"""The results of actions, and the events that go with them."""
+
+from __future__ import annotations
+
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.result import ActionResult, ActionStatus
+from trunkline.core.events.actions import ActionPreviewed
+from trunkline.core.events.delivery import IntentSuppressed
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.actions.tool_call import ToolCall
+from trunkline.core.runtime.context import Context
+from trunkline.core.store.queries import LoadIntents
+from trunkline.core.store.records import IntentRow
+from trunkline.core.values import Address, IntentId, IntentState
+
+#: `ActionResult.handled_by`: the queue, the platform, nobody
+CORE = "core"
+ADAPTER = "adapter"
+DRY_RUN = "dry-run"
+
+
+class Results:
+    """Makes results, and records what they report."""
+
+    def __init__(self, context: Context) -> None:
+        self._ctx = context
+
+    async def of_earlier_run(
+        self, action: Action, intent: IntentId, call: ToolCall, text: str, called: int
+    ) -> ActionResult | None:
+        """The result of the same call in an earlier run of the turn, whose process died; None: it did nothing."""
+        loaded = await self._ctx.store.read(LoadIntents(ids=(intent,)))
+        if not loaded.rows:
+            return None
+        self.record_repeat(call, intent, text, called)
+        return self.stored(action, loaded.rows[0])
+
+    def record_repeat(self, call: ToolCall, intent: IntentId, text: str, cause: int) -> None:
+        """Record that a call is not carried out again."""
+        body = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=text)
+        self._ctx.events.record(body, cause, turn=call.work.turn, intent=intent)
+
+    def stored(self, action: Action, row: IntentRow) -> ActionResult:
+        """The result of a stored intent: queued, or cancelled by a hook. The same in every run of its turn."""
+        cancelled = row.state is IntentState.CANCELLED
+        return ActionResult(
+            action=action,
+            status=ActionStatus.SUPPRESSED if cancelled else ActionStatus.QUEUED,
+            handled_by=CORE,
+            channel=row.address.channel,
+            place=row.address,
+            intent=row.id,
+            session_key=row.mirror_key,
+            reason=row.reason if cancelled else None,
+            detail=row.reason.sentence if cancelled and row.reason is not None else "",
+        )
+
+    def invisible(self, action: Action, call: ToolCall, row: IntentRow, text: str, called: int) -> ActionResult:
+        """The result of a message of which nothing is visible."""
+        self._ctx.events.record(IntentSuppressed(reason=Reason.NO_REPLY, text=text), called, **call.ids)
+        return ActionResult(
+            action=action,
+            status=ActionStatus.SUPPRESSED,
+            handled_by=CORE,
+            channel=row.address.channel,
+            place=row.address,
+            reason=Reason.NO_REPLY,
+            detail=Reason.NO_REPLY.sentence,
+        )
+
+    def previewed(
+        self, action: Action, call: ToolCall, place: Address, text: str, cause: int, *, session: str | None = None
+    ) -> ActionResult:
+        """The result of a dry run, which has no effects. `session`: the one that would remember it."""
+        body = ActionPreviewed(action=action, channel=place.channel, place=place, text=text)
+        self._ctx.events.record(body, cause, **call.ids)
+        return ActionResult(
+            action=action,
+            status=ActionStatus.DRY_RUN,
+            handled_by=DRY_RUN,
+            channel=place.channel,
+            place=place,
+            session_key=session,
+        )
