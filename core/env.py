@@ -5,11 +5,15 @@ The simulator passes its own `Env`. Sleeping and timeouts go through anyio, whic
 
 from __future__ import annotations
 
+import os
 import random
 import time
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
+
+import anyio.to_thread
 
 
 class Ids(Protocol):
@@ -20,8 +24,16 @@ class Ids(Protocol):
         ...
 
 
+class Files(Protocol):
+    """Reads files that people write for the gateway."""
+
+    async def read(self, path: str, limit: int) -> bytes | None:
+        """The first `limit` bytes of a file; None if there is none. Raises `OSError`."""
+        ...
+
+
 class Env:
-    """The clocks, id source and random number source of a gateway.
+    """The clocks, time zone, files, id source and random number source of a gateway.
 
     What is stored for another process has the time of the wall clock, `now`. What a process waits for, and how old
     something is for it, goes by the steady clock, which nobody sets: otherwise a clock that is set back by an hour
@@ -29,7 +41,14 @@ class Env:
     """
 
     def __init__(
-        self, *, now: Callable[[], float], ids: Ids, seed: str, steady: Callable[[], float] | None = None
+        self,
+        *,
+        now: Callable[[], float],
+        ids: Ids,
+        seed: str,
+        steady: Callable[[], float] | None = None,
+        timezone: str = "UTC",
+        files: Files | None = None,
     ) -> None:
         #: the wall clock: seconds since the epoch, or virtual seconds
         self.now = now
@@ -37,6 +56,9 @@ class Env:
         self.steady = _steady_from(now()) if steady is None else steady
         self.ids = ids
         self._seed = seed
+        #: IANA name of the machine's time zone
+        self.timezone = timezone
+        self.files: Files = _SystemFiles() if files is None else files
 
     def steady_of(self, wall: float) -> float:
         """A stored time on the steady clock."""
@@ -49,6 +71,26 @@ class Env:
     def random(self, label: str) -> random.Random:
         """A generator keyed by its purpose. Purposes share no stream, so that one does not disturb another."""
         return random.Random(f"{self._seed}/{label}")
+
+
+class _SystemFiles:
+    async def read(self, path: str, limit: int) -> bytes | None:
+        # A file on a dead network drive blocks its thread, and nothing else.
+        return await anyio.to_thread.run_sync(_read, path, limit, abandon_on_cancel=True)
+
+
+def _read(path: str, limit: int) -> bytes | None:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(limit)
+    except FileNotFoundError:
+        return None
+
+
+def _system_timezone() -> str:
+    """The IANA name of the machine's time zone, as far as the system says it."""
+    named = os.environ.get("TZ", "").removeprefix(":")
+    return named or os.path.realpath("/etc/localtime").partition("/zoneinfo/")[2] or "UTC"
 
 
 class _SystemIds:
@@ -69,5 +111,5 @@ def _steady_from(start: float) -> Callable[[], float]:
 
 
 def system_env() -> Env:
-    """The real clock, random ids and a random seed."""
-    return Env(now=time.time, ids=_SystemIds(), seed=uuid.uuid4().hex)
+    """The real clock and time zone, random ids and a random seed."""
+    return Env(now=time.time, ids=_SystemIds(), seed=uuid.uuid4().hex, timezone=_system_timezone())

@@ -43,6 +43,8 @@ from trunkline.core.runtime.client_sends.sends import Sends
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
+from trunkline.core.runtime.heartbeat.replies import Replies
+from trunkline.core.runtime.heartbeat.scheduler import Scheduler
 from trunkline.core.runtime.inbound.commands import CommandRunner
 from trunkline.core.runtime.inbound.intake import Intake
 from trunkline.core.runtime.inbound.last_activity import LastActivity
@@ -142,7 +144,9 @@ class Gateway:
             ),
             preparer=self._preparer,
             suspects=self._suspects,
+            replies=Replies(self._ctx, self._preparer, self._delivery.queue),
         )
+        self._scheduler = Scheduler.of(self._ctx, targets, self._turns.start, self._turns)
         self._delivery.settler.lines.connect(start_turn=self._turns.start)
         self._delegations.connect(start_turn=self._turns.start, busy=self._turns.lanes.busy)
         self._intake = Intake(self._ctx, self._turns.start, self._delivery.broken)
@@ -190,6 +194,7 @@ class Gateway:
                 group.start_soon(self.queue.run, name="upkeep")
                 self._expiry_notice.lanes.start(group)
                 group.start_soon(self.bindings.run, name="bindings")
+                group.start_soon(self._scheduler.run, started, name="schedule")
                 for (channel, account), adapter in sorted(ctx.adapters.items()):
                     group.start_soon(self._intake.listen, adapter, name=f"listen {channel}:{account}")
             # The tasks of the group run until they are cancelled, and a cancelled `run` does not come here.
@@ -206,6 +211,16 @@ class Gateway:
         """Start a turn without an inbound message; see `Intake.wake`."""
         await self._until_up()
         await self._intake.wake(agent, text, cause)
+
+    async def wake_heartbeat(self, agent: str, reason: str = "manual") -> None:
+        """Ask for a heartbeat of an agent; see `core.runtime.heartbeat.scheduler.Scheduler.wake`."""
+        await self._until_up()
+        self._scheduler.wake(agent, reason)
+
+    async def system_event(self, agent: str, text: str, source: str = "", *, wake: bool = True) -> None:
+        """Store something that an agent's heartbeat is to deal with; see `Scheduler.system_event`."""
+        await self._until_up()
+        await self._scheduler.system_event(agent, text, source, wake=wake)
 
     async def _until_up(self) -> None:
         # Work stored earlier would be recovered too, and so be done twice.
@@ -287,6 +302,7 @@ class Gateway:
             quoting=config.quoting,
         )
         ctx.events.record(body, cause)
+        self._scheduler.replan()
         return ctx.config.revision
 
     def activity(self, channel: str, account: str) -> LastActivity:

@@ -8,6 +8,7 @@ from trunkline.core.channels.adapter import (
     Queries,
     Readiness,
     Ready,
+    Recipients,
     Resolved,
 )
 from trunkline.core.channels.capabilities import check_capabilities, check_poll, for_action, require, require_action
@@ -36,6 +37,7 @@ __all__ = [
     "Queries",
     "Readiness",
     "Ready",
+    "Recipients",
     "Resolved",
     "TargetText",
     "check_capabilities",

@@ -1,7 +1,8 @@
 """The contract between the gateway and a platform: one small protocol, easy to fake and to wrap.
 
 Every adapter implements `ChannelAdapter`. Optional abilities are separate protocols, recognised by their methods:
-`Readiness`, `Directory`, `Actions`, `Queries`. `core.testing.adapter_kit` checks an adapter against the whole contract.
+`Readiness`, `Directory`, `Recipients`, `Actions`, `Queries`. `core.testing.adapter_kit` checks an adapter against the
+whole contract.
 """
 
 from __future__ import annotations
@@ -93,15 +94,31 @@ class Readiness(Protocol):
 
 
 @runtime_checkable
+class Edits(Protocol):
+    """An adapter that can change a message that it sent (`Capability.EDIT`)."""
+
+    async def edit(self, address: Address, provider_id: str, text: str) -> None:
+        """Replace the text of a message. A failure is a `trunkline.core.errors.PlatformError`."""
+        ...
+
+
+@runtime_checkable
+class Reactions(Protocol):
+    """An adapter that can react to a message (`Capability.REACTIONS`)."""
+
+    async def react(self, address: Address, provider_id: str, emoji: str) -> None:
+        """Add a reaction to a message. A failure is a `trunkline.core.errors.PlatformError`."""
+        ...
+
+
+@runtime_checkable
 class Actions(Protocol):
     """An adapter that carries out actions that are no messages (`Capabilities.actions`)."""
 
     async def act(self, request: ActionRequest) -> Receipt:
         """Carry out a change, and return the message or place that it concerns, or that it created.
 
-        Failures are those of `ChannelAdapter.send`: an unknown message or an action that `Capabilities.actions` does
-        not name is `core.errors.Refused`. A change that is in force already is no failure: a deleted message is deleted
-        again, a text is edited to what it is.
+        Failures are those of `ChannelAdapter.send`. A change that is in force already is no failure.
         """
         ...
 
@@ -112,6 +129,15 @@ class Queries(Protocol):
 
     async def ask(self, query: ActionQuery) -> object:
         """Answer a question with a value that JSON has. A failure is a `trunkline.core.errors.PlatformError`."""
+        ...
+
+
+@runtime_checkable
+class Recipients(Protocol):
+    """An adapter that knows the people whom its account may write to first."""
+
+    async def resolve_recipients(self) -> tuple[str, ...]:
+        """Their targets, the most important one first. A failure is a `trunkline.core.errors.PlatformError`."""
         ...
 
 

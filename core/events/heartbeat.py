@@ -103,6 +103,8 @@ class CronScheduled(Body, frozen=True, kw_only=True):
     kind: ClassVar[str] = "cron.scheduled"
     entry: str
     next_at: float | None
+    #: why it never fires
+    reason: Reason | None = None
 
 
 class CronDue(Body, frozen=True, kw_only=True):

@@ -65,6 +65,8 @@ class Context:
     lease: LeaseKeeper
     bindings: LiveBindings
     activity: Activity = field(default_factory=Activity)
+    #: heartbeats that this process has started, by their work: when, on the wall clock
+    heartbeats: dict[str, float] = field(default_factory=dict[str, float])
     memo: _Memo | None = None
 
     def new_session(

@@ -89,6 +89,10 @@ class Lanes(Generic[K, T]):
     def busy(self, lane: K) -> bool:
         return lane in self._lanes
 
+    def heads(self) -> list[T]:
+        """The first item of each lane: what is handled now, or next."""
+        return [waiting[0] for waiting in self._lanes.values() if waiting]
+
     def wake(self, wanted: Callable[[K], bool]) -> None:
         """Handle resting lanes now."""
         awake = [lane for _, _, lane in self._resting if wanted(lane)]

@@ -30,6 +30,8 @@ class NewSystemEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     agent: str
     text: str
     source: str
+    #: the heartbeat does not wait for its time
+    wakes: bool = True
 
 
 class LastRoute(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -90,7 +92,7 @@ class ListSystemEvents(Read[tuple[SystemEvent, ...]], frozen=True, kw_only=True)
 
 
 class ListWaitingAgents(Read[tuple[str, ...]], frozen=True, kw_only=True):
-    """The agents that have system events."""
+    """The agents with system events that do not wait for the time of the heartbeat."""
 
 
 class FindLastRoute(Read[LastRoute | None], frozen=True, kw_only=True):

@@ -103,7 +103,7 @@ class ScriptedAgent:
 
     def _fits(self, when: Match, turn: Turn) -> bool:
         callback = turn.callback
-        if (when.callback is None) is not (callback is None) or bool(when.wake) is not (turn.work is WorkKind.WAKE):
+        if (when.callback is None) is not (callback is None) or not _starts_it(when, turn):
             return False
         if callback is not None and not _hand_fits(when, callback.hand, callback.outcome.value):
             return False
@@ -124,6 +124,16 @@ async def _filled(template: str, turn: Turn, slots: Mapping[str, str]) -> str:
     if uses(template, "memory"):
         slots = {**slots, "memory": " | ".join(line.text for line in await turn.history())}
     return fill(template, slots)
+
+
+def _starts_it(when: Match, turn: Turn) -> bool:
+    """Whether the rule is about what started the turn."""
+    woken, heartbeat = turn.work is WorkKind.WAKE, turn.work is WorkKind.HEARTBEAT
+    if bool(when.wake) is not woken or bool(when.heartbeat) is not heartbeat:
+        return False
+    if turn.work is not WorkKind.CRON:
+        return when.cron is None
+    return when.cron is not None and when.cron in ("*", turn.peer.name)
 
 
 def _hand_fits(when: Match, hand: str, outcome: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from trunkline.core.env import Env
 
@@ -43,6 +43,20 @@ class SimIds:
         return found
 
 
-def sim_env(now: Callable[[], float], steady: Callable[[], float], ids: SimIds, seed: int) -> Env:
+class SimFiles:
+    """The files of a scenario."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files = files
+
+    async def read(self, path: str, limit: int) -> bytes | None:
+        """The first bytes of a file; None if the scenario has none of this name."""
+        text = self._files.get(path)
+        return None if text is None else text.encode()[:limit]
+
+
+def sim_env(
+    now: Callable[[], float], steady: Callable[[], float], ids: SimIds, seed: int, files: Mapping[str, str]
+) -> Env:
     """An environment on virtual time: the wall clock, which the script may set, and the time itself."""
-    return Env(now=now, ids=ids, seed=str(seed), steady=steady)
+    return Env(now=now, ids=ids, seed=str(seed), steady=steady, files=SimFiles(files))

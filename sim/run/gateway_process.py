@@ -30,7 +30,7 @@ from trunkline.sim.run.env import sim_env
 from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.config_reloads import agents_of
-from trunkline.sim.scenario.model.steps import BindStep, QueueStep, UnbindStep
+from trunkline.sim.scenario.model.steps import BindStep, QueueStep, SystemEventStep, UnbindStep, WakeHeartbeatStep
 from trunkline.sim.scenario.place_refs import is_session_key
 
 #: a process is not started more often than this
@@ -124,7 +124,7 @@ class GatewayProcess:
                 for agent in agents_of((scenario.gateway, *world.file.reloads))
             },
             hands=ScriptedHands(scenario.cast.hands, world.number, world.hand_fault),
-            env=sim_env(world.wall_clock, world.now, world.ids, world.seed),
+            env=sim_env(world.wall_clock, world.now, world.ids, world.seed, scenario.world.files),
             events=events,
             decisions=wiring.decisions,
             hooks=scripted_hooks(scenario.cast.hooks, world.is_at, world.events.record),
@@ -160,6 +160,21 @@ class GatewayProcess:
         if live is not None:
             node, gateway = live
             self._spawn(node, gateway.wake(agent, text), f"wake {agent} {text}")
+
+    def wake_heartbeat(self, step: WakeHeartbeatStep) -> None:
+        """Ask for heartbeats. Raises `UnknownName` without a process."""
+        node, gateway = self._running()
+        agent = step.agent or self.config.default_agent
+        for number in range(step.times):
+            call = partial(gateway.wake_heartbeat, agent, step.reason)
+            self._spawn(node, self._client("wake_heartbeat", call), f"wake heartbeat {agent} {step.reason} {number}")
+
+    def system_event(self, step: SystemEventStep) -> None:
+        """Report a system event. Raises `UnknownName` without a process."""
+        node, gateway = self._running()
+        agent = step.agent or self.config.default_agent
+        call = partial(gateway.system_event, agent, step.text, step.source, wake=step.wake)
+        self._spawn(node, self._client("system_event", call), f"system event {agent} {step.text}")
 
     def _running(self) -> tuple[Node, Gateway]:
         live = self._live()

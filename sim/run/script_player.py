@@ -61,6 +61,8 @@ class ScriptPlayer:
             "unbind": self._process.unbind,
             "queue": lambda step: processes.named(step.process).operate(step),
             "wake": lambda step: self._process.wake(step.agent, step.text),
+            "wake_heartbeat": self._process.wake_heartbeat,
+            "system_event": self._process.system_event,
             "crash": self._crash,
             "restart": self._restart,
             "second": lambda _: processes.named("second").boot(),

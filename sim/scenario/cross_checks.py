@@ -72,6 +72,7 @@ REFERENCES: dict[str, tuple[str, ...]] = {
         *("script[].bind.session", "script[].unbind.session"),
     ),
     "agent": (
+        *("script[].wake_heartbeat.agent", "script[].system_event.agent", "gateway.cron[].agent"),
         *("script[].wake.agent", "script[].send.agent", "script[].reset.agent"),
         *("script[].bind.agent", "script[].unbind.agent"),
         *("stored.sessions[].agent", "gateway.bindings[].agent", "script[].reload.bindings[].agent"),

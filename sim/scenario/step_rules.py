@@ -14,7 +14,21 @@ from trunkline.sim.scenario.problems import Path, ProblemReport, shown
 
 #: actions of a step: exactly one
 STEP_ACTIONS = (
-    *("say", "send", "queue", "wake", "crash", "restart", "second", "freeze", "clock", "reload", "reset"),
+    *(
+        "say",
+        "send",
+        "queue",
+        "wake",
+        "wake_heartbeat",
+        "system_event",
+        "crash",
+        "restart",
+        "second",
+        "freeze",
+        "clock",
+        "reload",
+        "reset",
+    ),
     *("replay", "archive", "unarchive", "delete", "rotate", "webhook", "bind", "unbind", "fault", "note"),
 )
 #: actions of an agent: exactly one per item
@@ -22,7 +36,7 @@ AGENT_ACTIONS = ("think", "reply", "send", "act", "delegate", "fail", "silent", 
 #: actions that end a turn
 _LAST = ("reply", "fail", "silent", "nonsense")
 #: fields that are valid without a value: all defaults
-BARE_ACTIONS = ("crash", "restart", "second", "freeze", "reset", "replay")
+BARE_ACTIONS = ("wake_heartbeat", "crash", "restart", "second", "freeze", "reset", "replay")
 #: field -> the actions it goes with
 _COMPANIONS = {
     "as": ("say",),

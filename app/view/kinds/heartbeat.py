@@ -71,7 +71,7 @@ def _ended_row(draw: RowBuilder, event: Event, body: HeartbeatEnded) -> Timeline
 
 label_text(SystemEventAdded, "the next heartbeat of {agent} will deal with {text:quoted}{source:, from …}")
 row_text(SystemEventAdded, "event for {agent}: {text:quoted}")
-label_text(CronScheduled, "entry {entry} of the schedule is planned{next_at: for …|seconds}")
+label_text(CronScheduled, "entry {entry} of the schedule is planned{next_at: for …|seconds}{reason: (…)}")
 row_text(CronScheduled, "schedule: {entry} planned")
 label_text(CronDue, "entry {entry} of the schedule fires ({reason}) and starts a {starts} of {agent}")
 row_text(CronDue, "schedule: {entry} fires")

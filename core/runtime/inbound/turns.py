@@ -15,6 +15,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.runtime.actions.message_tool import MessageTool
 from trunkline.core.runtime.bindings.live_bindings import Hold
 from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.heartbeat.replies import Replies
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
 from trunkline.core.runtime.inbound.live_turn import LiveTurn
 from trunkline.core.runtime.lanes import HELD, Lanes
@@ -72,6 +73,7 @@ class Turns:
         message_tool: MessageTool,
         preparer: Preparer,
         suspects: Suspects,
+        replies: Replies,
     ) -> None:
         self._ctx = context
         self._control = control
@@ -81,6 +83,7 @@ class Turns:
         self._deliver = deliver
         self._delegate = delegate
         self._suspects = suspects
+        self._replies = replies
         self.lanes: Lanes[str, _Queued] = Lanes("turns", self._handle, workers=_WORKERS, now=context.env.steady)
 
     def start(self, work: Work, session: SessionId, cause: int) -> None:
@@ -94,6 +97,14 @@ class Turns:
     def _queue(self, work: Work, session: SessionId, runs: int | None, cause: int) -> None:
         hold = self._ctx.bindings.hold(work.binding)
         self.lanes.put(session, _Queued(work=work, session=session, cause=cause, hold=hold, runs=runs))
+
+    def session(self, session: SessionId) -> bool:
+        """Whether a session has work."""
+        return self.lanes.busy(session)
+
+    def agent(self, agent: str, kind: WorkKind | None = None) -> bool:
+        """Whether an agent has work, of a kind if one is given."""
+        return any(one.work.agent == agent and kind in (None, one.work.kind) for one in self.lanes.heads())
 
     async def _handle(self, lane: str, item: _Queued) -> float | None:
         if item.runs is None:
@@ -136,7 +147,8 @@ class Turns:
         with item.hold as hold:
             hold.cause = started
             answer, failure = await self._ask(work, started, session, attempt)
-            await self._finish(work, session, answer, failure, started)
+            finish = self._finish if work.heartbeat is None else self._replies.finish
+            await finish(work, session, answer, failure, started)
 
     async def _give_up(self, item: _Queued) -> None:
         """End a turn that every run of it has ended with the process, and notify the person."""
@@ -150,6 +162,7 @@ class Turns:
 
         def story(new: tuple[IntentId, ...]) -> list[tuple[IntentRow, int]]:
             seq = ctx.events.record(ended, item.cause, inbound=work.id, turn=work.turn)
+            self._replies.ended(work, ended, seq)
             if row is None or row.id not in new:
                 return []
             return [(row, ctx.record_prepared(row, targeted=False, reason=Reason.RUNS_NOTICE, cause=seq))]

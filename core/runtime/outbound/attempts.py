@@ -26,6 +26,7 @@ from trunkline.core.events.delivery import AttemptStarted, TransportFallback
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import Deadlines
+from trunkline.core.runtime.heartbeat.outcome import awake
 from trunkline.core.runtime.outbound.change_attempts import ChangeAttempts, nothing_to_change
 from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.store.commands import MarkSending
@@ -36,6 +37,7 @@ from trunkline.core.values import (
     Capabilities,
     Capability,
     Idempotency,
+    IntentKind,
     IntentState,
     Receipt,
     SendRequest,
@@ -78,6 +80,8 @@ class Attempts:
     async def send(self, adapter: ChannelAdapter, row: IntentRow, cause: int | None, judge: Judge) -> AttemptMade:
         """Send the next chunk, unless `judge` forbids it."""
         ctx, unmarked = self._ctx, row
+        if row.kind is IntentKind.HEARTBEAT:
+            judge = awake(ctx, row, judge)
         forbidden = judge()
         meant = None
         if row.action is not None and forbidden is None:

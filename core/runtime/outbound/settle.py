@@ -16,12 +16,13 @@ from trunkline.core.events.delivery import ChunkAcked, IntentSettled
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.live_bindings import Hold
 from trunkline.core.runtime.context import Context, ids_of
+from trunkline.core.runtime.heartbeat.outcome import record_settled as record_heartbeat_settled
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.outbound.transcript_lines import TranscriptLines, Woken
 from trunkline.core.store.commands import AckChunk, EndIntent, EndUnreadableIntent, Misplace
 from trunkline.core.store.records import BrokenIntent, IntentFate, IntentRow, Settlement
-from trunkline.core.values import IntentId, IntentState, Receipt
+from trunkline.core.values import IntentId, IntentKind, IntentState, Receipt
 
 #: seqs of an end and of its notice, and the work that it starts
 _Ended = tuple[int, int | None, tuple[Woken, ...]]
@@ -300,7 +301,10 @@ class Settler:
     def _record_settled(self, row: IntentRow, reason: Reason, cause: int | None, detail: str = "") -> int:
         assert is_final(row.state)
         body = IntentSettled(state=row.state, reason=reason, attempts=row.attempts, detail=detail)
-        return self._ctx.events.record(body, cause, **ids_of(row))
+        seq = self._ctx.events.record(body, cause, **ids_of(row))
+        if row.kind is IntentKind.HEARTBEAT:
+            record_heartbeat_settled(self._ctx, row, reason, seq)
+        return seq
 
 
 def notice_text(row: IntentRow, reason: Reason) -> str:

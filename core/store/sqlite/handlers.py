@@ -15,7 +15,6 @@ from trunkline.core.store.sqlite.sql import (
     bindings,
     bulk_writes,
     ends,
-    heartbeat_texts,
     intent_reads,
     intents,
     queue,
@@ -83,7 +82,7 @@ HANDLERS: Mapping[type[Write[Any]], Handler] = {
     commands.TakeNudges: queue.take_nudges,
     commands.Prune: queue.prune,
     schedule.SetTimer: schedule_sql.set_timer,
-    schedule.Fire: schedule_sql.fire,
+    schedule.Fire: work.fire,
     schedule.AddSystemEvent: schedule_sql.add_system_event,
     RunSql: lambda c, sql: sql.op(c),
 }
@@ -121,7 +120,7 @@ QUERIES: Mapping[type[Read[Any]], Handler] = {
     schedule.ListSystemEvents: schedule_sql.list_system_events,
     schedule.ListWaitingAgents: schedule_sql.list_waiting_agents,
     schedule.FindLastRoute: schedule_sql.find_last_route,
-    schedule.FindSaid: heartbeat_texts.find_said,
+    schedule.FindSaid: schedule_sql.find_said,
     ReadSql: lambda c, sql: sql.op(c),
 }
 

@@ -96,7 +96,7 @@ class NothingSilent(Checker):
 
     @on(IntentPrepared)
     def _prepared(self, event: Event, body: IntentPrepared) -> None:
-        if body.intent_kind is IntentKind.REPLY:
+        if body.intent_kind in (IntentKind.REPLY, IntentKind.HEARTBEAT):
             self._answered(event)
 
     @on(IntentSettled)

@@ -34,7 +34,9 @@ from trunkline.sim.scenario.model.steps import (
     ScriptStep,
     SecondProcessStep,
     SendStep,
+    SystemEventStep,
     UnbindStep,
+    WakeHeartbeatStep,
     WakeStep,
     WebhookStep,
     When,
@@ -72,7 +74,11 @@ class Match(Model):
     outcome: Literal["ok", "error", "timeout", "lost"] | None = None
     """How that hand ended."""
     wake: bool | None = None
-    """A schedule or an operator started the turn."""
+    """An operator or a program woke the agent."""
+    heartbeat: bool | None = None
+    """The turn is a heartbeat."""
+    cron: str | None = None
+    """This entry of the schedule started the turn (`*` for any)."""
 
 
 class AgentRule(Model):
@@ -253,8 +259,10 @@ __all__ = [
     "SecondProcessStep",
     "SendAction",
     "SendStep",
+    "SystemEventStep",
     "ThreadSpec",
     "UnbindStep",
+    "WakeHeartbeatStep",
     "WakeStep",
     "WebhookStep",
     "When",

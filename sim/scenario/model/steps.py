@@ -88,6 +88,30 @@ class WakeStep(Model):
     """The text that the agent receives."""
 
 
+class WakeHeartbeatStep(Model):
+    """A program or an operator asks for a heartbeat."""
+
+    agent: str | None = None
+    """The agent; by default the default agent."""
+    reason: str = "manual"
+    """Why: `manual`, `hook`, `exec-event`, `cron:ID`, or any word."""
+    times: int = Field(default=1, gt=0)
+    """How many requests, all at once."""
+
+
+class SystemEventStep(Model):
+    """Something happened that an agent's heartbeat is to deal with."""
+
+    agent: str | None = None
+    """The agent; by default the default agent."""
+    text: str
+    """What happened."""
+    source: str = ""
+    """What reports it."""
+    wake: bool = True
+    """Whether it starts a heartbeat; otherwise the next one deals with it."""
+
+
 class ReloadStep(GatewayConfig):
     """The gateway's configuration is replaced while it runs, and stays replaced across restarts.
 
@@ -254,6 +278,11 @@ class ScriptStep(Model):
     """A person says this."""
     send: SendStep | None = None
     wake: WakeStep | None = None
+    wake_heartbeat: Annotated[
+        WakeHeartbeatStep | None,
+        BeforeValidator(as_switch, json_schema_input_type=WakeHeartbeatStep | Literal[True] | None),
+    ] = None
+    system_event: SystemEventStep | None = None
     crash: Annotated[CrashStep | None, BeforeValidator(as_settings)] = None
     restart: Annotated[RestartStep | None, BeforeValidator(as_settings)] = None
     second: Annotated[

@@ -136,6 +136,8 @@ class WorldSpec(Model):
     """A list of names, or name -> settings."""
     crowd: Annotated[CrowdSpec, BeforeValidator(as_crowd, json_schema_input_type=int | CrowdSpec)] = CrowdSpec()
     """Additional people, `p1`, `p2`, ..., with made-up names: their number, or settings."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """Files on the gateway's machine, such as `HEARTBEAT.md`: path -> text."""
     discord: PlatformSpec | None = None
     """A fake Discord: rooms are guild channels."""
     telegram: PlatformSpec | None = None

@@ -83,6 +83,9 @@ async def the_events_of_a_run_go_with_its_admission_and_later_ones_stay(bench: B
         assert await it.store.write(AddSystemEvent(event=event("e1", "one"), now=2.0), same) is False
         await it.store.write(AddSystemEvent(event=event("e2", "two", "ops"), now=2.0), answer)
         await it.store.write(Fire(timer=None, event=event("e3", "three"), now=3.0), same)
+        quiet = msgspec.structs.replace(event("e4", "four", "lab"), wakes=False)
+        await it.store.write(AddSystemEvent(event=quiet, now=3.0), answer)
+        assert await texts(it, "lab") == ["four"]
         assert await texts(it) == ["one", "three"]
         assert await it.store.read(ListWaitingAgents()) == ("main", "ops")
         first, _ = await it.store.read(ListSystemEvents(agent="main"))

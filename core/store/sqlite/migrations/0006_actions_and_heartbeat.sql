@@ -10,13 +10,15 @@ CREATE TABLE timers (
     last_at REAL
 ) WITHOUT ROWID;
 
--- What an agent's next heartbeat is to deal with. The rows go when that heartbeat is admitted: its work has the texts.
+-- What an agent's next heartbeat is to deal with; `wakes`: without waiting for its time. The rows go when that heartbeat
+-- is admitted: its work has the texts.
 CREATE TABLE system_events (
     n INTEGER PRIMARY KEY,
     identity TEXT NOT NULL UNIQUE,
     agent_id TEXT NOT NULL,
     text TEXT NOT NULL,
     source TEXT NOT NULL,
+    wakes INTEGER NOT NULL,
     at REAL NOT NULL
 );
 

@@ -27,7 +27,6 @@ from trunkline.core.store.records import (
 )
 from trunkline.core.store.sqlite.sql.bindings import touch
 from trunkline.core.store.sqlite.sql.changes.lines import change_line
-from trunkline.core.store.sqlite.sql.heartbeat_texts import note_accepted
 from trunkline.core.store.sqlite.sql.intent_columns import (
     ACKED_COLUMNS,
     CHANGED_COLUMNS,
@@ -38,6 +37,7 @@ from trunkline.core.store.sqlite.sql.intent_columns import (
 )
 from trunkline.core.store.sqlite.sql.intent_reads import fate_of, latest_send
 from trunkline.core.store.sqlite.sql.receipt_padding import PADDED, PLAIN, WHILE_SENT, is_long, padded_size
+from trunkline.core.store.sqlite.sql.schedule import note_accepted
 from trunkline.core.store.sqlite.sql.session_lookup import find_by_id, find_ended, find_tied, has_left
 from trunkline.core.store.sqlite.sql.sessions import session_for
 from trunkline.core.store.sqlite.sql.transcript import append_mirror

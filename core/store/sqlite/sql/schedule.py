@@ -1,4 +1,4 @@
-"""The SQL of timers, system events and last routes. `sql.heartbeat_texts` has what heartbeats said."""
+"""The SQL of timers, system events, last routes, and of what heartbeats said. `sql.work` fires timers."""
 
 from __future__ import annotations
 
@@ -6,62 +6,54 @@ import sqlite3
 
 import msgspec
 
-from trunkline.core.heartbeat.run import SystemEvent
-from trunkline.core.store.records import Admission, Work
+from trunkline.core.delivery.states import OPEN
+from trunkline.core.heartbeat.run import HeartbeatText, SystemEvent
+from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.store.schedule import (
     AddSystemEvent,
     FindLastRoute,
-    Fire,
+    FindSaid,
     LastRoute,
     ListSystemEvents,
     ListTimers,
     ListWaitingAgents,
     NewSystemEvent,
+    SaidBefore,
     SetTimer,
     Timer,
 )
-from trunkline.core.store.sqlite.sql.work import admit
+from trunkline.core.store.sqlite.sql.session_lookup import lane_text
+from trunkline.core.values import IntentState
 
 _work = msgspec.json.Decoder(Work).decode
+#: seconds after which a text is forgotten
+_REMEMBERED = 86_400.0
 
 
 def set_timer(c: sqlite3.Connection, command: SetTimer) -> None:
     """Handle `SetTimer`."""
-    _store(c, command.timer)
+    store_timer(c, command.timer)
 
 
-def _store(c: sqlite3.Connection, timer: Timer) -> None:
+def store_timer(c: sqlite3.Connection, timer: Timer) -> None:
+    """Store a timer."""
     c.execute(
         "INSERT OR REPLACE INTO timers (name, spec, next_at, last_at) VALUES (?, ?, ?, ?)",
         (timer.name, timer.spec, timer.next_at, timer.last_at),
     )
 
 
-def fire(c: sqlite3.Connection, command: Fire) -> Admission | None:
-    """Handle `Fire`."""
-    if command.timer is not None:
-        _store(c, command.timer)
-    if command.event is not None:
-        _add(c, command.event, command.now)
-    if command.admit is None:
-        return None
-    admission = admit(c, command.admit)
-    if admission.session is not None and command.taken:
-        agent = command.admit.work.agent
-        c.execute("DELETE FROM system_events WHERE agent_id = ? AND n <= ?", (agent, command.taken))
-    return admission
-
-
 def add_system_event(c: sqlite3.Connection, command: AddSystemEvent) -> bool:
     """Handle `AddSystemEvent`."""
-    return _add(c, command.event, command.now)
+    return add_event(c, command.event, command.now)
 
 
-def _add(c: sqlite3.Connection, event: NewSystemEvent, now: float) -> bool:
+def add_event(c: sqlite3.Connection, event: NewSystemEvent, now: float) -> bool:
+    """Store a system event, unless its identity is taken; whether it is new."""
     done = c.execute(
-        "INSERT INTO system_events (identity, agent_id, text, source, at) VALUES (?, ?, ?, ?, ?)"
+        "INSERT INTO system_events (identity, agent_id, text, source, wakes, at) VALUES (?, ?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
-        (event.identity, event.agent, event.text, event.source, now),
+        (event.identity, event.agent, event.text, event.source, int(event.wakes), now),
     )
     return done.rowcount == 1
 
@@ -83,7 +75,8 @@ def list_system_events(c: sqlite3.Connection, query: ListSystemEvents) -> tuple[
 
 def list_waiting_agents(c: sqlite3.Connection, _: ListWaitingAgents) -> tuple[str, ...]:
     """Handle `ListWaitingAgents`."""
-    return tuple(agent for (agent,) in c.execute("SELECT DISTINCT agent_id FROM system_events ORDER BY agent_id"))
+    sql = "SELECT DISTINCT agent_id FROM system_events WHERE wakes = 1 ORDER BY agent_id"
+    return tuple(agent for (agent,) in c.execute(sql))
 
 
 def find_last_route(c: sqlite3.Connection, query: FindLastRoute) -> LastRoute | None:
@@ -101,3 +94,42 @@ def find_last_route(c: sqlite3.Connection, query: FindLastRoute) -> LastRoute | 
         if place is not None:
             return LastRoute(address=place, peer=work.peer)
     return None
+
+
+# -------------------------------------------------------------------- what heartbeats have said
+
+
+def note_text(c: sqlite3.Connection, said: HeartbeatText, now: float) -> None:
+    """Remember that a text is queued, and forget what was said too long ago to matter."""
+    c.execute("DELETE FROM heartbeat_texts WHERE at <= ?", (now - _REMEMBERED,))
+    c.execute("DELETE FROM heartbeat_texts WHERE at IS NULL AND intent_id NOT IN (SELECT id FROM intents)")
+    c.execute(
+        "INSERT OR REPLACE INTO heartbeat_texts (agent_id, lane, text, intent_id) VALUES (?, ?, ?, ?)",
+        (said.agent, lane_text(said.address), said.text, said.intent),
+    )
+
+
+def note_accepted(c: sqlite3.Connection, intent: IntentRow, now: float) -> None:
+    """Remember when the first chunk of a heartbeat's text was accepted."""
+    c.execute("UPDATE heartbeat_texts SET at = ? WHERE intent_id = ? AND at IS NULL", (now, intent.id))
+
+
+def find_said(c: sqlite3.Connection, query: FindSaid) -> SaidBefore | None:
+    """Handle `FindSaid`."""
+    row = c.execute(
+        "SELECT t.at, i.state, i.acked, i.updated_at FROM heartbeat_texts t LEFT JOIN intents i ON i.id = t.intent_id"
+        " WHERE t.agent_id = ? AND t.lane = ? AND t.text = ?",
+        (query.agent, lane_text(query.address), query.text),
+    ).fetchone()
+    if row is None:
+        return None
+    at, state, acked, changed_at = row
+    if at is not None:
+        return SaidBefore(at=at)
+    if state is None:
+        return None
+    if IntentState(state) in OPEN:
+        return SaidBefore(at=None)
+    # What is in doubt may have been read, and an operator may have confirmed it.
+    said = acked or IntentState(state) is IntentState.UNKNOWN
+    return SaidBefore(at=changed_at) if said else None

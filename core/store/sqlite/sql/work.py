@@ -19,9 +19,10 @@ from trunkline.core.store.commands import (
     StartDelegation,
 )
 from trunkline.core.store.records import Admission, HandFinish, SessionRow
+from trunkline.core.store.schedule import Fire
 from trunkline.core.store.sqlite.sql.bindings import touch
-from trunkline.core.store.sqlite.sql.heartbeat_texts import note_text
 from trunkline.core.store.sqlite.sql.intents import insert_intent
+from trunkline.core.store.sqlite.sql.schedule import add_event, note_text, store_timer
 from trunkline.core.store.sqlite.sql.session_lookup import has_left
 from trunkline.core.store.sqlite.sql.session_moves import tie_nowhere
 from trunkline.core.store.sqlite.sql.sessions import known_as, look_up, session_for
@@ -104,6 +105,21 @@ def _mark_told(c: sqlite3.Connection, delegation: DelegationId) -> None:
     if state is not DelegationState.TOLD:
         told = next_delegation_state(state, DelegationEvent.TELL)
         c.execute("UPDATE delegations SET state = ? WHERE id = ?", (told.value, delegation))
+
+
+def fire(c: sqlite3.Connection, command: Fire) -> Admission | None:
+    """Handle `Fire`."""
+    if command.timer is not None:
+        store_timer(c, command.timer)
+    if command.event is not None:
+        add_event(c, command.event, command.now)
+    if command.admit is None:
+        return None
+    admission = admit(c, command.admit)
+    if admission.session is not None and command.taken:
+        agent = command.admit.work.agent
+        c.execute("DELETE FROM system_events WHERE agent_id = ? AND n <= ?", (agent, command.taken))
+    return admission
 
 
 # -------------------------------------------------------------------- delegations

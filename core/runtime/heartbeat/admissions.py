@@ -1,0 +1,59 @@
+"""Stores the work of heartbeats and of the schedule, each once, together with the timer that started it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from trunkline.core.events import Body
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.heartbeat.timers import Timers
+from trunkline.core.runtime.inbound.intake import record_admitted
+from trunkline.core.store.commands import Admit
+from trunkline.core.store.records import Admission, Work
+from trunkline.core.store.schedule import Fire, Timer
+from trunkline.core.values import SessionId, WorkKind
+
+
+class Busy(Protocol):
+    """What turns are queued or run."""
+
+    def session(self, session: SessionId) -> bool:
+        """Whether a session has work."""
+        ...
+
+    def agent(self, agent: str, kind: WorkKind | None = None) -> bool:
+        """Whether an agent has work, of a kind if one is given."""
+        ...
+
+
+class Admissions:
+    """Admits work that no message started."""
+
+    def __init__(self, context: Context, timers: Timers, start_turn: Callable[[Work, SessionId, int], None]) -> None:
+        self._ctx = context
+        self._timers = timers
+        self._start_turn = start_turn
+
+    async def start(
+        self, work: Work, body: Body, again: Body, cause: int | None, *, timer: Timer | None, taken: int = 0
+    ) -> None:
+        """Store work and start its turn. Recorded: `body`, or `again` for work that was stored before."""
+        ctx = self._ctx
+        session = ctx.new_session(work.session_key, work.agent, None)
+        admit = Admit(work=work, identity=f"schedule/{work.id}", session=session, now=ctx.env.now())
+
+        def story(admission: Admission | None) -> tuple[SessionId, int] | None:
+            if timer is not None:
+                self._timers.keep(timer)
+            if admission is None or admission.session is None:
+                ctx.events.record(again, cause)
+                return None
+            seq = ctx.events.record(body, cause, inbound=work.id)
+            return admission.session.id, record_admitted(ctx, work, admission.session, seq)
+
+        def then(admitted: tuple[SessionId, int] | None) -> None:
+            if admitted is not None:
+                self._start_turn(work, *admitted)
+
+        await ctx.store.write(Fire(timer=timer, admit=admit, taken=taken, now=ctx.env.now()), story, then=then)
