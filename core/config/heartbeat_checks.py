@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from trunkline.core.channels import known_channels
+from trunkline.core.errors import KeyFormatError
 from trunkline.core.heartbeat.cron import check_expression, check_time
 from trunkline.core.heartbeat.hours import minutes
 from trunkline.core.heartbeat.targets import LAST, NONE, OWNER
 from trunkline.core.heartbeat.zones import LOCAL, USER, zone
+from trunkline.core.keys import canonical_key
 
 if TYPE_CHECKING:
     from trunkline.core.config.gateway import GatewayConfig
@@ -28,13 +30,13 @@ def deliverable_channels(config: GatewayConfig) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*named, *routed, *known_channels())))
 
 
-def heartbeats(config: GatewayConfig) -> Iterator[tuple[str, HeartbeatConfig]]:
-    """Each `heartbeat` section with its path."""
+def _sections(config: GatewayConfig) -> Iterator[tuple[str, HeartbeatConfig, str]]:
+    """Each `heartbeat` section with its path and its agent."""
     if config.heartbeat is not None:
-        yield "heartbeat", config.heartbeat
+        yield "heartbeat", config.heartbeat, config.default_agent
     for index, agent in enumerate(config.agents):
         if agent.heartbeat is not None:
-            yield f"agents[{index}].heartbeat", agent.heartbeat
+            yield f"agents[{index}].heartbeat", agent.heartbeat, agent.id
 
 
 def heartbeat_agents(config: GatewayConfig) -> tuple[str, ...]:
@@ -49,8 +51,8 @@ def check_heartbeats(config: GatewayConfig) -> None:
     Upstream takes unusable values of a heartbeat as no hours, the user's zone, the default target; its profiles too.
     """
     if not config.profile.upstream:
-        for path, heartbeat in heartbeats(config):
-            _check_heartbeat(path, heartbeat, config)
+        for path, heartbeat, agent in _sections(config):
+            _check_heartbeat(path, heartbeat, agent, config)
     given = config.channels.get(DEFAULTS)
     if given is not None and (others := given.model_fields_set - {"heartbeat"}):
         raise ValueError(
@@ -63,7 +65,7 @@ def check_heartbeats(config: GatewayConfig) -> None:
         _check_entry(f"cron[{index}]", entry, config)
 
 
-def _check_heartbeat(path: str, heartbeat: HeartbeatConfig, config: GatewayConfig) -> None:
+def _check_heartbeat(path: str, heartbeat: HeartbeatConfig, agent: str, config: GatewayConfig) -> None:
     if heartbeat.file is not None and heartbeat.text is not None:
         raise ValueError(f"{path}: `file` and `text` are both given; keep one of them")
     if 0 < heartbeat.every < 1:
@@ -72,6 +74,19 @@ def _check_heartbeat(path: str, heartbeat: HeartbeatConfig, config: GatewayConfi
     if heartbeat.active_hours is not None:
         _check_hours(f"{path}.active_hours", heartbeat.active_hours)
     _check_target(path, heartbeat.target, heartbeat.to, config)
+    if heartbeat.session is not None:
+        _check_session(f"{path}.session", heartbeat.session, agent)
+
+
+def _check_session(path: str, text: str, agent: str) -> None:
+    try:
+        owner = canonical_key(text).agent
+    except KeyFormatError as error:
+        raise ValueError(f"{path}: {error.facts}") from None
+    if owner != agent:
+        raise ValueError(
+            f"{path}: {text!r} is a session of agent {owner!r}; the heartbeat of {agent!r} needs one of its own"
+        )
 
 
 def _check_hours(path: str, hours: ActiveHoursConfig) -> None:

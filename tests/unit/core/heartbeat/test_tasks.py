@@ -1,0 +1,68 @@
+"""Tasks in instructions: what is one, and which are due."""
+
+from itertools import pairwise
+
+import pytest
+
+from trunkline.core.heartbeat.tasks import HeartbeatTask, TaskList, parse_tasks
+
+HOUR = 3600.0
+TEXT = """\
+# Heartbeat
+Be brief.
+
+tasks:
+- name: inbox
+  interval: 2h
+  prompt: Look at the inbox.
+
+- name: disks
+  interval: 30m
+  prompt: "Look at the disks: all of them."
+# Afterwards
+Say what you did.
+"""
+INBOX = HeartbeatTask(name="inbox", interval=2 * HOUR, prompt="Look at the inbox.")
+DISKS = HeartbeatTask(name="disks", interval=HOUR / 2, prompt="Look at the disks: all of them.")
+
+
+def test_the_block_is_a_list_of_tasks_and_the_rest_stays() -> None:
+    found = parse_tasks(TEXT)
+    assert found.tasks == (INBOX, DISKS)
+    assert found.rest == "# Heartbeat\nBe brief.\n\n# Afterwards\nSay what you did."
+    indented = parse_tasks("tasks:\n  - {name: disks, interval: 30m, prompt: 'Look at the disks: all of them.'}")
+    assert (indented.tasks, indented.rest) == ((DISKS,), "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        "tasks:\n",
+        "tasks: later\n- name: x\n",
+        "tasks:\n- call mum\n",
+        "tasks:\n- {name: x, interval: soon, prompt: y}\n",
+        "tasks:\n- {name: x, interval: 0s, prompt: y}\n",
+        "tasks:\n- {name: x, interval: 1h}\n",
+        "tasks:\n- {name: x, interval: 1h, prompt: y}\n- {name: z}\n",
+        "tasks:\n- {name: [\n",
+        "tasks:\n  a: b\n",
+        "my tasks:\n- {name: x, interval: 1h, prompt: y}\n",
+    ],
+)
+def test_anything_else_is_text(text: str | None) -> None:
+    assert parse_tasks(text) == TaskList(rest=text or "")
+
+
+def test_a_task_is_due_once_for_each_interval() -> None:
+    tasks = parse_tasks(TEXT)
+    assert tasks.due(None, HOUR) == (INBOX, DISKS)
+    # A heartbeat at seven past and half an hour later.
+    runs = [minutes * 60.0 for minutes in range(7, 7 + 300, 30)]
+    due = [tasks.due(last, now) for last, now in pairwise(runs)]
+    assert [DISKS in one for one in due] == [True] * 9
+    assert [INBOX in one for one in due] == [False, False, False, True, False, False, False, True, False]
+    assert tasks.due(HOUR, HOUR) == ()
+    # What was due during a pause is due once.
+    assert tasks.due(0.0, 100 * HOUR) == (INBOX, DISKS)
