@@ -16,6 +16,7 @@ from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.options import Flag
 from trunkline.app.explain.decide import InboundQuestion, decide_inbound, decide_send, read_any_key
 from trunkline.app.explain.heartbeat import decide_heartbeat, time_of
+from trunkline.app.explain.policy import PolicyQuestion, decide_policy
 from trunkline.app.report.explain import (
     as_json,
     inbound_facts,
@@ -27,6 +28,7 @@ from trunkline.app.report.explain import (
     send_json,
 )
 from trunkline.app.report.explain_heartbeat import heartbeat_facts, heartbeat_json
+from trunkline.app.report.explain_policy import policy_answer_facts, policy_json
 from trunkline.app.view.text.fact import Fact
 from trunkline.core.config import GatewayConfig
 from trunkline.core.env import system_env
@@ -140,6 +142,15 @@ def send(
     )
     answer = decide_send(question, config.load())
     return _print(send_facts(answer), send_json(answer), json=json)
+
+
+@app.command
+def policy(
+    *, question: Annotated[PolicyQuestion, Parameter(name="*")], config: Configuration = _DEFAULTS, json: Json = False
+) -> int:
+    """Explain whether a turn may write to another place: the decision, its mark, and the setting that decides."""
+    answer = decide_policy(question, config.load())
+    return _print(policy_answer_facts(answer), policy_json(answer), json=json)
 
 
 @app.command

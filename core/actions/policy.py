@@ -1,7 +1,7 @@
 """The cross-context policy: whether a turn may write, or change something, outside of the conversation it works in.
 
 It is decided before anything is stored. A turn that works in no conversation, such as a heartbeat, is a context of its
-own. What each setting means: docs/message-tool.md. Under the upstream profiles the rules are those of
+own. What each setting means: docs/policy.md. Under the upstream profiles the rules are those of
 `core.actions.upstream_policy`.
 """
 

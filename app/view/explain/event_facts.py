@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from trunkline.app.view.explain.binding_facts import own_bound_facts, routed_facts, spoken_facts
+from trunkline.app.view.explain.policy_facts import recorded_policy
 from trunkline.app.view.explain.route_facts import own_facts, requested_facts, route_facts, target_facts
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
@@ -18,6 +19,7 @@ from trunkline.app.view.text.cells import clean, count, quoted
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Body, Event
+from trunkline.core.events.actions import PolicyDecided
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.delivery import (
     AttemptEnded,
@@ -69,6 +71,8 @@ def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
     Some decisions, such as a resolved target or a moved session, are explained by their own fields instead.
     """
     own = (*own_facts(event.body, view.places.label, event.seq), *own_bound_facts(view, event))
+    if isinstance(event.body, PolicyDecided):
+        own = tuple(recorded_policy(view, event))
     if own:
         yield from own
         return
