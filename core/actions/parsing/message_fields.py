@@ -12,8 +12,10 @@ from trunkline.core.actions.names import Action
 from trunkline.core.actions.parsing.text_marks import split_reply_tag, without_reasoning
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_parts import Button, MessageParts
+from trunkline.core.reasons import Reason
 from trunkline.core.sends.api import split_media
 from trunkline.core.values import Poll
+from trunkline.core.well_formed import is_well_formed
 
 if TYPE_CHECKING:
     from trunkline.core.actions.parsing.parse import Given
@@ -28,7 +30,11 @@ _LABELS, _VALUES = ("text", "label"), ("callback_data", "callbackData", "value")
 
 def message_of(given: Given, profile: Profile) -> tuple[str, tuple[str, ...], str | None]:
     """Text, files, and the message that a tag in the text says it answers."""
-    text, replied = split_reply_tag(without_reasoning(given.text(*_TEXTS) or ""))
+    texts = {name: text for name in _TEXTS if (text := given.text(name)) is not None}
+    if len(set(texts.values())) > 1 and not profile.upstream:
+        both = " and ".join(f"`{name}`" for name in texts)
+        raise InvalidAction(f"{both} are different texts.", Reason.BAD_TEXT, remedy="Give only `message`.")
+    text, replied = split_reply_tag(without_reasoning(next(iter(texts.values()), "")))
     named = (given.get(name, str) for name in ("media", "path", "filePath"))
     text, media = split_media(text, tuple(one.strip() for one in named if one), profile)
     return text, media, replied
@@ -121,6 +127,8 @@ def _button(value: object) -> Button:
         raise _not_rows()
     fields = cast("Mapping[str, object]", value)
     text, data, url = _first(fields, _LABELS), _first(fields, _VALUES), _first(fields, ("url",))
+    if not all(map(is_well_formed, (text, data, url))):
+        raise InvalidAction("`buttons` is not valid Unicode.", Reason.BAD_TEXT)
     if not text or not (data or url):
         raise InvalidAction("A button needs `text`, and `callback_data` or `url`.")
     return Button(text=text, value=data, url=url or None)

@@ -38,7 +38,8 @@ def read_value(param: Param, value: object) -> object:
     read = _READERS[param.type](param, value)
     if read is None and not _is_blank(value):
         raise wrong_value(param, value)
-    return read
+    # A list of blank texts is blank.
+    return None if read == () else read
 
 
 def wrong_value(param: Param, value: object) -> InvalidAction:
@@ -115,7 +116,7 @@ def _texts(param: Param, value: object) -> tuple[str, ...] | None:
             raise wrong_value(param, member)
         if text is not None and text.strip():
             texts.append(text.strip())
-    return tuple(texts) or None
+    return tuple(texts)
 
 
 def _json(param: Param, value: object) -> object:

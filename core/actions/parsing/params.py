@@ -95,7 +95,7 @@ _DECLARED = (
     _param("asVoice", _FLAG, "Show a sound file as a voice message.", *MESSAGES),
     _param("gifPlayback", _FLAG, "Show a video as an animation.", *MESSAGES),
     _param("replyTo", _ID, "The id of the message that this one answers.", *_SENDS),
-    _param("threadId", _ID, "The thread or topic to send to.", *_SENDS, A.TOPIC_EDIT),
+    _param("threadId", _ID, "The thread or topic.", *_SENDS, *_OF_MESSAGE, A.READ, A.LIST_PINS, A.TOPIC_EDIT),
     _param("silent", _FLAG, "Send without a notification.", *_SENDS, needs=Feature.SILENT),
     _param("bestEffort", _FLAG, "Make only one attempt.", *_SENDS),
     _param("effectId", _TEXT, "The effect of a message.", *MESSAGES, needs=Feature.EFFECTS),

@@ -95,7 +95,7 @@ def parse_call(params: Mapping[str, object], profile: Profile = Profile.TRUNKLIN
         message=message,
         media=media,
         buffer=buffer,
-        reply_to=given.text("replyTo") or replied,
+        reply_to=_answered(given, action, replied),
         thread=given.text("threadId"),
         poll=poll_of(given) if action is Action.POLL else None,
         parts=parts_of(given, action, mime_type),
@@ -170,6 +170,12 @@ def _check_taken(action: Action, given: Given) -> None:
         if actions and action not in actions:
             instead = ", ".join(one for one in Action if one in actions)
             raise InvalidAction(f"Action {action} does not take `{name}`.", remedy=f"It is for: {instead}.")
+
+
+def _answered(given: Given, action: Action, by_tag: str | None) -> str | None:
+    """The message that a call answers: a parameter names it, or a tag in the text."""
+    named = given.text("replyTo") or (given.text("messageId") if action is Action.REPLY else None)
+    return by_tag if named is None else named
 
 
 def _id(given: Given, name: str) -> str | None:

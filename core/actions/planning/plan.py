@@ -35,7 +35,10 @@ def plan_call(
         call = msgspec.structs.replace(call, reply_to=context.message_id)
     require_explicit_target(call, params, context)
     if call.action is Action.BROADCAST:
-        return plan_broadcast(call, context, config, served)
+        planned = plan_broadcast(call, context, config, served)
+        if not config.profile.upstream:
+            choose_target(call.spec, params, context)
+        return planned
     target = choose_target(call.spec, params, context, config.profile)
     channel = choose_call_channel(call.channel, context, served, config.profile)
     if target.alias is not None and target.text is not None:

@@ -104,7 +104,7 @@ def _has(call: ActionCall, name: str, profile: Profile) -> bool:
     if name in _TEXTS:
         named = name in call.given if profile.upstream else True
         return named and bool(call.message.strip())
-    if name == "media" and call.media:
+    if (name == "media" and call.media) or (name == "replyTo" and call.reply_to):
         return True
     if name in call.given:
         return True
