@@ -11,7 +11,7 @@ from trunkline.core.actions.names import Action
 from trunkline.core.actions.parsing.params import PARAMS
 from trunkline.core.actions.parsing.parse import parse_call
 from trunkline.core.actions.parsing.text_marks import split_reply_tag, without_reasoning
-from trunkline.core.actions.planning.calls import CallContext
+from trunkline.core.actions.planning.calls import CallContext, PlannedCall
 from trunkline.core.actions.planning.plan import check_call, plan_call
 from trunkline.core.actions.schema import Surroundings, tool_schema
 from trunkline.core.channels import known_channels
@@ -36,13 +36,15 @@ def test_a_call_is_planned_or_refused(
     config = GatewayConfig(profile=profile)
     if with_action:
         params = {**params, "action": action.value}
+    planned: PlannedCall | None = None
     refused: InvalidAction | None = None
     try:
         planned = plan_call(params, CallContext(target="T", channel="slack"), config, served)
         check_call(planned, config)
     except InvalidAction as error:
         refused = error
-    if refused is not None:
+    if planned is None or refused is not None:
+        assert refused is not None
         assert refused.sentence
         str(refused).encode()
         return
