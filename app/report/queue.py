@@ -118,8 +118,14 @@ def _cells(row: QueueRow, now: float) -> tuple[str, ...]:
         _NOTHING if row.next_at is None else ago(row.next_at, now),
         _NOTHING if row.address is None else clean(str(row.address)),
         clean(row.id),
-        cut(quoted(row.text), _TEXT) if row.text else _NOTHING,
+        _said(row),
     )
+
+
+def _said(row: QueueRow) -> str:
+    """The text of an intent in a list, behind its action if it is a change."""
+    text = cut(quoted(row.text), _TEXT) if row.text else ""
+    return " ".join(filter(None, (clean(row.action), text))) or _NOTHING
 
 
 def list_json(found: QueueOverview, now: float) -> dict[str, Any]:
@@ -148,6 +154,7 @@ def row_json(row: QueueRow, now: float) -> dict[str, Any]:
         "age": round(now - row.created_at, 3),
         **_times(created=row.created_at, updated=row.updated_at, next=row.next_at),
         "text": row.text,
+        "action": row.action or None,
     }
 
 
@@ -189,6 +196,12 @@ def _facts(found: Inspection, now: float, store: Path) -> Iterator[Fact]:
 
 def _whose(intent: IntentRow, row: QueueRow) -> Iterator[Fact]:
     yield Fact(label="kind", text=intent.kind.value)
+    if intent.action is not None:
+        yield from _if_set(
+            action=intent.action.action,
+            changes=intent.action.message_id or intent.action.of,
+            fields=intent.action.fields,
+        )
     yield Fact(label="place", text=f"{row.address} ({intent.address.kind.value})")
     yield Fact(label="agent", text=intent.agent)
     named = " (named by its caller)" if intent.named_session else ""
@@ -259,7 +272,7 @@ def _to_do(found: Inspection, store: Path) -> Iterator[Fact]:
 #: fields of an intent that have the same name in the JSON
 _SAME_NAME = (
     *("named_session", "turn", "inbound", "delegation", "reply_to", "best_effort", "transport", "marked"),
-    *("media", "poll", "payload"),
+    *("media", "poll", "payload", "parts"),
 )
 
 
@@ -275,6 +288,7 @@ def shown_json(found: Inspection, now: float, store: Path) -> dict[str, Any]:
         "agent": intent.agent,
         "session_key": intent.mirror_key,
         **{name: getattr(intent, name) for name in _SAME_NAME},
+        "change": intent.action,
         "hooks_untold": intent.hooks_pending,
         "mirror_due": shown.mirror_due,
         "replaced_by": shown.replaced_by,

@@ -56,6 +56,8 @@ class QueueRow(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: float
     #: the beginning of its text
     text: str
+    #: what it does, if it is a change instead of a message
+    action: str = ""
 
 
 class IntentDetails(msgspec.Struct, frozen=True, kw_only=True):

@@ -109,6 +109,15 @@ def test_a_transcript_is_a_header_and_a_line_for_everything_that_was_said(trunkl
     ]
 
 
+def test_what_was_edited_and_deleted_is_in_it_with_what_it_said_before(trunkline, store):
+    with writing(store) as raw:
+        line(raw, "s-topic", "a.reply", "two", role="assistant", was='["one"]')
+        line(raw, "s-topic", "b.reply", "three", role="assistant", deleted=1)
+    _, edited, deleted = shown_lines(trunkline, TOPIC, "--store", store)
+    assert (edited["text"], edited["was"], "deleted" in edited) == ("two", ["one"], False)
+    assert (deleted["text"], "was" in deleted, deleted["deleted"]) == ("three", False, True)
+
+
 def test_a_session_in_which_nobody_spoke_has_a_header_only(trunkline, store):
     assert [one["session_id"] for one in shown_lines(trunkline, TOPIC, "--store", store)] == ["s-topic"]
 

@@ -18,15 +18,17 @@ from tests.support.cli.queues import (
     state_of,
     writing,
 )
-from tests.support.factories import room
+from tests.support.factories import intent, room
 from trunkline.app.report.queue import ago, moment, span
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionPart
 from trunkline.core.delivery.states import TRANSITIONS
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import Defer, Enqueue
 from trunkline.core.store.sqlite.handlers import execute
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.store.sqlite.offline import queue_file as outside
-from trunkline.core.values import IntentKind, IntentState, Poll, Transport
+from trunkline.core.values import IntentId, IntentKind, IntentState, Poll, Transport
 
 
 def names(lines: list[str]) -> list[str]:
@@ -121,6 +123,7 @@ def test_a_list_for_machines_has_every_field(trunkline, store):
         "next_at": NOW + 25,
         "next_time": "2023-11-15T01:18:45+00:00",
         "text": "one",
+        "action": None,
     }
     [line] = [line for line in queue_lines(trunkline, "list", "--store", store) if "later" in line]
     assert "  rate-limited  in 25s  " in line
@@ -300,3 +303,16 @@ def test_a_broken_row_is_listed_and_shown_as_such(trunkline, store, column):
     assert "cannot be read" in refused(trunkline, "retry", "dead.reply", "--store", store)
     assert everything(store) == before
     assert queue_lines(trunkline, "purge", "--state", "dead", "--yes", "--store", store) == ["1 intent removed"]
+
+
+def test_a_change_shows_what_it_does_and_to_which_message(trunkline, store):
+    part = ActionPart(action=Action.EDIT, of=IntentId("m1.reply"), fields='{"silent":true}')
+    with writing(store) as raw:
+        execute(raw, Enqueue(intent=intent("fix", "hello Ana", mirror_key=None, action=part), now=BORN))
+    [line] = [one for one in queue_lines(trunkline, "list", "--all", "--store", store) if " fix " in one]
+    assert line.endswith("edit “hello Ana”")
+    shown = "\n".join(queue_lines(trunkline, "show", "fix", "--store", store))
+    for words in ("action      edit", "changes     m1.reply", 'fields      {"silent":true}'):
+        assert words in shown
+    whole = document(trunkline, "show", "fix", "--store", store)["intent"]
+    assert (whole["action"], whole["change"]["of"]) == ("edit", "m1.reply")

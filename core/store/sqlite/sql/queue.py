@@ -42,7 +42,8 @@ _json = msgspec.json.Encoder().encode
 _LIST = (
     "SELECT n, id, kind, state, reason, CAST(address AS BLOB), acked,"
     " json_array_length(CASE WHEN json_valid(chunks) THEN chunks END), attempts, next_at, created_at, updated_at,"
-    " CAST(substr(json_extract(CASE WHEN json_valid(chunks) THEN chunks END, '$[0]'), 1, 200) AS BLOB) FROM intents"
+    " CAST(substr(json_extract(CASE WHEN json_valid(chunks) THEN chunks END, '$[0]'), 1, 200) AS BLOB),"
+    " CAST(json_extract(CASE WHEN json_valid(extra) THEN extra END, '$.action.action') AS BLOB) FROM intents"
 )
 _CHANNEL = "json_extract(CASE WHEN json_valid(address) THEN address END, '$.channel') = ?"
 
@@ -93,6 +94,7 @@ def list_intents(c: sqlite3.Connection, query: ListIntents) -> tuple[QueueRow, .
             created_at=row[10],
             updated_at=row[11],
             text=(row[12] or b"").decode("utf-8", "replace"),
+            action=(row[13] or b"").decode("utf-8", "replace"),
         )
         for row in rows
     )

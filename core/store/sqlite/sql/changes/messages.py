@@ -24,10 +24,6 @@ _NEWEST = 5000
 #: intents that may have an id in their receipts
 _MOST = 50
 _KEYS = (
-    "SELECT session_id FROM session_map WHERE session_key IN (SELECT value FROM json_each(:keys))"
-    " UNION SELECT session_id FROM session_history WHERE session_key IN (SELECT value FROM json_each(:keys))"
-)
-_KEYS = (
     "SELECT session_key FROM session_places WHERE agent_id IN (SELECT value FROM json_each(?)) AND lane = ?"
     " UNION SELECT value FROM json_each(?)"
 )
