@@ -312,7 +312,7 @@ def test_a_change_shows_what_it_does_and_to_which_message(trunkline, store):
     [line] = [one for one in queue_lines(trunkline, "list", "--all", "--store", store) if " fix " in one]
     assert line.endswith("edit “hello Ana”")
     shown = "\n".join(queue_lines(trunkline, "show", "fix", "--store", store))
-    for words in ("action      edit", "changes     m1.reply", 'fields      {"silent":true}'):
+    for words in ("action     edit", "changes    m1.reply", 'fields     {"silent":true}'):
         assert words in shown
     whole = document(trunkline, "show", "fix", "--store", store)["intent"]
     assert (whole["action"], whole["change"]["of"]) == ("edit", "m1.reply")
