@@ -24,7 +24,7 @@ from trunkline.core.errors import UnknownName
 from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.heartbeat.dedupe import is_duplicate
-from trunkline.core.heartbeat.guards import RunDecision, RunFacts, decide_run
+from trunkline.core.heartbeat.guards import GuardFacts, RunDecision, decide_run
 from trunkline.core.heartbeat.reply import ReplyDecision, ReplyFacts, decide_reply
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason
@@ -221,7 +221,7 @@ class Decisions:
     before_attempt: Callable[..., DeliveryDecision | None] = before_attempt
     after_attempt: Callable[..., DeliveryDecision] = after_attempt
     recover: Callable[..., RecoveryDecision] = recover
-    decide_run: Callable[[RunFacts], RunDecision] = decide_run
+    decide_run: Callable[[GuardFacts], RunDecision] = decide_run
     decide_reply: Callable[[str | None, ReplyFacts], ReplyDecision] = decide_reply
     is_duplicate: Callable[[str, str | None, float | None, float], bool] = is_duplicate
     #: the message that an action means, before anything is stored

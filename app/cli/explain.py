@@ -68,7 +68,6 @@ class ConfigOptions:
 
 Configuration = Annotated[ConfigOptions, Parameter(name="*", group=Group("Configuration", sort_key=1))]
 _DEFAULTS = ConfigOptions()
-_LOCAL = "UTC"
 
 
 def _print(facts: Iterable[Fact], document: dict[str, Any], *, json: bool) -> int:
@@ -187,6 +186,6 @@ def heartbeat(
         Where its session was last used, as `<channel>:<target>`; by default nowhere.
     """
     env = system_env()
-    time = env.now() if at is None else time_of(at, _LOCAL)
-    answer = decide_heartbeat(config.load(), agent=agent, at=time, local=_LOCAL, last=last)
+    time = env.now() if at is None else time_of(at, env.timezone)
+    answer = decide_heartbeat(config.load(), agent=agent, at=time, local=env.timezone, last=last)
     return _print(heartbeat_facts(answer), heartbeat_json(answer), json=json)

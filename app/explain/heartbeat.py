@@ -11,7 +11,7 @@ from trunkline.core.config import CronConfig, GatewayConfig, HeartbeatConfig
 from trunkline.core.errors import TargetError, UsageError
 from trunkline.core.events.heartbeat import GuardResult
 from trunkline.core.heartbeat.cron import next_fire
-from trunkline.core.heartbeat.guards import RunDecision, RunFacts, decide_run
+from trunkline.core.heartbeat.guards import GuardFacts, RunDecision, decide_run
 from trunkline.core.heartbeat.hours import is_active
 from trunkline.core.heartbeat.schedule import first_active
 from trunkline.core.heartbeat.settings import agent_of, heartbeat_of, target_question, zones_of
@@ -76,7 +76,7 @@ def decide_heartbeat(
     hours = None if heartbeat is None or heartbeat.active_hours is None else heartbeat.active_hours.hours
     active = partial(is_active, hours, zones=zones)
     every = 0.0 if heartbeat is None else heartbeat.every
-    facts = RunFacts(
+    facts = GuardFacts(
         kind=WakeKind.INTERVAL,
         now=at,
         enabled=heartbeat is not None,

@@ -13,7 +13,7 @@ from trunkline.core.heartbeat.wake import BUSY_RETRY, CoolDown, WakeKind, cool_d
 from trunkline.core.reasons import Reason
 
 
-class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
+class GuardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What the guards look at. Times are seconds, all on one clock."""
 
     kind: WakeKind
@@ -69,34 +69,34 @@ class RunDecision(msgspec.Struct, frozen=True, kw_only=True):
 BUSY = frozenset({Reason.REQUESTS_IN_FLIGHT, Reason.CRON_IN_PROGRESS, Reason.LANES_BUSY})
 
 
-def _enabled(facts: RunFacts) -> Reason | None:
+def _enabled(facts: GuardFacts) -> Reason | None:
     return None if facts.enabled and facts.every > 0 else Reason.DISABLED
 
 
-def _wait(facts: RunFacts) -> CoolDown | None:
+def _wait(facts: GuardFacts) -> CoolDown | None:
     return cool_down(facts.kind, facts.now, next_due=facts.next_due, starts=facts.starts)
 
 
-def _cool_down(facts: RunFacts) -> Reason | None:
+def _cool_down(facts: GuardFacts) -> Reason | None:
     wait = _wait(facts)
     return None if wait is None else wait.reason
 
 
-def _instructions(facts: RunFacts) -> Reason | None:
+def _instructions(facts: GuardFacts) -> Reason | None:
     # Something happened that the agent should know, whatever the instructions hold.
     if facts.kind.by_event or facts.events:
         return None
     return Reason.EMPTY_HEARTBEAT_FILE if is_effectively_empty(facts.instructions) else None
 
 
-def _tasks(facts: RunFacts) -> Reason | None:
+def _tasks(facts: GuardFacts) -> Reason | None:
     if facts.kind.by_event or facts.events:
         return None
     return Reason.NO_TASKS_DUE if facts.tasks_due == 0 else None
 
 
 #: the guards in the order in which they are asked
-GUARDS: tuple[tuple[str, Callable[[RunFacts], Reason | None]], ...] = (
+GUARDS: tuple[tuple[str, Callable[[GuardFacts], Reason | None]], ...] = (
     ("enabled", _enabled),
     ("cool-down", _cool_down),
     ("active-hours", lambda facts: None if facts.active else Reason.QUIET_HOURS),
@@ -111,7 +111,7 @@ GUARDS: tuple[tuple[str, Callable[[RunFacts], Reason | None]], ...] = (
 )
 
 
-def decide_run(facts: RunFacts) -> RunDecision:
+def decide_run(facts: GuardFacts) -> RunDecision:
     """Ask the guards in order; the first that says no decides."""
     asked: list[GuardResult] = []
     for name, guard in GUARDS:
@@ -122,7 +122,7 @@ def decide_run(facts: RunFacts) -> RunDecision:
     return RunDecision(guards=tuple(asked))
 
 
-def _retry_at(facts: RunFacts, reason: Reason) -> float | None:
+def _retry_at(facts: GuardFacts, reason: Reason) -> float | None:
     if reason in BUSY:
         return facts.now + BUSY_RETRY
     wait = _wait(facts) if reason in (Reason.NOT_DUE, Reason.MIN_SPACING, Reason.FLOOD) else None

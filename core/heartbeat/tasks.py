@@ -48,6 +48,27 @@ def parse_tasks(text: str | None) -> TaskList:
     return TaskList(tasks=tasks, rest=f"{block.string[: block.start()]}{block.string[block.end() :]}".strip())
 
 
+class Assignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The instructions of one run. `due`: number of tasks among them; None if the instructions list no tasks."""
+
+    text: str | None
+    due: int | None = None
+
+
+def assignment(text: str | None, last: float | None, due: float | None) -> Assignment:
+    """The instructions of a run: those without tasks, and the tasks that are due.
+
+    `last`, `due`: when the schedule wanted the last run and this one; None: it does not. A run that something else asks
+    for has all instructions as they are, and puts off no task.
+    """
+    listed = parse_tasks(text)
+    if due is None or not listed.tasks:
+        return Assignment(text=text)
+    tasks = listed.due(last, due)
+    parts = [listed.rest, *(f"{task.name}: {task.prompt}" for task in tasks)]
+    return Assignment(text="\n\n".join(part for part in parts if part), due=len(tasks))
+
+
 def _tasks(block: str) -> Iterator[HeartbeatTask]:
     # Only instructions with tasks need it.
     import yaml

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from trunkline.core.delivery.chunking.utf16 import BLANKS
 from trunkline.core.heartbeat.cron import Timing, next_fire
-from trunkline.core.heartbeat.guards import RunFacts, decide_run
+from trunkline.core.heartbeat.guards import GuardFacts, decide_run
 from trunkline.core.heartbeat.hours import ActiveHours, is_active
 from trunkline.core.heartbeat.reply import ReplyFacts, decide_reply
 from trunkline.core.heartbeat.schedule import next_due, plan_at_start
@@ -150,10 +150,10 @@ def test_no_agent_that_was_asked_for_is_forgotten(asked: list[tuple[str, WakeKin
 def test_a_run_that_waits_is_tried_later_and_then_waits_no_longer(
     kind: WakeKind, starts: list[float], next_due_at: float | None, busy: bool
 ) -> None:
-    facts = RunFacts(kind=kind, now=1000.0, every=60.0, starts=starts, next_due=next_due_at, session_busy=busy)
+    facts = GuardFacts(kind=kind, now=1000.0, every=60.0, starts=starts, next_due=next_due_at, session_busy=busy)
     found = decide_run(facts)
     assert found.runs is (found.reason is None)
     if found.retry_at is not None:
         assert found.retry_at > 1000.0
-        later = RunFacts(kind=kind, now=found.retry_at, every=60.0, starts=starts, next_due=next_due_at)
+        later = GuardFacts(kind=kind, now=found.retry_at, every=60.0, starts=starts, next_due=next_due_at)
         assert decide_run(later).runs

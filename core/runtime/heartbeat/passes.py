@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from functools import partial
 
 import msgspec
 
 from trunkline.core.config.heartbeat import HeartbeatConfig
 from trunkline.core.errors import StoreError
 from trunkline.core.events.heartbeat import HeartbeatDue, HeartbeatSkipped, HeartbeatStarted
-from trunkline.core.heartbeat.guards import BUSY, RunDecision, RunFacts
+from trunkline.core.heartbeat.guards import BUSY, GuardFacts, RunDecision
 from trunkline.core.heartbeat.prompts import PromptFacts, heartbeat_prompt
 from trunkline.core.heartbeat.run import HeartbeatRun, SystemEvent
-from trunkline.core.heartbeat.schedule import Plan, next_due
+from trunkline.core.heartbeat.schedule import Plan, first_active, next_due
 from trunkline.core.heartbeat.settings import heartbeat_of
+from trunkline.core.heartbeat.tasks import Assignment, assignment
 from trunkline.core.heartbeat.wake import FLOOD_WINDOW, WakeKind, WakeRequest
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
@@ -30,9 +32,6 @@ from trunkline.core.store.records import Work
 from trunkline.core.store.schedule import ListSystemEvents, Timer
 from trunkline.core.values import InboundId, Peer, WorkKind
 from trunkline.core.well_formed import describe
-
-#: the most intervals that a search for the next active hours steps over
-_FAR = 20_000
 
 
 class Later(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -57,6 +56,7 @@ class _Pass(msgspec.Struct, frozen=True, kw_only=True):
     routed_by: str | None
     events: tuple[SystemEvent, ...] = ()
     instructions: Instructions = Instructions()
+    assignment: Assignment = Assignment(text=None)
     destination: Destination = Destination()
 
     def next_at(self) -> float | None:
@@ -155,14 +155,17 @@ class Passes:
     async def _gather(self, tried: _Pass) -> _Pass:
         """The try with what the store, files and adapters say."""
         ctx, agent = self._ctx, tried.wake.agent
+        found = await instructions_of(tried.heartbeat, ctx.env.files)
+        last = None if tried.timer is None else tried.timer.last_at
         return msgspec.structs.replace(
             tried,
             events=await ctx.store.read(ListSystemEvents(agent=agent)),
-            instructions=await instructions_of(tried.heartbeat, ctx.env.files),
+            instructions=found,
+            assignment=assignment(found.text, last, tried.due),
             destination=await self._destinations.of(agent, tried.routed_by, tried.cause),
         )
 
-    async def _facts(self, tried: _Pass) -> RunFacts:
+    async def _facts(self, tried: _Pass) -> GuardFacts:
         ctx, agent, heartbeat = self._ctx, tried.wake.agent, tried.heartbeat
         session = await ctx.store.read(FindSession(key=tried.session_key))
         # A run that is due and was asked for too runs as due: it does not wait for a cool-down.
@@ -170,7 +173,7 @@ class Passes:
         kind = asked if tried.due is None or asked is WakeKind.MANUAL or asked.by_event else WakeKind.INTERVAL
         steady = ctx.env.steady()
         next_at, place = None if tried.timer is None else tried.timer.next_at, tried.destination.address
-        return RunFacts(
+        return GuardFacts(
             kind=kind,
             now=steady,
             every=heartbeat.every,
@@ -181,7 +184,8 @@ class Passes:
             schedule_busy=self._busy.agent(agent, WorkKind.CRON),
             agent_busy=heartbeat.skip_when_busy and self._busy.agent(agent),
             skip_when_busy=heartbeat.skip_when_busy,
-            instructions=tried.instructions.text,
+            instructions=tried.assignment.text,
+            tasks_due=tried.assignment.due,
             events=len(tried.events),
             visibility=visibility_of(ctx.config, place),
             undeliverable=None if place is not None else tried.destination.reason,
@@ -194,14 +198,9 @@ class Passes:
     def first_in_hours(self, agent: str, plan: Plan) -> float | None:
         """The time of a plan; of one in the quiet hours, the first of its times in the active hours."""
         heartbeat = heartbeat_of(self._ctx.config, agent)
-        at = plan.next_at
-        if at is None or heartbeat is None or heartbeat.every <= 0:
+        if plan.next_at is None or heartbeat is None or heartbeat.every <= 0:
             return None
-        for _ in range(_FAR):
-            if self.active(agent, at):
-                return at
-            at += heartbeat.every
-        return plan.next_at
+        return first_active(plan.next_at, heartbeat.every, partial(self.active, agent))
 
     def _recent(self, agent: str) -> deque[float]:
         """When the last runs of an agent began."""
@@ -230,7 +229,7 @@ class Passes:
         prompt = PromptFacts(
             kind=wake.kind,
             prompt=tried.heartbeat.prompt,
-            instructions=tried.instructions.text,
+            instructions=tried.assignment.text,
             events=tried.events,
             target=None if place is None else str(place),
         )

@@ -51,6 +51,8 @@ def test_an_interval_that_is_none_is_refused(value: object) -> None:
             {"active_hours": {"start": "08:00", "end": "20:00", "timezone": "Mars/Olympus"}},
             "heartbeat.active_hours.timezone: 'Mars/Olympus' is no time zone: write an IANA name such as Europe/Zurich",
         ),
+        ({"session": "not a key"}, "heartbeat.session: "),
+        ({"session": "other:main"}, "heartbeat.session: 'other:main' is a session of agent 'other'"),
         ({"user_timezone": "CET+1"}, "heartbeat.user_timezone: 'CET+1' is no time zone"),
         (
             {"target": "pigeon"},
@@ -69,6 +71,13 @@ def test_bad_input_names_the_place_and_the_remedy(fields: dict[str, Any], says: 
 def test_the_place_of_an_agent_is_named() -> None:
     agents = [{"id": "a"}, {"id": "b", "heartbeat": {"target": "pigeon"}}]
     assert "agents[1].heartbeat.target: unknown channel" in refusal(agents=agents)
+
+
+def test_a_session_may_be_named_in_any_form() -> None:
+    for key in ("main:main", "agent:main:telegram:group:-100"):
+        config = read(heartbeat={"session": key})
+        assert config.heartbeat is not None
+        assert config.heartbeat.session == key
 
 
 def test_upstream_takes_unusable_values_as_none() -> None:

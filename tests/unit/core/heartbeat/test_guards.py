@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trunkline.core.heartbeat.guards import GUARDS, RunDecision, RunFacts, decide_run
+from trunkline.core.heartbeat.guards import GUARDS, GuardFacts, RunDecision, decide_run
 from trunkline.core.heartbeat.visibility import Visibility
 from trunkline.core.heartbeat.wake import WakeKind
 from trunkline.core.reasons import Reason
@@ -26,7 +26,7 @@ REFUSALS: tuple[tuple[dict[str, Any], Reason], ...] = (
 
 
 def decide(**facts: Any) -> RunDecision:
-    return decide_run(RunFacts(**{"kind": WakeKind.INTERVAL, "now": 1000.0, "every": 60.0, **facts}))
+    return decide_run(GuardFacts(**{"kind": WakeKind.INTERVAL, "now": 1000.0, "every": 60.0, **facts}))
 
 
 def test_a_run_passes_every_guard() -> None:

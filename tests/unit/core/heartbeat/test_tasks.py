@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from trunkline.core.heartbeat.tasks import HeartbeatTask, TaskList, parse_tasks
+from trunkline.core.heartbeat.tasks import Assignment, HeartbeatTask, TaskList, assignment, parse_tasks
 
 HOUR = 3600.0
 TEXT = """\
@@ -66,3 +66,14 @@ def test_a_task_is_due_once_for_each_interval() -> None:
     assert tasks.due(HOUR, HOUR) == ()
     # What was due during a pause is due once.
     assert tasks.due(0.0, 100 * HOUR) == (INBOX, DISKS)
+
+
+def test_a_run_of_the_schedule_has_the_tasks_that_are_due() -> None:
+    rest = "# Heartbeat\nBe brief.\n\n# Afterwards\nSay what you did."
+    disks = "disks: Look at the disks: all of them."
+    assert assignment(TEXT, HOUR, 1.5 * HOUR) == Assignment(text=f"{rest}\n\n{disks}", due=1)
+    assert assignment(TEXT, HOUR, 1.1 * HOUR) == Assignment(text=rest, due=0)
+    # Something else asks for the run, or there are no tasks.
+    assert assignment(TEXT, HOUR, None) == Assignment(text=TEXT)
+    assert assignment("Look.", HOUR, 2 * HOUR) == Assignment(text="Look.")
+    assert assignment(None, HOUR, 2 * HOUR) == Assignment(text=None)
