@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from trunkline.core.actions.result import ActionResult
+from trunkline.core.actions.schema import SchemaForm
 from trunkline.core.message_parts import Button
 from trunkline.core.values import Address, DelegationId, HandOutcome, Peer, Poll, TranscriptLine, TurnId, WorkKind
 
@@ -100,9 +101,16 @@ class Turn(Protocol):
     async def message(self, params: Mapping[str, object]) -> ActionResult:
         """Call the message tool as a model calls it: `action` and its parameters by their wire names.
 
-        Raises `UsageError`: `InvalidAction` for a call that cannot be carried out,
+        `message_tool` has the schema. Raises `UsageError`: `InvalidAction` for a call that cannot be carried out,
         `PolicyDenied` if the policy forbids it, or an error of `send`; then nothing is done. A question that the
         platform fails to answer raises `PlatformError`.
+        """
+        ...
+
+    def message_tool(self, form: SchemaForm = SchemaForm.OPENAI) -> dict[str, Any]:
+        """The message tool as tool-calling models expect it: what the served channels can do, for the turn's channel.
+
+        Pass the arguments of the model's call to `message`, and `ActionResult.for_model` back to it.
         """
         ...
 
@@ -114,8 +122,8 @@ class Turn(Protocol):
         """Delegate a task to a hand without waiting for it; durable on return.
 
         If `thread_bindings.spawn_subagent_sessions` is on, the work gets its own session and a thread bound to it,
-        unless `thread` is false. Raises `UnknownName`, or `BindingError` if that thread cannot be created, before any
-        work starts.
+        unless `thread` is false. Before any work starts it raises `UnknownName`; `InvalidCall` in a turn without a
+        place, whose result could go nowhere; `BindingError` if that thread cannot be created.
         """
         ...
 

@@ -76,7 +76,7 @@ SENTENCES: dict[str, str] = {
     "requester-replaced": "The requester has another session meanwhile: the result is posted without a turn.",
     "client-send": "A client of the gateway requested it, outside any turn.",
     "no-reply": "The agent chose not to answer.",
-    "no-origin": "The turn did not start from a conversation, so its final text has no destination.",
+    "no-origin": "The turn did not start from a conversation, so its text or its hand's result has no destination.",
     "already-queued": "The same turn already queued the same intent (a re-run after a crash).",
     "agent-raised": "The agent raised an error; the turn ended without an answer.",
     "bad-answer": "The agent returned something that is no text; the turn ended without an answer.",

@@ -13,6 +13,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from trunkline.core.actions.names import Action
+    from trunkline.core.actions.requests import ActionQuery, ActionRequest
+    from trunkline.core.actions.result import ActionResult, ActionStatus
     from trunkline.core.agent import Agent, CallbackFacts, Turn
     from trunkline.core.channels import (
         ChannelAdapter,
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from trunkline.core.gc_tuning import fewer_collections
     from trunkline.core.hands import HandRunner, HandTask
     from trunkline.core.keys import SessionKey, canonical_key, encode_v1, parse_v1
+    from trunkline.core.message_parts import Button, MessageParts
     from trunkline.core.profiles import Profile
     from trunkline.core.reasons import Reason
     from trunkline.core.routing import RouteDecision, resolve_route, session_key_for
@@ -68,6 +72,9 @@ if TYPE_CHECKING:
 
 #: the module of each public name
 _HOMES: dict[str, tuple[str, ...]] = {
+    "trunkline.core.actions.names": ("Action",),
+    "trunkline.core.actions.requests": ("ActionQuery", "ActionRequest"),
+    "trunkline.core.actions.result": ("ActionResult", "ActionStatus"),
     "trunkline.core.agent": ("Agent", "CallbackFacts", "Turn"),
     "trunkline.core.channels": (
         "ChannelAdapter",
@@ -97,6 +104,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.gateway": ("Gateway",),
     "trunkline.core.hands": ("HandRunner", "HandTask"),
     "trunkline.core.keys": ("SessionKey", "canonical_key", "encode_v1", "parse_v1"),
+    "trunkline.core.message_parts": ("Button", "MessageParts"),
     "trunkline.core.profiles": ("Profile",),
     "trunkline.core.reasons": ("Reason",),
     "trunkline.core.routing": ("RouteDecision", "resolve_route", "session_key_for"),
@@ -131,9 +139,15 @@ _HOMES: dict[str, tuple[str, ...]] = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Action",
+    "ActionQuery",
+    "ActionRequest",
+    "ActionResult",
+    "ActionStatus",
     "Address",
     "Agent",
     "Broadcasted",
+    "Button",
     "CallbackFacts",
     "Cancel",
     "Capabilities",
@@ -161,14 +175,17 @@ __all__ = [
     "Idempotency",
     "Ids",
     "IntentState",
+    "InvalidAction",
     "InvalidSend",
     "LeaseLost",
     "Markup",
+    "MessageParts",
     "OutboundQuestion",
     "OutboundRoute",
     "Outgoing",
     "ParsedTarget",
     "Peer",
+    "PolicyDenied",
     "Poll",
     "Profile",
     "QueueFilter",

@@ -21,6 +21,8 @@ class TargetResolved(Body, frozen=True, kw_only=True):
     address: Address
     session_key: str
     steps: tuple[str, ...]
+    #: another agent, which gets the answers from there: the route rules give it that conversation
+    answered_by: str | None = None
 
 
 class SendRequested(Body, frozen=True, kw_only=True):

@@ -37,7 +37,10 @@ def _answered(_view: RunView, _event: Event, body: ClientAnswered) -> str:
 
 label_text(SendRequested, "a client asks to send {text:quoted} to {target:target}{channel: on …}, key {key}")
 row_text(SendRequested, "client: {text:quoted} to {target:target}")
-label_text(TargetResolved, "target {target:quoted} is {address:place}, session {session_key}")
+label_text(
+    TargetResolved,
+    "target {target:quoted} is {address:place}, session {session_key}{answered_by:; answers go to the agent …}",
+)
 
 
 @label(SendJoined)

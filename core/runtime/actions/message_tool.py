@@ -14,8 +14,10 @@ from trunkline.core.actions.attachments import attachment_url
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.planning.calls import CallContext, PlannedCall
+from trunkline.core.actions.planning.disabled import check_enabled
 from trunkline.core.actions.planning.plan import plan_call
 from trunkline.core.actions.result import ActionResult, ActionStatus
+from trunkline.core.actions.schema import Surroundings, ToolSchema, tool_schema
 from trunkline.core.actions.spec import ActionKind
 from trunkline.core.channels import rules_for
 from trunkline.core.errors import UsageError
@@ -32,7 +34,8 @@ from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.outbound.changes import Changes
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.store.records import IntentRow
+from trunkline.core.store.records import IntentRow, Work
+from trunkline.core.values import Capabilities, ChatKind, WorkKind
 from trunkline.core.well_formed import plain_text
 
 TOOL = "message"
@@ -65,6 +68,7 @@ class MessageTool:
         return await self._refusing(call, called, self._send(call, what, called))
 
     async def _send(self, call: ToolCall, what: ToolMessage, called: int, target: int = 0) -> ActionResult:
+        check_enabled(what.action, call.work.agent, self._ctx.config)
         if what.aim.reply_to is not None:
             replied = await self._messages.message_id(what.aim.reply_to)
             what = msgspec.structs.replace(what, aim=msgspec.structs.replace(what.aim, reply_to=replied))
@@ -77,7 +81,8 @@ class MessageTool:
         """
         ctx = self._ctx
         try:
-            planned = plan_call(params, self._context(call), ctx.config, ctx.channels)
+            planned = plan_call(params, self._context(call.work), ctx.config, ctx.channels)
+            check_enabled(planned.action, call.work.agent, ctx.config)
         except UsageError as error:
             action = plain_text(params.get("action")) or "no action"
             self.refuse(call, error, refusal(error), self._called(call, action[:_SHOWN]))
@@ -137,17 +142,33 @@ class MessageTool:
             planned=planned,
         )
 
-    def _context(self, call: ToolCall) -> CallContext:
-        """What the turn knows of where it works."""
-        origin = call.work.reply_to
+    def schema(self, work: Work) -> ToolSchema:
+        """The tool as the agent of a turn is shown it."""
+        channels: dict[str, list[Capabilities]] = {}
+        for (channel, _), adapter in sorted(self._ctx.adapters.items()):
+            channels.setdefault(channel, []).append(adapter.capabilities)
+        origin = work.reply_to
+        around = Surroundings(
+            channels=channels,
+            agent=work.agent,
+            current=None if origin is None else origin.channel,
+            direct=origin is not None and origin.kind is ChatKind.DIRECT,
+        )
+        return tool_schema(self._ctx.config, around)
+
+    def _context(self, work: Work) -> CallContext:
+        """What a turn knows of where it works."""
+        origin = work.reply_to
         if origin is None:
-            return CallContext(agent=call.work.agent)
+            return CallContext(agent=work.agent)
+        here = work.place is not None and work.place.lane == origin.lane
         return CallContext(
-            agent=call.work.agent,
+            agent=work.agent,
             origin=origin,
             target=rules_for(origin.channel).write(origin).target,
             channel=origin.channel,
             account=origin.account,
+            message_id=work.message_id if here and work.kind is WorkKind.MESSAGE else None,
         )
 
     def _called(self, call: ToolCall, detail: str) -> int:

@@ -15,6 +15,7 @@ from trunkline.core.decisions import Decisions
 from trunkline.core.errors import AmbiguousTarget, SendFailed, TargetError, UsageError
 from trunkline.core.events import EventSink
 from trunkline.core.events.delivery import SendRefused, TargetResolved
+from trunkline.core.routing.agent_accounts import other_agent_at
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
 from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer, refusal, resolve
@@ -147,7 +148,7 @@ class SendPlanner:
         plan = msgspec.structs.replace(plan, session_key=key, entry=None)
         if resolved is not None:
             steps = (*resolved.steps, f"that conversation is bound to the session {key}, by {bound.binding_id}")
-            resolved = msgspec.structs.replace(resolved, session_key=key, steps=steps)
+            resolved = msgspec.structs.replace(resolved, session_key=key, steps=steps, answered_by=None)
         return plan, resolved
 
     async def _planned(self, message: SendMessage, asked: int) -> tuple[SendPlan, TargetResolved | None]:
@@ -208,12 +209,14 @@ class SendPlanner:
             return None
 
     def _resolved(self, question: OutboundQuestion, route: OutboundRoute, note: str) -> TargetResolved:
+        other = other_agent_at(route.address, question.agent, self._ports.config)
         return TargetResolved(
             channel=question.channel,
             target=question.target,
             address=route.address,
             session_key=config_key(route.key, self._ports.config),
             steps=(*([note] if note else ()), *route.steps),
+            answered_by=None if other is None else other.agent,
         )
 
 

@@ -24,7 +24,9 @@ from trunkline.core.errors import (
 )
 from trunkline.core.events.delivery import TargetResolved
 from trunkline.core.reasons import Reason
+from trunkline.core.routing.agent_accounts import other_agent_at
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
+from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.sends.api import check_exact, named_session
@@ -117,6 +119,8 @@ class TargetResolver:
                 return None
             check_exact(address, asked.channel, asked.account, asked.thread)
             self.check_served(address, origin)
+            if asked.to is not None:
+                cause = self._note_other_agent(agent, address, cause, ids)
             return self._exact(agent, address, asked, cause, session)
         channel = self._channel(asked.channel, origin)
         question = OutboundQuestion(
@@ -131,6 +135,22 @@ class TargetResolver:
         route, seq = await self.route(question, cause, ids)
         quoted = _quoted(asked, route.address)
         return ResolvedTarget(address=route.address, cause=seq, route=route, reply_to=quoted, session=session)
+
+    def _note_other_agent(self, agent: str, place: Address, cause: int, ids: Mapping[str, str | None]) -> int:
+        """Record that another agent gets the answers from an exact place, if so."""
+        ctx = self._ctx
+        other = other_agent_at(place, agent, ctx.config)
+        if other is None or ctx.bindings.at(place) is not None:
+            return cause
+        body = TargetResolved(
+            channel=place.channel,
+            target=str(place),
+            address=place,
+            session_key=ctx.key_text(place_key(agent, place, ctx.config)),
+            steps=(),
+            answered_by=other.agent,
+        )
+        return ctx.events.record(body, cause, **ids)
 
     def _exact(
         self, agent: str, address: Address, asked: ToolSend, cause: int, session: tuple[str, str] | None
@@ -203,13 +223,19 @@ class TargetResolver:
         question, ctx = looked.answer(question), self._ctx
         route = resolve(ctx.decisions, question, looked.note, ctx.config)
         bound = ctx.bindings.at(route.address)
+        other = other_agent_at(route.address, question.agent, ctx.config) if bound is None else None
         note = () if bound is None else (f"that conversation is bound to a session, by {bound.binding_id}",)
         body = TargetResolved(
             channel=question.channel,
             target=question.target,
             address=route.address,
             session_key=ctx.key_text(route.key) if bound is None else bound.target_session_key,
-            steps=(*([looked.note] if looked.note else ()), *route.steps, *note),
+            steps=(
+                *([looked.note] if looked.note else ()),
+                *route.steps,
+                *note,
+            ),
+            answered_by=None if other is None else other.agent,
         )
         return route, ctx.events.record(body, cause, **ids)
 

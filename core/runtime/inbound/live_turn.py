@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.result import ActionResult
+from trunkline.core.actions.schema import SchemaForm
 from trunkline.core.agent import CALLBACK_PROMPT, CallbackFacts
 from trunkline.core.errors import InvalidCall, TurnOver, UsageError
 from trunkline.core.hands.port import DelegationRequest
@@ -116,6 +117,9 @@ class LiveTurn:
             what = f"{type(params).__name__} instead of a mapping from the names of parameters to their values"
             raise self._wrong(TOOL, f"the parameters are of type {what}")
         return await self._message_tool.run(call, given)
+
+    def message_tool(self, form: SchemaForm = SchemaForm.OPENAI) -> dict[str, Any]:
+        return self._message_tool.schema(self._work).form(form)
 
     async def delegate(self, hand: str, task: str, *, thread: bool | None = None) -> DelegationId:
         self._begin("delegate")

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import anyio.lowlevel
 import msgspec
 
-from trunkline.core.errors import BindingError, InvalidSend, StoreError, UnknownName, UsageError
+from trunkline.core.errors import BindingError, InvalidCall, InvalidSend, StoreError, UnknownName, UsageError
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.events.gateway import ToolCalled, ToolRefused, TurnEnded, TurnStarted
 from trunkline.core.hands.port import DelegationRequest
@@ -284,6 +284,11 @@ class Turns:
         if not known:
             ctx.events.record(ToolRefused(tool="delegate", reason=Reason.UNKNOWN_HAND, detail=hand), called, **ids)
             raise UnknownName(f"no hand {hand!r} ({Reason.UNKNOWN_HAND.sentence})")
+        if work.reply_to is None:
+            # Nobody would get the result: its callback has no place to answer to.
+            homeless = InvalidCall("delegate: the turn has no place, so the result could go nowhere")
+            self.refuse(work, "delegate", homeless, Reason.NO_ORIGIN, called)
+            raise homeless
         try:
             return await self._delegate(work, session, call, asked, called)
         except BindingError as error:
