@@ -33,7 +33,16 @@ if TYPE_CHECKING:
     from trunkline.core.decisions import Decisions
     from trunkline.core.delivery.hooks import Cancel, Change, Hooks, Outgoing, SendingHook, Sent, SentHook
     from trunkline.core.env import Env, Ids, system_env
-    from trunkline.core.errors import ChannelConflict, InvalidSend, LeaseLost, SendFailed, TargetError, TrunklineError
+    from trunkline.core.errors import (
+        ChannelConflict,
+        InvalidAction,
+        InvalidSend,
+        LeaseLost,
+        PolicyDenied,
+        SendFailed,
+        TargetError,
+        TrunklineError,
+    )
     from trunkline.core.events import Event, EventLog, EventSink, Recorder
     from trunkline.core.gateway import Gateway
     from trunkline.core.gc_tuning import fewer_collections
@@ -94,8 +103,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.env": ("Env", "Ids", "system_env"),
     "trunkline.core.errors": (
         "ChannelConflict",
+        "InvalidAction",
         "InvalidSend",
         "LeaseLost",
+        "PolicyDenied",
         "SendFailed",
         "TargetError",
         "TrunklineError",
