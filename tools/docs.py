@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tools.doc_actions import actions_table, channel_actions_table
 from tools.doc_catalogue import bugs_table, event_table, invariants_table, reasons_table, screens_table, types_table
 from tools.doc_decisions import (
     binding_diagram,
@@ -63,6 +64,8 @@ REGIONS: dict[str, Callable[[], str]] = {
     "types-table": types_table,
     "channels-table": channels_table,
     "screens-table": screens_table,
+    "actions-table": actions_table,
+    "channel-actions-table": channel_actions_table,
     "how-to-report": how_to_report,
     "scenario-fields": fields_reference,
 }

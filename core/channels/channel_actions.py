@@ -95,10 +95,13 @@ def react(remove: str = "emoji required", *, gate: str | None = "reactions", our
 #: messages in other forms, which every platform has that can send the text or the file in them
 _MESSAGES: ActionTable = {
     Action.REPLY: action("messageId|replyTo", "message|media|path|filePath|card", ours=True),
-    Action.THREAD_REPLY: action("message|media|path|filePath|card", ours=True),
     Action.SEND_ATTACHMENT: action(_FILE, ours=True),
     Action.UPLOAD_FILE: action(_FILE, ours=True),
 }
+
+
+#: of platforms with threads
+THREAD_REPLY = action("message|media|path|filePath|card", ours=True)
 
 
 def table(own: ActionTable) -> ActionTable:
@@ -120,4 +123,5 @@ USUAL_ACTIONS: ActionTable = {
     **{which: _usual(which) for which, spec in SPECS.items() if spec.kind is not ActionKind.MESSAGE},
     **table({Action.POLL: ChannelAction(), Action.STICKER: action("stickerId|fileId", ours=True)}),
     Action.SEND_WITH_EFFECT: action("message", "effectId|effect", ours=True),
+    Action.THREAD_REPLY: THREAD_REPLY,
 }

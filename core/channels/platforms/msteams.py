@@ -15,7 +15,7 @@ import msgspec
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import Feature
-from trunkline.core.channels.channel_actions import PollFeatures, action, table
+from trunkline.core.channels.channel_actions import THREAD_REPLY, PollFeatures, action, table
 from trunkline.core.channels.rules import UPSTREAM_WORDS, ChannelRules, Hints, OutboundPlace, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, word_kind
 from trunkline.core.profiles import Profile
@@ -34,6 +34,7 @@ _MESSAGE = re.compile(r"messageid=([0-9]+)", re.IGNORECASE)
 
 _ACTIONS = table(
     {
+        Action.THREAD_REPLY: THREAD_REPLY,
         Action.POLL: action(gate="polls"),
         Action.POLL_RESULTS: action("messageId|pollId", gate="polls", ours=True),
         Action.EDIT: action("messageId", "message", gate="messages", ours=True),

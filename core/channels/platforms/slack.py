@@ -15,7 +15,7 @@ import msgspec
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import Feature
-from trunkline.core.channels.channel_actions import NO_HANDLER, PollFeatures, action, react, table
+from trunkline.core.channels.channel_actions import NO_HANDLER, THREAD_REPLY, PollFeatures, action, react, table
 from trunkline.core.channels.rules import (
     ChannelRules,
     CurrentConversation,
@@ -63,6 +63,7 @@ class SlackMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 _ACTIONS = table(
     {
+        Action.THREAD_REPLY: THREAD_REPLY,
         Action.REACT: react("Emoji is required to remove a Slack reaction."),
         Action.REACTIONS: action("messageId", gate="reactions"),
         Action.READ: action(gate="messages"),

@@ -15,7 +15,15 @@ import msgspec
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import Feature
-from trunkline.core.channels.channel_actions import NO_HANDLER, ChannelAction, PollFeatures, action, react, table
+from trunkline.core.channels.channel_actions import (
+    NO_HANDLER,
+    THREAD_REPLY,
+    ChannelAction,
+    PollFeatures,
+    action,
+    react,
+    table,
+)
 from trunkline.core.channels.rules import (
     DEFAULT_ACCOUNT,
     ChannelRules,
@@ -63,6 +71,7 @@ class TelegramMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 _ACTIONS = table(
     {
+        Action.THREAD_REPLY: THREAD_REPLY,
         Action.POLL: action(gate="poll"),
         Action.POLL_RESULTS: action("messageId|pollId", gate="poll", ours=True),
         Action.REACT: react("Emoji is required to remove a Telegram reaction."),

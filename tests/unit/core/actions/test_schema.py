@@ -109,7 +109,7 @@ def test_actions_on_groups_are_hidden_in_a_direct_conversation() -> None:
 
 def test_the_description_lists_what_the_current_channel_has() -> None:
     text = tool("slack", "signal", current="signal").description
-    assert "Current channel (signal) has: send, reply, thread-reply" in text
+    assert "Current channel (signal) has: send, reply, sendAttachment" in text
     assert "Other channels: slack (send, " in text
     assert "Channels: signal (send, " in tool("slack", "signal").description
 

@@ -1,0 +1,43 @@
+"""The tables of the message tool: its actions, and what each platform has of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from tools.doc_text import codes, table
+from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.spec import ActionKind, ActionSpec
+from trunkline.core.channels import known_channels, rules_for
+
+_KINDS = {ActionKind.MESSAGE: "a message", ActionKind.CHANGE: "a change", ActionKind.QUERY: "a query"}
+
+
+def actions_table() -> str:
+    """Each action: what it is, where its target goes, and what happens to it in doubt."""
+
+    def row(spec: ActionSpec) -> tuple[str, ...]:
+        target = "yes" if spec.requires_target else "no"
+        instead = f", or {codes(spec.aliases)}" if spec.aliases else ""
+        doubt = "" if spec.kind is ActionKind.QUERY else "as other messages"
+        if spec.kind is ActionKind.CHANGE:
+            doubt = "is repeated" if spec.repeatable else "is parked"
+        return f"`{spec.action}`", _KINDS[spec.kind], f"{target}{instead}", doubt
+
+    return table(("action", "is", "has a target", "in doubt"), (row(SPECS[action]) for action in Action))
+
+
+def channel_actions_table() -> str:
+    """What each platform has: its actions by the gates that switch them."""
+    rows: list[tuple[str, ...]] = []
+    for name in known_channels():
+        rules = rules_for(name)
+        if rules.without_table:
+            continue
+        by_gate: dict[tuple[str, bool], list[str]] = defaultdict(list)
+        for action, entry in rules.actions.items():
+            by_gate[entry.gate or "", entry.on].append(action.value)
+        for (gate, on), actions in sorted(by_gate.items()):
+            state = "" if not gate else "on" if on else "off"
+            rows.append((f"`{name}`", f"`{gate}`" if gate else "none", state, codes(actions)))
+    return table(("channel", "gate", "by default", "actions"), rows)
