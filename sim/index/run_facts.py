@@ -33,6 +33,7 @@ from trunkline.core.events.gateway import (
 from trunkline.core.reasons import Reason
 from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.values import Address, WorkKind
+from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PlatformPushed, ThreadOpened, WorldAccount, WorldLimits, WorldPlace
 from trunkline.sim.index.binding_facts import RunBindings
@@ -69,6 +70,8 @@ class IntentFacts:
     #: the lane of its conversation
     queue: LaneFacts
     accepts: tuple[Event, ...] = ()
+    #: what the platform carried out of it, if it is a change
+    acts: tuple[Event, ...] = ()
     #: number of leading chunks with a receipt
     acked: int = 0
     #: attempts on the next chunk, over all processes, and the last of them
@@ -104,7 +107,15 @@ class IntentFacts:
     @property
     def last(self) -> Event:
         """The last event that is known of it."""
-        known = (self.prepared, self.reopened, self.started, self.ended, *self.accepts[-1:], *self.settled[-1:])
+        known = (
+            self.prepared,
+            self.reopened,
+            self.started,
+            self.ended,
+            *self.accepts[-1:],
+            *self.acts[-1:],
+            *self.settled[-1:],
+        )
         return max((event for event in known if event is not None), key=lambda event: event.seq)
 
     @property
@@ -117,8 +128,15 @@ class IntentFacts:
 
     @property
     def accepted_chunks(self) -> set[int]:
-        """Chunks that people can see."""
-        return {event.body.chunk for event in self.accepts if isinstance(event.body, WireAccepted)}
+        """Chunks that people can see, or requests of a change that were carried out."""
+        acted = {acted_chunk(event) for event in self.acts}
+        return acted | {event.body.chunk for event in self.accepts if isinstance(event.body, WireAccepted)}
+
+
+def acted_chunk(acted: Event) -> int:
+    """The request of a change that was carried out, by its key."""
+    number = acted.body.key.rpartition("/")[2] if isinstance(acted.body, WireActed) else ""
+    return int(number) if number.isdecimal() else -1
 
 
 class RunFacts(Projection):
@@ -330,6 +348,12 @@ class RunFacts(Projection):
         facts = self.intents.get(event.intent or "")
         if facts is not None:
             facts.accepts += (event,)
+
+    @on(WireActed)
+    def _acted(self, event: Event, _body: WireActed) -> None:
+        facts = self.intents.get(event.intent or "")
+        if facts is not None:
+            facts.acts += (event,)
 
     @on(AttemptEnded)
     def _ended(self, event: Event, _body: AttemptEnded) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import ChunkAcked, Fallback, IntentPrepared, IntentSettled, OperatorActed
 from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, InboundReceived, TurnEnded, TurnStarted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentState
+from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import IntentFacts, RunFacts
+from trunkline.sim.index.run_facts import IntentFacts, RunFacts, acted_chunk
 from trunkline.sim.invariants.base import Checker
 
 _Message = tuple[str, str, str, str]
@@ -177,6 +179,8 @@ class StatusIsTruth(Checker):
         facts = self.run.intents.get(event.intent or "")
         if facts is None or body.reason is Reason.OPERATOR_SENT or not self.run.witnessed:
             return
+        if any(_names_what_was_changed(act, body) for act in facts.acts):
+            return
         for accept in reversed(facts.accepts):
             made = accept.body
             if not isinstance(made, WireAccepted) or made.chunk != body.chunk:
@@ -244,6 +248,12 @@ class StatusIsTruth(Checker):
         if facts is not None and facts.over:
             self._compare(facts, facts.settled[-1], event)
 
+    @on(WireActed)
+    def _acted(self, event: Event, _body: WireActed) -> None:
+        facts = self.run.intents.get(event.intent or "")
+        if facts is not None and facts.over:
+            self._compare(facts, facts.settled[-1], event)
+
     def _compare(self, facts: IntentFacts, settled: Event, at: Event) -> None:
         body = settled.body
         assert isinstance(body, IntentSettled)
@@ -266,7 +276,7 @@ class StatusIsTruth(Checker):
                 summary=f"{settled.intent} is recorded as {body.state.value}; accepted: {accepted}",
                 expected=[f"{body.state.value}: {_promise(body.state, wanted)}"],
                 actual=[f"#{settled.seq} {body.state.value} ({body.reason.value})", f"{seen} accepted on the platform"],
-                evidence=[*(e.seq for e in facts.accepts), settled.seq],
+                evidence=[*(e.seq for e in (*facts.accepts, *facts.acts)), settled.seq],
                 first_wrong=settled.seq,
             )
 
@@ -278,6 +288,14 @@ def _plainly_delivered(settled: Event, facts: IntentFacts) -> bool:
     body, accept = settled.body, facts.accepts[0].body
     delivered = isinstance(body, IntentSettled) and body.state is IntentState.DELIVERED
     return delivered and isinstance(accept, WireAccepted) and accept.address == facts.body.address
+
+
+def _names_what_was_changed(act: Event, receipt: ChunkAcked) -> bool:
+    """Whether a receipt is that of a request that was carried out. What concerns no message may create something."""
+    made = act.body
+    if not isinstance(made, WireActed) or acted_chunk(act) != receipt.chunk:
+        return False
+    return not SPECS[made.action].of_message or made.message_id == receipt.provider_id
 
 
 def _place(event: Event) -> Address | None:
