@@ -86,8 +86,8 @@ def plan_reply(envelope: Envelope, config: GatewayConfig) -> ReplyPlan:
     place, rules = envelope.address, rules_for(envelope.address.channel)
     auto = config.channel(place.channel).auto_thread and rules.thread_id_is_message_id
     if auto and place.kind is not ChatKind.DIRECT and place.parent is None and place.thread is None:
-        opened = rules.thread_on(place, envelope.message_id)
-        return ReplyPlan(address=opened, reason=Reason.REPLY_IN_OPENED_THREAD, open_on=envelope.message_id)
+        opened = rules.thread_on(place, envelope.subject)
+        return ReplyPlan(address=opened, reason=Reason.REPLY_IN_OPENED_THREAD, open_on=envelope.subject)
     return ReplyPlan(address=place, reason=Reason.REPLY_TO_ORIGIN)
 
 
@@ -167,7 +167,7 @@ def identify(envelope: Envelope, can: Capabilities) -> str:
 
     It is the conversation and the platform's message id; if ids change on replay: sender, creation time and text.
     """
-    if can.stable_ids or envelope.stands_for is not None:
+    if can.stable_ids or envelope.stands_for is not None or envelope.pressed is not None:
         # A message that a proxy posts in place of another has the identity of that one.
         return _by_id(envelope, envelope.stands_for or envelope.message_id)
     return _digest(("content", *_where(envelope.address), envelope.peer.id, f"{envelope.sent_at:.6f}", envelope.text))
@@ -178,7 +178,7 @@ def also_known_as(envelope: Envelope, can: Capabilities) -> tuple[str, ...]:
 
     A message that a proxy posts in its place names it by that id, whatever identifies it when it comes again.
     """
-    if can.stable_ids and envelope.stands_for is None:
+    if (can.stable_ids or envelope.pressed is not None) and envelope.stands_for is None:
         return ()
     return (_by_id(envelope, envelope.message_id),)
 

@@ -99,8 +99,15 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     webhook: str | None = None
     #: id of the message that this one replaces: a proxy deleted that message and posted this one instead
     stands_for: str | None = None
+    #: id of the message whose button was pressed: then `text` is its value, and `message_id` identifies the press
+    pressed: str | None = None
     #: seq of the event that caused it, from adapters that write to the gateway's own log
     cause: int | None = None
+
+    @property
+    def subject(self) -> str:
+        """Id of the message that an answer quotes, and that a thread is opened on."""
+        return self.message_id if self.pressed is None else self.pressed
 
 
 class WorkKind(StrEnum):
@@ -179,10 +186,8 @@ class Capability(StrEnum):
     TEXT = "text"
     MEDIA = "media"
     POLL = "poll"
-    #: platform-specific JSON
     PAYLOAD = "payload"
     THREADS = "threads"
-    #: messages without a notification
     SILENT = "silent"
     #: buttons below a message
     BUTTONS = "buttons"

@@ -113,6 +113,8 @@ class InboundReceived(Body, frozen=True, kw_only=True):
     text: str
     #: a platform thread id that names a reply chain, not a thread, and is left out of `address` (B090)
     reply_chain: str | None = None
+    #: the message whose button was pressed; none: a message was written
+    pressed: str | None = None
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -87,6 +87,8 @@ class PeerSaid(PlatformBody, frozen=True, kw_only=True):
     echo_of: str | None = None
     #: the message that a proxy replaced by this one
     stands_for: str | None = None
+    #: nothing was written: a button of this message was pressed, and `text` is its value
+    pressed: str | None = None
 
 
 class PlatformPushed(PlatformBody, frozen=True, kw_only=True):

@@ -5,14 +5,19 @@ A post and a press reach the gateway as inbound messages; the rest only changes 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from trunkline.core.errors import UnknownName
+from trunkline.core.errors import Refused, UnknownName
 from trunkline.core.values import Address, Envelope, Peer, SendRequest
+from trunkline.sim.events.people import PeerDeleted, PeerEdited, PeerReacted, PeerVoted
 from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.platforms.actions.buttons import value_of_button
+from trunkline.sim.platforms.actions.changes import react, unreact
 from trunkline.sim.platforms.actions.message_board import BoardMessage
+from trunkline.sim.platforms.actions.polls import poll_of, vote
 from trunkline.sim.platforms.api.inbound_pushes import PERSON, Posted, Speaker
 from trunkline.sim.platforms.rooms import Room, WorldPort
 
@@ -54,16 +59,18 @@ class People:
         """Post a message as a person or bot; every member account will receive it. Reopens an archived thread.
 
         With `reply_chain`, envelopes carry the id of a reply chain as if it were a thread. Raises `UnknownName` if such
-        a thread exists, or if the place takes no messages.
+        a thread exists, or if the place takes no messages. The press of a button posts nothing; its text is the value.
         """
         place = room.address(room.accounts[0])
         shown = place if reply_chain is None else msgspec.structs.replace(place, thread=reply_chain)
         if reply_chain is not None and self._platform.room_at(shown) is not None:
             raise UnknownName(f"{reply_chain} is a thread of {room.name}, so it cannot be a reply chain")
-        barred = None if room.owner else self._platform.server.may_post(person.id, self._world.now())
-        if barred is not None:
-            raise UnknownName(f"{person.name} is {barred} and cannot post in {room.name}")
-        self._platform.threads.posted(room, cause)
+        self._check_member(person, room)
+        pressed = speaker.pressed
+        if pressed is None:
+            self._platform.threads.posted(room, cause)
+        elif room.closed is not None:
+            raise UnknownName(f"{room.name} is {room.closed}: its buttons do nothing")
         body = PeerSaid(
             address=place,
             peer=person,
@@ -73,10 +80,12 @@ class People:
             bot=speaker.bot,
             echo_of=speaker.webhook if speaker.echo else None,
             stands_for=speaker.stands_for,
+            pressed=pressed,
         )
         seq = self._platform.events.record(body, cause, inbound=name)
-        self._platform.threads.note_root(room, message_id)
-        if not speaker.echo:
+        if pressed is None:
+            self._platform.threads.note_root(room, message_id)
+        if not speaker.echo and pressed is None:
             now = self._world.now()
             self._platform.board.add(BoardMessage(room=room, id=message_id, author=person.id, text=text, at=now))
         envelope = Envelope(
@@ -91,6 +100,7 @@ class People:
             bot=speaker.bot,
             webhook=speaker.webhook,
             stands_for=speaker.stands_for,
+            pressed=pressed,
         )
         self._said[name] = (envelope, place, room.accounts)
         for named in (place, shown):
@@ -101,6 +111,108 @@ class People:
             posted = Posted(envelope=own, place=room.address(account), original=message_id, cause=seq)
             delay = late + self._platform.latency("push", account, message_id)
             self._platform.pushes.deliver(posted, message_id + room.name, delay)
+
+    # ------------------------------------------------------------ what they do to messages
+
+    def message(self, room: Room, of: str | None, fits: Callable[[BoardMessage], bool]) -> BoardMessage:
+        """The message with a scenario's name, else the newest visible one of the room that fits.
+
+        Raises `UnknownName` if there is none.
+        """
+        if of in self._said:
+            said = self._platform.board.get(room, self._said[of][0].message_id)
+            if said is not None and not said.deleted:
+                return said
+            raise UnknownName(f"{of} is not in {room.name}")
+        found = [one for one in self._platform.board.within(room) if fits(one)]
+        if not found:
+            raise UnknownName(f"{room.name} has no such message")
+        return found[-1]
+
+    def press(
+        self,
+        name: str,
+        person: Peer,
+        roles: tuple[str, ...],
+        message: BoardMessage,
+        button: str,
+        cause: int | None = None,
+    ) -> None:
+        """Press a button, named by its text or its value: the gateway gets the value. Raises `UnknownName`."""
+        value = value_of_button(message, button)
+        press = self._platform.new_id("press", message.room.conversation, name)
+        self.say(name, person, roles, message.room, press, value, speaker=Speaker(pressed=message.id), cause=cause)
+
+    def react(self, person: Peer, message: BoardMessage, emoji: str, *, remove: bool, cause: int | None = None) -> None:
+        """Add a reaction, or take it away."""
+        self._check_member(person, message.room)
+        if remove:
+            changed = unreact(message, emoji, person.id)
+        else:
+            changed = react(message, emoji, person.id, alone=self._platform.rules.one_reaction)
+        body = PeerReacted(
+            address=self._place(message),
+            peer=person,
+            message_id=message.id,
+            emoji=emoji,
+            removed=remove,
+            repeated=not changed,
+        )
+        self._platform.events.record(body, cause)
+
+    def vote(self, person: Peer, message: BoardMessage, options: tuple[str, ...], cause: int | None = None) -> None:
+        """Vote in a poll, by the texts of the options; none withdraws the vote. Raises `UnknownName`."""
+        self._check_member(person, message.room)
+        try:
+            there = poll_of(message).options
+            before = tuple(there[one] for one in message.votes.get(person.id, ()))
+            unknown = [option for option in options if option not in there]
+            if unknown:
+                raise Refused(f"the poll has no option {unknown[0]!r}")
+            changed = vote(message, person.id, [there.index(option) for option in options], self._world.now())
+        except Refused as error:
+            raise UnknownName(error.facts) from None
+        body = PeerVoted(
+            address=self._place(message),
+            peer=person,
+            message_id=message.id,
+            options=options,
+            before=before,
+            repeated=not changed,
+        )
+        self._platform.events.record(body, cause)
+
+    def edit(self, person: Peer, message: BoardMessage, text: str, cause: int | None = None) -> None:
+        """Edit an own message. Raises `UnknownName` for a message of somebody else."""
+        self._check_author(person, message)
+        body = PeerEdited(
+            address=self._place(message), peer=person, message_id=message.id, text=text, before=message.text
+        )
+        message.text = text
+        message.edits += 1
+        self._platform.events.record(body, cause)
+
+    def unsend(self, person: Peer, message: BoardMessage, cause: int | None = None) -> None:
+        """Delete an own message. Raises `UnknownName` for a message of somebody else."""
+        self._check_author(person, message)
+        message.deleted, message.pinned = True, False
+        body = PeerDeleted(address=self._place(message), peer=person, message_id=message.id, before=message.text)
+        self._platform.events.record(body, cause)
+
+    def _check_member(self, person: Peer, room: Room) -> None:
+        barred = None if room.owner else self._platform.server.may_post(person.id, self._world.now())
+        if barred is not None:
+            raise UnknownName(f"{person.name} is {barred} and cannot post in {room.name}")
+
+    def _check_author(self, person: Peer, message: BoardMessage) -> None:
+        self._check_member(person, message.room)
+        if message.author != person.id:
+            raise UnknownName(f"{person.name} did not write that message")
+
+    def _place(self, message: BoardMessage) -> Address:
+        return message.room.address(message.room.accounts[0])
+
+    # ------------------------------------------------------------ webhooks, replays
 
     def foreign_webhook(self, name: str) -> Peer:
         """A third party's webhook, by its display name."""
@@ -130,7 +242,8 @@ class People:
             envelope, place, accounts = self._said[name]
             self._replays[name] = count = self._replays.get(name, 0) + 1
             for account in accounts:
-                again = envelope.message_id if self._platform.spec.stable_ids else f"{envelope.message_id}-{count + 1}"
+                stays = self._platform.spec.stable_ids or envelope.pressed is not None
+                again = envelope.message_id if stays else f"{envelope.message_id}-{count + 1}"
                 address = msgspec.structs.replace(envelope.address, account=account)
                 copy = msgspec.structs.replace(envelope, message_id=again, address=address)
                 spot = msgspec.structs.replace(place, account=account)

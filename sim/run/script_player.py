@@ -16,6 +16,7 @@ from trunkline.sim.events.script import FaultFired, ScriptSkipped
 from trunkline.sim.platforms.api.inbound_pushes import PERSON, Speaker
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.run.gateway_process import Processes
+from trunkline.sim.run.people_steps import PeopleSteps
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.model.scenario import (
     ClockStep,
@@ -47,6 +48,7 @@ class ScriptPlayer:
         self._processes = processes
         self._process = processes.named("gateway")
         self._triggers: dict[str, list[_Trigger]] = {}
+        self._people = PeopleSteps(world)
         self._says = iter(world.file.say_ids)
         self._reloads = iter(world.file.reloads)
         self._sends = 0
@@ -122,6 +124,8 @@ class ScriptPlayer:
             self._world.events.record(ScriptSkipped(step=what, why=error.facts))
 
     def _act(self, step: ScriptStep, name: str) -> None:
+        if self._people.play(step):
+            return
         if step.say is not None:
             self._say(step, name)
         elif step.archive or step.delete:

@@ -18,6 +18,7 @@ from trunkline.sim.scenario.model.abilities import ABILITIES
 from trunkline.sim.scenario.model.agent_actions import LAST
 from trunkline.sim.scenario.model.bindings import check_bound, children, spawning
 from trunkline.sim.scenario.model.world import PLATFORMS, THREADLESS, WorldSpec
+from trunkline.sim.scenario.people_checks import check_people
 from trunkline.sim.scenario.place_refs import (
     PlaceError,
     PlaceRef,
@@ -142,6 +143,7 @@ def check_references(tree: object, report: ProblemReport, known: KnownNames) -> 
         _check_threads(tree, report, known.world)
         _check_chains(tree, report, known.world)
         check_bound(tree, report, known.world)
+        check_people(tree, report, known.world)
 
 
 def world_of(tree: object, world: WorldSpec) -> WorldSpec:

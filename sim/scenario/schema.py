@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from trunkline.sim.scenario.model.scenario import Scenario
 from trunkline.sim.scenario.model_fields import texts_of, walk
-from trunkline.sim.scenario.step_rules import BARE_ACTIONS, HOOK_ANSWERS, SPEAKERS, STEP_ACTIONS
+from trunkline.sim.scenario.step_rules import BARE_ACTIONS, HOOK_ANSWERS, PEOPLE_ACTIONS, SPEAKERS, STEP_ACTIONS
 
 _NULL = {"type": "null"}
 
@@ -38,8 +38,10 @@ def schema_text() -> str:
     definitions["ScriptStep"] |= {
         "dependentRequired": {
             "say": ["in"],
-            **{name: ["say"] for name in ("as", "secret", "reply_chain", "bot", "via", "proxy")},
+            **{name: ["say"] for name in ("secret", "reply_chain", "bot", "via", "proxy")},
             "locked": ["archive"],
+            "remove": ["react"],
+            **{name: ["as", "in"] for name in PEOPLE_ACTIONS},
             **{name: ["in"] for name in ("archive", "unarchive", "delete", "reset")},
         },
         "if": {"required": ["say"]},

@@ -12,10 +12,13 @@ from typing import Any, cast
 from trunkline.core.config import parse_duration
 from trunkline.sim.scenario.problems import Path, ProblemReport, shown
 
+#: what people do to messages
+PEOPLE_ACTIONS = ("react", "vote", "press", "edit", "unsend")
 #: actions of a step: exactly one
 STEP_ACTIONS = (
     *(
         "say",
+        *PEOPLE_ACTIONS,
         "send",
         "queue",
         "wake",
@@ -39,9 +42,11 @@ _LAST = ("reply", "fail", "silent", "nonsense")
 BARE_ACTIONS = ("wake_heartbeat", "crash", "restart", "second", "freeze", "reset", "replay")
 #: field -> the actions it goes with
 _COMPANIONS = {
-    "as": ("say",),
+    "as": ("say", *PEOPLE_ACTIONS),
+    "of": PEOPLE_ACTIONS,
+    "remove": ("react",),
     "id": ("say",),
-    "in": ("say", "archive", "unarchive", "delete", "reset"),
+    "in": ("say", *PEOPLE_ACTIONS, "archive", "unarchive", "delete", "reset"),
     "secret": ("say",),
     "reply_chain": ("say",),
     "bot": ("say",),
@@ -192,10 +197,12 @@ def _check_step(step: dict[str, Any], path: Path, report: ProblemReport) -> None
         return
     for field, goes_with in _COMPANIONS.items():
         if step.get(field) is not None and not any(name in step for name in goes_with):
-            names = " or ".join(f"`{name}`" for name in goes_with)
+            names = ", ".join(f"`{name}`" for name in goes_with)
             report.add((*path, field), f"`{field}` goes with {names} only, found `{action}`", at_key=True)
     if action == "say":
         _check_say(step, path, report)
+    if action in PEOPLE_ACTIONS:
+        _check_person(action, step, path, report)
     if action in ("archive", "unarchive", "delete", "reset") and step.get("in") is None:
         what = "the place whose session it is" if action == "reset" else "the thread"
         report.add((*path, action), f"`{action}` needs `in`: {what}", at_key=True)
@@ -217,6 +224,16 @@ def _check_say(step: dict[str, Any], path: Path, report: ProblemReport) -> None:
         name = step.get(field)
         if isinstance(name, str) and not name.strip():
             report.add((*path, field), f"expected the name of a webhook, found {shown(name)}")
+
+
+def _check_person(action: str, step: dict[str, Any], path: Path, report: ProblemReport) -> None:
+    """What a person does to a message needs the person and the place, and words that are not blank."""
+    for field, what in (("as", "who does it"), ("in", "where the message is")):
+        if step.get(field) is None:
+            report.add((*path, action), f"`{action}` needs `{field}`: {what}", at_key=True)
+    word = step[action]
+    if isinstance(word, str) and not word.strip():
+        report.add((*path, action), f"expected a text, found {shown(word)}")
 
 
 def _check_unbind(unbind: object, path: Path, report: ProblemReport) -> None:

@@ -28,7 +28,8 @@ def _said(view: RunView, _event: Event, body: PeerSaid) -> str:
     bot = "bot " if body.bot else ""
     origin = f", replacing {body.stands_for}" if body.stands_for else ""
     origin += f", an echo of the gateway's {body.echo_of}" if body.echo_of else ""
-    return f"{bot}{who} says {quoted(body.text)} in {view.places.label(body.address)}{origin}"
+    does = "says" if body.pressed is None else f"presses a button of message {body.pressed},"
+    return f"{bot}{who} {does} {quoted(body.text)} in {view.places.label(body.address)}{origin}"
 
 
 @row(PeerSaid, arrow=True)

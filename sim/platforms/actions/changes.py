@@ -163,6 +163,14 @@ def react(message: BoardMessage, emoji: str, who: str, *, alone: bool) -> bool:
     return True
 
 
+def unreact(message: BoardMessage, emoji: str, who: str) -> bool:
+    """Take somebody's reaction away. Returns false if they had none."""
+    if who not in message.reactions.get(emoji, ()):
+        return False
+    _withdraw(message, emoji, who)
+    return True
+
+
 def _withdraw(message: BoardMessage, emoji: str, who: str) -> None:
     message.reactions[emoji].remove(who)
     if not message.reactions[emoji]:

@@ -38,7 +38,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speaker:
-    """What a platform reports about a sender beside the name. The default is a person."""
+    """What a platform reports beside name and text. The default is a person who writes."""
 
     bot: bool = False
     #: id of the posting webhook
@@ -47,6 +47,8 @@ class Speaker:
     echo: bool = False
     #: id of the message that a proxy replaced by this one
     stands_for: str | None = None
+    #: id of the message whose button the person pressed, instead of writing
+    pressed: str | None = None
 
 
 PERSON = Speaker()

@@ -61,7 +61,7 @@ class FakeSlack(FakePlatform):
         """``C`` or ``U`` and ten capitals and digits; a thread is the time of an older message."""
         if what[0] == "thread":
             return f"16{digits(self.channel, *what, length=8)}.{digits(self.channel, *what, 'part', length=6)}"
-        return f"{_LETTERS[what[0]]}0{letters(self.channel, *what, length=9, alphabet=_SIGNS)}"
+        return f"{_LETTERS.get(what[0], 'O')}0{letters(self.channel, *what, length=9, alphabet=_SIGNS)}"
 
     def message_id(self, name: str, room: Room) -> str:
         """Its time in microseconds, or the next free one in the channel."""

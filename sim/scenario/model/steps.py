@@ -256,9 +256,9 @@ class ScriptStep(Model):
     after: Duration | None = None
     """Time since the previous step. With neither `at` nor `after`, the step follows at once."""
     as_: str | None = Field(default=None, validation_alias="as")
-    """Who says it (with `say`)."""
+    """Who does it (with `say`, `react`, `vote`, `press`, `edit`, `unsend`)."""
     place: str | None = Field(default=None, validation_alias="in")
-    """Where (with `say`, `archive`, `unarchive`, `delete`, `reset`)."""
+    """Where (with `archive`, `unarchive`, `delete`, `reset`, and with all that people do)."""
     id: str | None = None
     """A name for a `say`, for use in `replay`; by default m1, m2, ... in order."""
     secret: str | None = None
@@ -274,8 +274,24 @@ class ScriptStep(Model):
     """With `say`: a proxy removes the message and posts it again through its webhook of this name. On Discord."""
     locked: Literal[True] | None = None
     """With `archive`: lock the thread, so that only operators can unarchive it and people cannot post."""
+    of: str | None = None
+    """With `react`, `vote`, `press`, `edit`, `unsend`: the message, by the id of its `say` or by its text (`*` stands
+    for anything). By default the newest one in the place that fits: a message of the gateway, its poll, the message
+    with the button, or the last message of the person."""
+    remove: Literal[True] | None = None
+    """With `react`: take the reaction away."""
     say: str | None = None
     """A person says this."""
+    react: str | None = None
+    """A person reacts with this emoji. The gateway does not hear of it."""
+    vote: Annotated[tuple[str, ...] | None, BeforeValidator(as_list, json_schema_input_type=str | list[str])] = None
+    """A person votes for these options of a poll; an empty list withdraws the vote."""
+    press: str | None = None
+    """A person presses the button with this text or value. The gateway receives the value as a message."""
+    edit: str | None = None
+    """A person changes a message of theirs to this. The gateway does not hear of it."""
+    unsend: Literal[True] | None = None
+    """A person deletes a message of theirs. The gateway does not hear of it."""
     send: SendStep | None = None
     wake: WakeStep | None = None
     wake_heartbeat: Annotated[

@@ -15,6 +15,9 @@ from trunkline.sim.scenario.shorthand import as_crowd, as_list, as_names
 PLATFORMS = ("discord", "telegram", "slack", "matrix", "whatsapp", "signal")
 #: platforms without threads
 THREADLESS = ("whatsapp", "signal")
+#: platforms without polls, and platforms without buttons
+POLLLESS = ("slack", "signal")
+BUTTONLESS = ("matrix", "whatsapp", "signal")
 #: what the real platforms offer against lost responses; the others offer nothing
 _OFFERED = {"discord": Idempotency.KEY, "matrix": Idempotency.KEY}
 
