@@ -103,8 +103,9 @@ GUARDS: tuple[tuple[str, Callable[[GuardFacts], Reason | None]], ...] = (
     ("session-idle", lambda facts: Reason.REQUESTS_IN_FLIGHT if facts.session_busy else None),
     ("schedule-idle", lambda facts: Reason.CRON_IN_PROGRESS if facts.schedule_busy else None),
     ("agent-idle", lambda facts: Reason.LANES_BUSY if facts.agent_busy and facts.skip_when_busy else None),
-    ("instructions", _instructions),
+    # Before the instructions, which hold nothing else if none of their tasks is due.
     ("tasks", _tasks),
+    ("instructions", _instructions),
     ("visibility", lambda facts: Reason.ALERTS_DISABLED if facts.visibility.nothing else None),
     # Other targets that are missing are reported after the run: the agent may act by itself.
     ("route", lambda facts: Reason.NO_ROUTE if facts.undeliverable is Reason.NO_ROUTE else None),

@@ -143,10 +143,11 @@ def cool_down(
     if kind is WakeKind.INTERVAL:
         early = next_due is not None and now < next_due
         return CoolDown(reason=Reason.NOT_DUE, until=next_due) if early and next_due is not None else None
-    recent = sorted(start for start in starts if now - start < FLOOD_WINDOW)
+    # Sums, not differences: at `until` itself nothing may wait any longer, however floats are rounded.
+    recent = sorted(start for start in starts if now < start + FLOOD_WINDOW)
     waits: list[CoolDown] = []
     if len(recent) >= FLOOD_STARTS:
         waits.append(CoolDown(reason=Reason.FLOOD, until=recent[-FLOOD_STARTS] + FLOOD_WINDOW))
-    if recent and now - recent[-1] < MIN_SPACING:
+    if recent and now < recent[-1] + MIN_SPACING:
         waits.append(CoolDown(reason=Reason.MIN_SPACING, until=recent[-1] + MIN_SPACING))
     return max(waits, key=lambda wait: wait.until, default=None)

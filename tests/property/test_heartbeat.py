@@ -125,9 +125,11 @@ def test_no_agent_that_was_asked_for_is_forgotten(asked: list[tuple[str, WakeKin
     for agent, kind, wait, ends in asked:
         now += wait
         if ends and queue.running:
-            # Each second pass finds its agents busy.
-            queue = finished(queue, now, running if wait > 0.25 else ())
-            waiting |= {one.agent: one.kind.priority for one in running if wait > 0.25 and one.agent not in waiting}
+            # A pass that took longer found its agents busy.
+            busy = running if wait > 0.25 else ()
+            queue = finished(queue, now, busy)
+            for one in busy:
+                waiting[one.agent] = max(one.kind.priority, waiting.get(one.agent, 0))
         queue = request(queue, WakeRequest(agent=agent, kind=kind, at=now))
         waiting[agent] = max(kind.priority, waiting.get(agent, 0))
         queue, started = take(queue, now)

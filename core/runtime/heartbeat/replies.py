@@ -189,7 +189,9 @@ class Replies:
         failed = answer is None or answer.failed
         status = "failed" if answer is None or answer.failed else _STATUS.get(answer.reason, "skipped")
         visibility = visibility_of(ctx.config, run.target)
-        shown = None if answer is None else answer.decision.indicator
+        # What was stopped afterwards, such as a repetition, is no alert.
+        decided = None if answer is None or answer.reason is not answer.decision.reason else answer.decision
+        shown = None if decided is None else decided.indicator
         if failed and visibility.use_indicator:
             shown = Indicator.ERROR
         body = HeartbeatEnded(

@@ -18,8 +18,8 @@ REFUSALS: tuple[tuple[dict[str, Any], Reason], ...] = (
     ({"session_busy": True}, Reason.REQUESTS_IN_FLIGHT),
     ({"schedule_busy": True}, Reason.CRON_IN_PROGRESS),
     ({"agent_busy": True, "skip_when_busy": True}, Reason.LANES_BUSY),
-    ({"instructions": "# Nothing"}, Reason.EMPTY_HEARTBEAT_FILE),
     ({"tasks_due": 0}, Reason.NO_TASKS_DUE),
+    ({"instructions": "# Nothing"}, Reason.EMPTY_HEARTBEAT_FILE),
     ({"visibility": NOBODY_SEES}, Reason.ALERTS_DISABLED),
     ({"undeliverable": Reason.NO_ROUTE}, Reason.NO_ROUTE),
 )
@@ -75,6 +75,10 @@ def test_what_happened_is_dealt_with_whatever_the_instructions_hold(kind: WakeKi
     assert decide(kind=kind, instructions="# Nothing", tasks_due=0).runs
     assert decide(instructions="# Nothing", tasks_due=0, events=1).runs
     assert decide(kind=WakeKind.MANUAL, instructions="# Nothing").reason is Reason.EMPTY_HEARTBEAT_FILE
+
+
+def test_instructions_with_tasks_are_not_empty_if_none_is_due() -> None:
+    assert decide(instructions="", tasks_due=0).reason is Reason.NO_TASKS_DUE
 
 
 def test_what_happened_does_not_open_quiet_hours() -> None:
