@@ -39,7 +39,6 @@ _BUTTON = {
 }
 _SHAPES: dict[str, dict[str, Any]] = {
     "buttons": {"type": "array", "items": {"type": "array", "items": _BUTTON}},
-    "pollOption": {"type": "array", "items": _TEXT, "minItems": 2},
     "targets": {"type": "array", "items": _TEXT, "minItems": 1},
 }
 

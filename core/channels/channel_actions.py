@@ -16,6 +16,8 @@ from trunkline.core.actions.spec import ActionKind, Feature
 
 #: the error of platforms with a handler of their own
 NO_HANDLER = "Action {action} is not supported for provider {channel}."
+#: the options of a vote
+VOTE = "pollOption|pollOptionIndex|pollOptionIndexes|pollOptionId|pollOptionIds"
 _FILE = "media|path|filePath|buffer"
 #: what is missing, in the order of `ChannelAction.needs`
 MissingSentence = Callable[[tuple[str, ...]], str]
@@ -115,6 +117,8 @@ def _usual(which: Action) -> ChannelAction:
         return react(gate=None, ours=True)
     if which is Action.EDIT:
         return action("messageId", "message", ours=True)
+    if which is Action.POLL_VOTE:
+        return action("messageId", VOTE, ours=True)
     return action(*(("messageId",) if spec.of_message else ()), ours=True)
 
 

@@ -117,7 +117,7 @@ _DECLARED = (
     ),
     # polls
     _param("pollQuestion", _TEXT, "The question of a poll.", A.POLL),
-    _param("pollOption", _TEXTS, "The options of a poll, at least two.", A.POLL),
+    _param("pollOption", _TEXTS, "The options of a poll, at least two; of a vote the chosen.", A.POLL, A.POLL_VOTE),
     _param("pollMulti", _FLAG, "Allow more than one choice.", A.POLL),
     _param("pollDurationHours", _INTEGER, "Hours until the poll closes.", A.POLL, needs=Feature.POLL_HOURS),
     _param("pollDurationSeconds", _INTEGER, "Seconds until the poll closes.", A.POLL, needs=Feature.POLL_SECONDS),
@@ -126,6 +126,7 @@ _DECLARED = (
     _param("pollOptionId", _ID, "The option to vote for, by its id.", A.POLL_VOTE),
     _param("pollOptionIds", _TEXTS, "The options to vote for, by their ids.", A.POLL_VOTE),
     _param("pollOptionIndex", _INTEGER, "The option to vote for, by its number from 1.", A.POLL_VOTE),
+    _param("pollOptionIndexes", _TEXTS, "The options to vote for, by their numbers from 1.", A.POLL_VOTE),
     # messages that exist
     _param("messageId", _ID, "The message that is meant.", *_OF_MESSAGE, A.REPLY, A.THREAD_CREATE, A.DOWNLOAD_FILE),
     _param("emoji", _TEXT, "The emoji of a reaction.", A.REACT),

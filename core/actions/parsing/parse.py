@@ -14,21 +14,26 @@ from trunkline.core.actions.parsing.message_fields import message_of, parts_of, 
 from trunkline.core.actions.parsing.param_values import read_value
 from trunkline.core.actions.parsing.params import PARAMS, TARGET_PARAMS, Param, ParamType
 from trunkline.core.actions.planning.calls import ActionCall
-from trunkline.core.actions.spec import TargetMode
+from trunkline.core.actions.spec import ActionKind
 from trunkline.core.errors import InvalidAction
 from trunkline.core.profiles import Profile
 from trunkline.core.well_formed import plain_text
 
 _V = TypeVar("_V")
-#: the parameters that become fields of an `ActionCall`; the others of an action are its `fields`
+#: the parameters that become fields of every `ActionCall`; the others of an action are its `fields`
 _TYPED = frozenset(
     {
-        *("channel", "target", "targets", "accountId", "dryRun", "to"),
-        *("message", "text", "newText", "content", "caption", "media", "path", "filePath"),
-        *("buffer", "filename", "contentType", "mimeType", "asVoice", "gifPlayback", "replyTo"),
-        *("threadId", "silent", "bestEffort", "effectId", "effect", "buttons", "card", "components"),
-        *("pollQuestion", "pollOption", "pollMulti", "pollDurationHours", "pollDurationSeconds"),
-        *("pollAnonymous", "messageId", "emoji", "remove", "chatGuid", "chatIdentifier", "chatId"),
+        *("channel", "target", "targets", "accountId", "dryRun", "to", "chatGuid", "chatIdentifier", "chatId"),
+        *("message", "text", "newText", "content", "messageId", "emoji", "remove"),
+    }
+)
+#: those that become fields of a message only: a change or a query has no files, buttons or polls
+_OF_MESSAGES = frozenset(
+    {
+        *("caption", "media", "path", "filePath", "buffer", "filename", "contentType", "mimeType", "asVoice"),
+        *("gifPlayback", "replyTo", "threadId", "silent", "bestEffort", "effectId", "effect", "buttons", "card"),
+        *("components", "pollQuestion", "pollOption", "pollMulti", "pollDurationHours", "pollDurationSeconds"),
+        *("pollAnonymous", "stickerId"),
     }
 )
 #: spelled without its signs, an action's name is the same in kebab-case, camelCase and snake_case
@@ -69,9 +74,11 @@ class Given:
 
     def rest(self, action: Action) -> str | None:
         """The parameters that no field of `ActionCall` has, as a JSON object."""
-        left = {name: value for name, value in self._values.items() if name not in _TYPED}
-        if SPECS[action].target is TargetMode.CHANNEL_ID:
-            left.pop("channelId", None)
+        spec = SPECS[action]
+        gone = _TYPED | _OF_MESSAGES if spec.kind is ActionKind.MESSAGE else _TYPED
+        if spec.requires_target:
+            gone |= {"channelId"}
+        left = {name: value for name, value in self._values.items() if name not in gone}
         try:
             return msgspec.json.encode(left, order="sorted").decode() if left else None
         except (TypeError, ValueError, RecursionError) as error:

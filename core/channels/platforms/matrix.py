@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from trunkline.core.actions.names import Action
-from trunkline.core.channels.channel_actions import THREAD_REPLY, PollFeatures, action, react, table
+from trunkline.core.channels.channel_actions import THREAD_REPLY, VOTE, PollFeatures, action, react, table
 from trunkline.core.channels.rules import UPSTREAM_WORDS, ChannelRules, Hints, OutboundPlace, ParsedTarget, given
 from trunkline.core.channels.target_parsing import agree, word_kind
 from trunkline.core.profiles import Profile
@@ -26,9 +26,7 @@ _ACTIONS = table(
     {
         Action.THREAD_REPLY: THREAD_REPLY,
         Action.POLL: action(gate="polls", ours=True),
-        Action.POLL_VOTE: action(
-            "messageId|pollId", "pollOptionId|pollOptionIds|pollOptionIndex", gate="polls", ours=True
-        ),
+        Action.POLL_VOTE: action("messageId", VOTE, gate="polls", ours=True),
         Action.POLL_RESULTS: action("messageId|pollId", gate="polls", ours=True),
         Action.REACT: react(ours=True),
         Action.REACTIONS: action("messageId", gate="reactions", ours=True),

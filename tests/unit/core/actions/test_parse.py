@@ -72,7 +72,7 @@ def test_an_unknown_parameter_is_refused_with_the_nearest() -> None:
 def test_a_parameter_of_other_actions_is_refused() -> None:
     found = error({"action": "send", "message": "x", "pollOption": ["a", "b"]})
     assert found.sentence == "Action send does not take `pollOption`."
-    assert "It is for: poll." in found.facts
+    assert "It is for: poll, poll-vote." in found.facts
     blank = call(message="x", pollOption=[], pollQuestion=" ", pollMulti=False, guildId=None)
     assert blank.given == {"message"}
     assert error({"action": "kick", "channelId": "5"}).sentence == "Action kick does not take `channelId`."
@@ -251,6 +251,17 @@ def test_what_has_no_field_of_its_own_is_kept_as_json() -> None:
     parsed = call("search", query="x", guildId=5, limit="10", authorIds=["a"])
     assert json.loads(parsed.fields or "") == {"query": "x", "guildId": "5", "limit": 10, "authorIds": ["a"]}
     assert call(message="x", target="a", channel="slack").fields is None
+
+
+def test_a_change_or_a_query_keeps_files_buttons_and_options_there() -> None:
+    icon = call("setGroupIcon", target="g", media="./a.png", filename="a.png", contentType="image/png")
+    assert json.loads(icon.fields or "") == {"media": "./a.png", "filename": "a.png", "contentType": "image/png"}
+    edit = call("edit", messageId=5, message="x", buttons=[[{"text": "Yes", "value": "y"}]])
+    assert json.loads(edit.fields or "") == {"buttons": [[{"text": "Yes", "value": "y"}]]}
+    assert json.loads(call("topic-edit", threadId=7, name="x").fields or "") == {"threadId": "7", "name": "x"}
+    assert json.loads(call("poll-vote", messageId=5, pollOption="a").fields or "") == {"pollOption": ["a"]}
+    assert call("channel-info", channelId="C1").fields is None
+    assert call("edit", messageId=5, message="x", target="C1", emoji=None).fields is None
 
 
 @pytest.mark.parametrize("param", PARAMS.values(), ids=PARAMS)

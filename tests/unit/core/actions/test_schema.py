@@ -133,5 +133,5 @@ def test_lists_say_what_they_hold() -> None:
     properties = tool("telegram").parameters["properties"]
     arrays = [one for one in properties.values() if one["type"] == "array"]
     assert arrays and all("items" in one for one in arrays)
-    assert properties["pollOption"]["minItems"] == 2
+    assert properties["targets"]["minItems"] == 1
     assert properties["buttons"]["items"]["items"]["required"] == ["text"]
