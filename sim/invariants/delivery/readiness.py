@@ -182,10 +182,19 @@ class ReadyFirst(Checker):
             first_wrong=self._unmade.miscounted(event, body),
         )
 
+    def _has_no_message(self, body: IntentSettled, facts: IntentFacts) -> bool:
+        """Whether a change has ended because its message is not there, and it is so."""
+        if body.reason not in (Reason.NOTHING_TO_CHANGE, Reason.OTHER_CONVERSATION):
+            return False
+        message = self.run.intents.get(facts.body.of or "")
+        return message is None or message.vouched or message.acked <= facts.acked or _is_astray(message)
+
     def _refused_for_good(self, event: Event, body: IntentSettled, facts: IntentFacts) -> None:
         self.exercised += 1
         account = (facts.body.address.channel, facts.body.address.account)
         asked = not self.run.witnessed or event.intent in self._refused or account in self._connected
+        if self._has_no_message(body, facts):
+            return
         if body.reason is Reason.BROKEN_ROW or (facts.started is not None and asked and body.reason not in _ABSENT):
             return
         self.violate(
@@ -195,3 +204,8 @@ class ReadyFirst(Checker):
             actual=[f"#{event.seq} {event.at:.3f}s {body.state.value} after {body.attempts} attempts"],
             evidence=[facts.prepared.seq, event.seq],
         )
+
+
+def _is_astray(message: IntentFacts) -> bool:
+    """Whether a message arrived at another place than it was sent to."""
+    return any(isinstance(e.body, IntentSettled) and e.body.state is IntentState.MISPLACED for e in message.settled)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.names import Action
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
     AttemptEnded,
@@ -143,7 +145,8 @@ class NoBlindReplay(Checker):
     title = "Ambiguity is never replayed blindly"
     sentence = (
         "A chunk that may have been accepted is sent again only if the platform deduplicates it or denies having it, "
-        "or by policy, with a mark; never by another transport."
+        "or by policy, with a mark; never by another transport. A change is requested again only if that has no "
+        "further effect."
     )
 
     def __init__(self, run: RunFacts) -> None:
@@ -214,13 +217,23 @@ class NoBlindReplay(Checker):
             return
         intent = event.intent or ""
         since, facts = self._doubts.get(intent), self.run.intents.get(intent)
-        if since is None or facts is None or self._deduplicates(body.address) is not False:
+        if since is None or facts is None:
+            return
+        if facts.body.action is not None:
+            self._changed_again(event, since, facts.body.action)
+            return
+        if self._deduplicates(body.address) is not False:
             return
         limits = self.run.limits
         by_policy = limits is not None and limits.mark is not None
         if by_policy and self._marked.setdefault((intent, body.chunk), event) is event:
             return  # the wire shows whether it is marked
         self._blind(event, since, f"{intent} chunk {body.chunk + 1} was sent again although it may have been accepted")
+
+    def _changed_again(self, event: Event, since: Event, action: Action) -> None:
+        """Keys are of messages: a change is made again only where that has no further effect."""
+        if not SPECS[action].repeatable:
+            self._blind(event, since, f"{event.intent}: {action} was requested again although it may have been done")
 
     def _deduplicates(self, place: Address) -> bool | None:
         """Whether the platform recognises a repeat by its key; none if unknown."""
