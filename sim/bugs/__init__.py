@@ -10,6 +10,7 @@ from trunkline.sim.bugs import (
     inbound_and_loss,
     leases,
     mirrors,
+    policy,
     queue,
     return_address,
     routing,
@@ -24,6 +25,7 @@ from trunkline.sim.bugs.base import DECLARED, Bug
 _FAMILIES = (
     *(hands, completions, return_address, routing, sessions, inbound_and_loss, leases, send_paths),
     *(adapters, doubt, queue, mirrors, turn_output, webhook_identity, bindings, runs),
+    *(policy,),
 )
 #: every bug switch by name
 BUGS: dict[str, Bug] = {bug.name: bug for family in _FAMILIES for bug in DECLARED[family.__name__]}

@@ -7,12 +7,33 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import msgspec
+
 from trunkline.core.values import Address, Idempotency, Peer
 from trunkline.sim.events.base import PlatformBody, SimBody
 
 
+class AgentContexts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """Where an agent may write outside of the conversation of its turn, and what is marked, as configured."""
+
+    agent: str
+    #: to other conversations of the platform, and to other platforms
+    within: bool = True
+    across: bool = False
+    #: from turns that work in no conversation: ``any``, ``last`` or ``none``, and what is listed
+    reach: str = "any"
+    targets: tuple[str, ...] = ()
+    #: which of the three are marked
+    marks_within: bool = False
+    marks_across: bool = True
+    marks_nowhere: bool = True
+    #: the text of the mark, with ``{channel}`` for the name of the place
+    prefix: str = "[from {channel}] "
+    suffix: str = ""
+
+
 class WorldLimits(SimBody, frozen=True, kw_only=True):
-    """The configured limits of delivery, which invariants enforce."""
+    """The configured limits of delivery and of the cross-context policy, which invariants enforce."""
 
     kind: ClassVar[str] = "world.limits"
     max_attempts: int
@@ -28,6 +49,8 @@ class WorldLimits(SimBody, frozen=True, kw_only=True):
     lanes: int | None = None
     #: the longest wait before another attempt, in seconds; none: unknown
     backoff: float | None = None
+    #: the cross-context policy; none: earlier versions and upstream profiles, whose crossings are not judged
+    contexts: tuple[AgentContexts, ...] | None = None
 
 
 class WorldAccount(SimBody, frozen=True, kw_only=True):

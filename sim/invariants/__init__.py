@@ -14,6 +14,7 @@ from trunkline.sim.invariants.delivery.readiness import ReadyFirst
 from trunkline.sim.invariants.delivery.resends import NoBlindReplay, ResumeAtFirst, SentOnce
 from trunkline.sim.invariants.delivery.single_owner import SingleClaim
 from trunkline.sim.invariants.routing.addresses_and_audience import AddressFidelity, AudienceConfinement
+from trunkline.sim.invariants.routing.contexts import CrossingsAreDecided, DeniedIsNotDone, MarksAreSeen
 from trunkline.sim.invariants.routing.return_address import ExactReturnAddress, MirrorOnce, NoHiddenRedirect
 from trunkline.sim.invariants.routing.turns_and_routes import CurrentRoute, FrozenRoute, GenerationFence, OneSession
 from trunkline.sim.invariants.sessions.bindings import BindingLife, NoSelfEcho
@@ -53,6 +54,9 @@ CHECKERS: tuple[type[Checker], ...] = (
     CurrentRoute,
     AudienceConfinement,
     DryRunHasNoEffect,
+    CrossingsAreDecided,
+    MarksAreSeen,
+    DeniedIsNotDone,
     NothingSilent,
 )
 

@@ -230,8 +230,9 @@ class GatewayProcess:
         if live is not None:
             node, gateway = live
             node.context().run(gateway.reload, config)
-        if config.delivery != self.config.delivery:
-            self._world.record_limits(config.delivery)
+        before = self.config
+        if (config.delivery, config.tools, config.agents) != (before.delivery, before.tools, before.agents):
+            self._world.record_limits(config)
         self.config = config
 
     def _spawn(self, node: Node, work: Coroutine[Any, Any, None], name: str) -> None:

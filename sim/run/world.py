@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from trunkline.core.actions.names import Action
-from trunkline.core.config import DeliveryConfig
+from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import UnknownName
 from trunkline.core.events import Event, EventLog
 from trunkline.core.events.gateway import SessionCreated, SessionReset
@@ -21,11 +21,12 @@ from trunkline.sim.bugs import BUGS
 from trunkline.sim.cast.named_messages import NamedMessages
 from trunkline.sim.cast.names import display_names
 from trunkline.sim.events.script import BugEnabled, FaultFired, RunPhase
-from trunkline.sim.events.world import WorldAccount, WorldLimits, WorldPerson, WorldPlace, WorldSession
+from trunkline.sim.events.world import WorldAccount, WorldPerson, WorldPlace, WorldSession
 from trunkline.sim.loop import SimLoop
 from trunkline.sim.platforms import PLATFORMS, FakePlatform, Room
 from trunkline.sim.run.env import SimIds
 from trunkline.sim.run.fault_board import FaultBoard, text_matches, where
+from trunkline.sim.run.limits import limits_of
 from trunkline.sim.run.quiescence import Quiescence
 from trunkline.sim.scenario import PlaceRef, ScenarioFile
 from trunkline.sim.scenario.model.scenario import Fault
@@ -260,7 +261,7 @@ class World:
                 for account in spec.accounts if name in known.ids else ():
                     self.room(PlaceRef(platform=name, account=account, person=person))
         self._write_stored()
-        self.record_limits(self.scenario.gateway.delivery)
+        self.record_limits(self.scenario.gateway)
         self.events.record(RunPhase(phase="faults"))
 
     def _introduce(self, platform: FakePlatform) -> None:
@@ -280,17 +281,9 @@ class World:
         there = tuple(self.platforms[channel].spec.accounts)
         return account or (there[0] if len(there) == 1 else "default")
 
-    def record_limits(self, delivery: DeliveryConfig) -> None:
-        body = WorldLimits(
-            max_attempts=delivery.max_attempts,
-            max_age=delivery.max_age,
-            mark=delivery.mark if delivery.ambiguous == "resend-marked" else None,
-            recovery_rate=delivery.recovery_rate,
-            lanes=delivery.lanes,
-            backoff=max(delivery.backoff, default=None),
-            max_interrupted=delivery.max_interrupted,
-        )
-        self.events.record(body)
+    def record_limits(self, config: GatewayConfig) -> None:
+        """Record what the configuration limits, for the invariants."""
+        self.events.record(limits_of(config))
 
     def _write_stored(self) -> None:
         """Write the sessions of an earlier version to the disk."""

@@ -1,0 +1,308 @@
+"""Messages and changes that leave the conversation of their turn: P3, P4, P5."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import msgspec
+
+from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.conversations import is_listed, same_conversation
+from trunkline.core.actions.names import Action
+from trunkline.core.events import Event
+from trunkline.core.events.actions import PolicyDecided
+from trunkline.core.events.gateway import RouteDecided, TurnStarted
+from trunkline.core.values import Address, IntentKind, WorkKind
+from trunkline.sim.events.actions import WireActed
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import AgentContexts, ThreadOpened, WorldLimits, WorldPlace
+from trunkline.sim.index.projection import on
+from trunkline.sim.index.run_facts import IntentFacts, RunFacts
+from trunkline.sim.invariants.base import Checker, EvidenceKind
+
+#: turns that work in no conversation, and what a mark calls them
+_NOWHERE = {WorkKind.HEARTBEAT: "heartbeat", WorkKind.CRON: "schedule", WorkKind.WAKE: "wake-up"}
+_TASK = "a task"
+_CHANNEL = re.escape("{channel}")
+
+
+@dataclass(slots=True)
+class _Decision:
+    """What the gateway decided, and what the configuration said at that time."""
+
+    event: Event
+    body: PolicyDecided
+    configured: bool
+    settings: AgentContexts
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A turn and the conversations that it works in, according to the people who wrote."""
+
+    agent: str
+    work: WorkKind
+    #: none: it works nowhere
+    places: tuple[Address, ...]
+    decisions: list[_Decision] = field(default_factory=list[_Decision])
+
+
+@dataclass(slots=True, kw_only=True)
+class _Crossing:
+    """Something that people see outside of the conversation of its turn."""
+
+    facts: IntentFacts
+    turn: _Turn
+    place: Address
+    #: the last decision on that conversation before it was prepared
+    decided: _Decision | None
+
+
+class _Contexts(Checker):
+    """What the three checkers share: turns with their places, and the decisions on what leaves these."""
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        self._settings: dict[str, AgentContexts] = {}
+        self._turns: dict[str, _Turn] = {}
+        #: thread -> the conversation that it is in
+        self._parents: dict[tuple[str, str], str] = {}
+        #: agent -> where people wrote to it
+        self._written: defaultdict[str, set[Address]] = defaultdict(set)
+
+    @on(WorldLimits)
+    def _limits(self, event: Event, body: WorldLimits) -> None:
+        self._settings = {one.agent: one for one in body.contexts or ()}
+
+    @on(WorldPlace, ThreadOpened)
+    def _place(self, event: Event, body: WorldPlace | ThreadOpened) -> None:
+        if body.address.parent is not None:
+            self._parents[body.address.channel, body.address.conversation] = body.address.parent
+
+    @on(RouteDecided)
+    def _routed(self, event: Event, body: RouteDecided) -> None:
+        if body.reply_to is not None:
+            self._written[body.agent].add(body.reply_to)
+
+    @on(TurnStarted)
+    def _started(self, event: Event, body: TurnStarted) -> None:
+        if event.turn in self._turns:
+            return
+        places: list[Address] = []
+        if body.work not in _NOWHERE:
+            origin = self.run.origin(event.inbound)
+            # The answer of a callback may go elsewhere: to a bound conversation.
+            known = (self.run.home(event.inbound), None if origin is None else origin[0], body.origin)
+            places = [self._whole(place) for place in known if place is not None]
+        self._turns[event.turn or ""] = _Turn(body.agent, body.work, tuple(places))
+
+    @on(PolicyDecided)
+    def _decision(self, event: Event, body: PolicyDecided) -> None:
+        turn = self._turns.get(event.turn or "")
+        settings = self._settings.get("" if turn is None else turn.agent)
+        if turn is not None and settings is not None:
+            configured = self._configured(turn, self._whole(body.target), settings)
+            turn.decisions.append(_Decision(event, body, configured, settings))
+
+    def _configured(self, turn: _Turn, target: Address, settings: AgentContexts) -> bool:
+        """Whether the configuration lets a turn write to a place."""
+        if turn.places:
+            crosses = all(place.channel != target.channel for place in turn.places)
+            return settings.across if crosses else settings.within
+        if settings.reach == "any" or any(is_listed(target, entry) for entry in settings.targets):
+            return True
+        written = self._written[turn.agent] if settings.reach == "last" else ()
+        return any(same_conversation(place, target) for place in written)
+
+    def _whole(self, place: Address) -> Address:
+        """A place with its parent, which not everybody who names it knows."""
+        parent = self._parents.get((place.channel, place.conversation))
+        return place if parent is None else msgspec.structs.replace(place, parent=parent)
+
+    def _crossing(self, event: Event, requested: Address) -> _Crossing | None:
+        """What an accepted request did outside of the conversation of its turn; none: nothing that is judged."""
+        facts = self.run.intents.get(event.intent or "")
+        if facts is None or facts.body.intent_kind is not IntentKind.TOOL or not _is_guarded(facts):
+            return None
+        turn, place = self._turns.get(facts.prepared.turn or ""), self._whole(requested)
+        if turn is None or turn.agent not in self._settings:
+            return None
+        if any(same_conversation(one, place) for one in turn.places):
+            return None
+        before = (one for one in reversed(turn.decisions) if one.event.seq < facts.prepared.seq)
+        decided = next((one for one in before if same_conversation(self._whole(one.body.target), place)), None)
+        return _Crossing(facts=facts, turn=turn, place=place, decided=decided)
+
+    def _shown(self, crossing: _Crossing, event: Event) -> str:
+        at = self.run.name(crossing.place)
+        if isinstance(event.body, WireActed):
+            return f"#{event.seq} {event.at:.3f}s {event.body.action.value} at {at}"
+        text = event.body.text if isinstance(event.body, WireAccepted) else ""
+        return f"#{event.seq} {event.at:.3f}s “{text}” at {at}"
+
+    def _from(self, turn: _Turn) -> str:
+        return self.run.name(turn.places[0]) if turn.places else _NOWHERE.get(turn.work, _TASK)
+
+
+def _is_guarded(facts: IntentFacts) -> bool:
+    """Whether an intent is something that may not leave its conversation without a decision."""
+    action = facts.body.action
+    if action is None:
+        # A message without a target goes where the turn answers.
+        return facts.body.targeted
+    return SPECS[action].guarded or SPECS[action].guarded_since_june
+
+
+class CrossingsAreDecided(_Contexts):
+    """P3: what leaves a conversation was allowed by a decision, and decisions follow the configuration."""
+
+    id = "P3"
+    title = "Crossings are decided"
+    evidence = EvidenceKind.MISPLACED
+    sentence = (
+        "What a turn says or changes outside of its conversation was allowed by a recorded decision, and what is "
+        "allowed and what is denied is as configured."
+    )
+
+    @on(PolicyDecided)
+    def _decided(self, event: Event, body: PolicyDecided) -> None:
+        self._decision(event, body)
+        turn = self._turns.get(event.turn or "")
+        made = turn.decisions[-1] if turn is not None and turn.decisions else None
+        if turn is None or made is None or made.event is not event or body.allowed or not made.configured:
+            return
+        if not turn.places and made.settings.reach == "last":
+            # Which conversation was the last is not known to the millisecond.
+            return
+        self.violate(
+            at=event.seq,
+            summary=f"{body.action} from {self._from(turn)} is denied, but the configuration allows it",
+            expected=[f"{body.action} to {self.run.name(body.target)} is allowed"],
+            actual=[f"#{event.seq} {event.at:.3f}s denied"],
+        )
+
+    @on(WireAccepted, WireActed)
+    def _seen(self, event: Event, body: WireAccepted | WireActed) -> None:
+        crossing = self._crossing(event, body.requested)
+        if crossing is None:
+            return
+        self.exercised += 1
+        decided = crossing.decided
+        if decided is not None and (decided.configured or not decided.body.allowed):
+            # What was denied is judged by P5.
+            return
+        why = "nothing decided that it may" if decided is None else "the configuration does not allow it"
+        evidence = [crossing.facts.prepared.seq, event.seq]
+        self.violate(
+            at=event.seq,
+            summary=f"{event.intent} left {self._from(crossing.turn)}, and {why}",
+            expected=[f"nothing from {self._from(crossing.turn)} at {self.run.name(crossing.place)}"],
+            actual=[self._shown(crossing, event)],
+            evidence=evidence if decided is None else [decided.event.seq, *evidence],
+            first_wrong=crossing.facts.prepared.seq if decided is None else decided.event.seq,
+        )
+
+
+class MarksAreSeen(_Contexts):
+    """P4: a message from elsewhere shows where it comes from, if it is to be marked."""
+
+    id = "P4"
+    title = "Marks are seen"
+    sentence = "A message from another context shows where it comes from, wherever the configuration says so."
+
+    @on(WireAccepted)
+    def _accepted(self, event: Event, body: WireAccepted) -> None:
+        crossing = self._crossing(event, body.requested)
+        if crossing is None or (body.parts is not None and body.parts.sticker is not None and not body.text):
+            return
+        shown = (one.body.parts for one in crossing.facts.accepts if isinstance(one.body, WireAccepted))
+        embed = next((parts.embed for parts in shown if parts is not None and parts.embed is not None), None)
+        texts = (self._unmarked(body.text), *body.poll[:1])
+        last = body.chunk == crossing.facts.body.chunks - 1
+        self._judge(event, crossing, texts, embed, first=body.chunk == 0, last=last)
+
+    @on(WireActed)
+    def _edited(self, event: Event, body: WireActed) -> None:
+        crossing = self._crossing(event, body.requested) if body.action is Action.EDIT else None
+        if crossing is not None:
+            self._judge(event, crossing, (body.text,), None, first=True, last=True)
+
+    def _unmarked(self, text: str) -> str:
+        """The text without the mark of an uncertain repeat."""
+        mark = "" if self.run.limits is None else self.run.limits.mark or ""
+        return text.removeprefix(mark)
+
+    def _judge(
+        self, event: Event, crossing: _Crossing, texts: tuple[str, ...], embed: str | None, *, first: bool, last: bool
+    ) -> None:
+        decided, turn = crossing.decided, crossing.turn
+        settings = self._settings[turn.agent] if decided is None else decided.settings
+        if not _is_marked(turn, crossing.place, settings):
+            return
+        # Messages without a decision are judged by P3, those denied by P5.
+        if decided is None or not decided.body.allowed:
+            return
+        self.exercised += 1
+        label = ".+" if turn.places else re.escape(_NOWHERE.get(turn.work, _TASK))
+        if embed is not None and re.fullmatch(f"From {label}", embed):
+            return
+        before = _pattern(settings.prefix, label) if first else ""
+        after = _pattern(settings.suffix, label) if last else ""
+        if any(re.fullmatch(f"{before}.*{after}", text.strip(), re.DOTALL) for text in texts):
+            return
+        wanted = " … ".join(part for part in (settings.prefix.strip(), settings.suffix.strip()) if part)
+        self.violate(
+            at=event.seq,
+            summary=f"{event.intent} does not show that it comes from {self._from(turn)}",
+            expected=[f"the mark “{wanted}”"],
+            actual=[self._shown(crossing, event)],
+            evidence=[decided.event.seq, crossing.facts.prepared.seq, event.seq],
+            first_wrong=event.seq if _has_mark(decided.body) else decided.event.seq,
+        )
+
+
+def _has_mark(body: PolicyDecided) -> bool:
+    return bool(body.mark or body.mark_after or body.mark_embed)
+
+
+def _is_marked(turn: _Turn, place: Address, settings: AgentContexts) -> bool:
+    if not turn.places:
+        return settings.marks_nowhere
+    across = all(one.channel != place.channel for one in turn.places)
+    return settings.marks_across if across else settings.marks_within
+
+
+def _pattern(template: str, label: str) -> str:
+    return re.escape(template.strip()).replace(_CHANNEL, label)
+
+
+class DeniedIsNotDone(_Contexts):
+    """P5: what the policy denied is not on the wire."""
+
+    id = "P5"
+    title = "Denied is not done"
+    evidence = EvidenceKind.MISPLACED
+    sentence = "What the cross-context policy denied to a turn is not on the wire."
+
+    @on(PolicyDecided)
+    def _counted(self, event: Event, body: PolicyDecided) -> None:
+        self._decision(event, body)
+        self.exercised += not body.allowed
+
+    @on(WireAccepted, WireActed)
+    def _seen(self, event: Event, body: WireAccepted | WireActed) -> None:
+        crossing = self._crossing(event, body.requested)
+        decided = None if crossing is None else crossing.decided
+        if crossing is None or decided is None or decided.body.allowed:
+            return
+        prepared = crossing.facts.prepared.seq
+        self.violate(
+            at=event.seq,
+            summary=f"{event.intent} was denied, and people see it nevertheless",
+            expected=[f"nothing at {self.run.name(crossing.place)} from this turn"],
+            actual=[self._shown(crossing, event)],
+            evidence=[decided.event.seq, prepared, event.seq],
+            first_wrong=prepared,
+        )
