@@ -201,6 +201,21 @@ def test_settings_of_a_channel_or_hand_that_is_not_named_are_the_defaults() -> N
     assert config.hands.of("other") == HandConfig(deadline=9.0)
 
 
+def test_gates_of_actions_are_read_in_both_spellings() -> None:
+    config = read(channels={"discord": {"actions": {"emojiUploads": False, "moderation": True, "member_info": False}}})
+    assert config.channel("discord").actions == {"emoji_uploads": False, "moderation": True, "member_info": False}
+
+
+def test_a_gate_that_the_channel_has_not_is_an_error() -> None:
+    with pytest.raises(ValidationError, match="channels.slack.actions: no gate 'moderation'; there are: emoji_list"):
+        read(channels={"slack": {"actions": {"moderation": True}}})
+    with pytest.raises(ValidationError, match="there are: none, since its actions are not known"):
+        read(channels={"own": {"actions": {"pins": True}}})
+    with pytest.raises(ValidationError, match="actions"):
+        read(channels={"slack": {"actions": ["pins"]}})
+    assert read(profile="openclaw", channels={"slack": {"actions": {"moderation": True}}})
+
+
 def test_times_are_written_as_seconds() -> None:
     assert DeliveryConfig.model_validate({"max_age": "1h"}).model_dump(mode="json")["max_age"] == 3600.0
 
