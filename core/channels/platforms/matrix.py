@@ -36,6 +36,8 @@ _ACTIONS = table(
         Action.PIN: action("messageId", gate="pins", ours=True),
         Action.UNPIN: action("messageId", gate="pins", ours=True),
         Action.LIST_PINS: action(gate="pins", ours=True),
+        Action.PERMISSIONS: action(gate="permissions", ours=True),
+        Action.SET_PROFILE: action("displayName|name", gate="profile", ours=True),
         Action.MEMBER_INFO: action("userId", gate="member_info", ours=True),
         Action.CHANNEL_INFO: action("channelId", gate="channel_info", ours=True),
     }

@@ -207,7 +207,7 @@ def test_gates_of_actions_are_read_in_both_spellings() -> None:
 
 
 def test_a_gate_that_the_channel_has_not_is_an_error() -> None:
-    with pytest.raises(ValidationError, match="channels.slack.actions: no gate 'moderation'; there are: emoji_list"):
+    with pytest.raises(ValidationError, match=r"channels\.slack\.actions: no gate 'moderation'; there are: emoji_list"):
         read(channels={"slack": {"actions": {"moderation": True}}})
     with pytest.raises(ValidationError, match="there are: none, since its actions are not known"):
         read(channels={"own": {"actions": {"pins": True}}})
