@@ -13,7 +13,7 @@ from trunkline.core.events.heartbeat import GuardResult
 from trunkline.core.heartbeat.cron import next_fire
 from trunkline.core.heartbeat.guards import GuardFacts, RunDecision, decide_run
 from trunkline.core.heartbeat.hours import is_active
-from trunkline.core.heartbeat.schedule import first_active
+from trunkline.core.heartbeat.schedule import first_active, next_due
 from trunkline.core.heartbeat.settings import agent_of, heartbeat_of, target_question, zones_of
 from trunkline.core.heartbeat.targets import HeartbeatTarget, Route, resolve_heartbeat_target
 from trunkline.core.heartbeat.visibility import Visibility, resolve_visibility
@@ -88,7 +88,7 @@ def decide_heartbeat(
     )
     times: list[float] = []
     while every > 0 and len(times) < _TIMES:
-        times.append(first_active((times[-1] if times else at) + every, every, active))
+        times.append(first_active(next_due(0.0, every, times[-1] if times else at), every, active))
     key = None if heartbeat is None else heartbeat.session
     decision = decide_run(facts)
     return HeartbeatAnswer(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PlainSerializer
 
 from trunkline.core.config.base import Duration, Model, parse_duration
 from trunkline.core.heartbeat.hours import ActiveHours
@@ -27,7 +27,8 @@ def _clock(value: object) -> object:
     return f"{value // 60:02}:{value % 60:02}" if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-Interval = Annotated[Duration, BeforeValidator(_interval)]
+# Written with its unit: as a number it would be read as minutes.
+Interval = Annotated[Duration, BeforeValidator(_interval), PlainSerializer(lambda seconds: f"{float(seconds)!r}s")]
 ClockTime = Annotated[str, BeforeValidator(_clock)]
 
 

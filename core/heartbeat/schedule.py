@@ -32,12 +32,13 @@ def plan_at_start(every: float, now: float, *, stored: float | None = None, stor
     """The next run when a process starts or a configuration is loaded.
 
     `stored`: the next run as an earlier process left it, with its interval. If that time has passed, the heartbeat is
-    due now, once. Another interval counts from the last time that the heartbeat was due.
+    due now, once. Another interval counts from the last time that the heartbeat was due. Without them the times are the
+    multiples of the interval since the epoch, whenever the process began: it may have ended before they were stored.
     """
     if every <= 0:
         return Plan(next_at=None)
     if stored is None or stored_every is None or stored_every <= 0:
-        return Plan(next_at=now + every)
+        return Plan(next_at=next_due(0.0, every, now))
     # A clock that was set back leaves times that lie too far ahead.
     due = min(stored if stored_every == every else stored - stored_every + every, now + every)
     return Plan(next_at=due, missed=due <= now)

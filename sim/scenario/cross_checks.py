@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from trunkline.core.actions.names import Action
+from trunkline.core.config.heartbeat_checks import DEFAULTS
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim.events import BODIES
@@ -274,7 +275,7 @@ def _check_keys(tree: object, report: ProblemReport) -> None:
     hands = tuple(items(tree, "cast", "hands") or ())
     keyed: list[tuple[Path, object, str, Iterable[str]]] = []
     for path, config in _configurations(tree):
-        keyed.append(((*path, "channels"), items(config, "channels"), "a known channel", PLATFORMS))
+        keyed.append(((*path, "channels"), items(config, "channels"), "a known channel", (*PLATFORMS, DEFAULTS)))
         keyed.append(((*path, "hands", "each"), items(config, "hands", "each"), "a hand of the cast", hands))
     for path, ids in select(tree, steps_of("world.people.*.ids")):
         keyed.append((path, ids, "a known channel", PLATFORMS))

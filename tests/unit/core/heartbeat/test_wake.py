@@ -135,7 +135,8 @@ def test_a_heartbeat_keeps_its_phase(phase: float, now: float, due: float) -> No
 @pytest.mark.parametrize(
     ("stored", "stored_every", "plan"),
     [
-        (None, None, Plan(next_at=1060.0)),
+        # The first of all: a multiple of the interval.
+        (None, None, Plan(next_at=1020.0)),
         (1030.0, 60.0, Plan(next_at=1030.0)),
         (1000.0, 60.0, Plan(next_at=1000.0, missed=True)),
         # Missed often, and run once.
@@ -145,7 +146,7 @@ def test_a_heartbeat_keeps_its_phase(phase: float, now: float, due: float) -> No
         (1030.0, 45.0, Plan(next_at=1045.0)),
         # The clock was set back by a year.
         (4000.0, 60.0, Plan(next_at=1060.0)),
-        (1030.0, 0.0, Plan(next_at=1060.0)),
+        (1030.0, 0.0, Plan(next_at=1020.0)),
     ],
 )
 def test_a_restart_neither_repeats_nor_forgets(stored: float | None, stored_every: float | None, plan: Plan) -> None:
