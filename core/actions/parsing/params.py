@@ -167,6 +167,7 @@ _DECLARED = (
     _param("participant", _ID, "The person who is meant.", A.ADD_PARTICIPANT, A.REMOVE_PARTICIPANT, A.REACT),
     # servers
     _param("guildId", _ID, "The server.", *_SERVER),
+    _param("teamId", _ID, "The workspace or team.", *_SERVER),
     _param("userId", _ID, "The person who is meant.", *_PEOPLE),
     _param("roleId", _ID, "The role.", A.ROLE_ADD, A.ROLE_REMOVE),
     _param("roleIds", _TEXTS, "The roles that may use a new emoji.", A.EMOJI_UPLOAD),

@@ -8,6 +8,7 @@ import msgspec
 
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.places import server_place
+from trunkline.core.actions.planning.availability import find_action
 from trunkline.core.actions.planning.calls import PlannedCall, TargetSource
 from trunkline.core.actions.spec import TargetMode
 from trunkline.core.errors import InvalidAction
@@ -83,10 +84,16 @@ def aim_of(call: ToolCall, planned: PlannedCall) -> ToolSend:
 
 
 def check_kind(planned: PlannedCall, place: Address) -> None:
-    """Raise `InvalidAction` for a person where a channel is meant."""
-    if SPECS[planned.action].target is TargetMode.CHANNEL_ID and place.kind is ChatKind.DIRECT:
-        text = planned.target.text or ""
+    """Raise `InvalidAction` for a person where a channel or a group is meant."""
+    if place.kind is not ChatKind.DIRECT:
+        return
+    text = planned.target.text or ""
+    if SPECS[planned.action].target is TargetMode.CHANNEL_ID:
         raise InvalidAction(f'Channel id "{text}" resolved to a user target.', Reason.BAD_TARGET)
+    entry = find_action(place.channel, planned.action)
+    if entry is not None and entry.group_only:
+        sentence = f'Action {planned.action} needs a group, and "{text}" is a person.'
+        raise InvalidAction(sentence, Reason.BAD_TARGET)
 
 
 def fields_of(planned: PlannedCall) -> dict[str, Any]:

@@ -1,0 +1,38 @@
+"""An action on a channel or a group does not take a person."""
+
+import pytest
+
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.planning.calls import CallContext, PlannedCall
+from trunkline.core.actions.planning.plan import plan_call
+from trunkline.core.channels import rules_for
+from trunkline.core.config import GatewayConfig
+from trunkline.core.errors import InvalidAction
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.actions.call_places import check_kind
+from trunkline.core.values import Address, ChatKind
+
+GROUP_ACTIONS = [which for which, entry in rules_for("bluebubbles").actions.items() if entry.group_only]
+
+
+def place(channel: str, kind: ChatKind) -> Address:
+    return Address(channel=channel, account="default", kind=kind, conversation="x")
+
+
+def planned(channel: str, action: Action) -> PlannedCall:
+    return plan_call({"action": action, "target": "x"}, CallContext(), GatewayConfig(), [channel])
+
+
+@pytest.mark.parametrize("action", GROUP_ACTIONS)
+def test_a_person_is_no_group(action: Action) -> None:
+    with pytest.raises(InvalidAction) as raised:
+        check_kind(planned("bluebubbles", action), place("bluebubbles", ChatKind.DIRECT))
+    assert raised.value.sentence == f'Action {action} needs a group, and "x" is a person.'
+    assert raised.value.reason is Reason.BAD_TARGET
+    check_kind(planned("bluebubbles", action), place("bluebubbles", ChatKind.GROUP))
+
+
+def test_other_actions_take_both() -> None:
+    assert {Action.RENAME_GROUP, Action.LEAVE_GROUP} <= set(GROUP_ACTIONS)
+    for kind in ChatKind:
+        check_kind(planned("bluebubbles", Action.REACT), place("bluebubbles", kind))
