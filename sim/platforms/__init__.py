@@ -3,7 +3,9 @@
 from trunkline.sim.platforms.adapter import FakeAdapter
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.channels.discord import FakeDiscord
+from trunkline.sim.platforms.channels.imessage import FakeBlueBubbles, FakeIMessage
 from trunkline.sim.platforms.channels.matrix import FakeMatrix
+from trunkline.sim.platforms.channels.msteams import FakeMsTeams
 from trunkline.sim.platforms.channels.signal import FakeSignal
 from trunkline.sim.platforms.channels.slack import FakeSlack
 from trunkline.sim.platforms.channels.telegram import FakeTelegram
@@ -12,14 +14,20 @@ from trunkline.sim.platforms.rooms import Room
 
 PLATFORMS: dict[str, type[FakePlatform]] = {
     platform.channel: platform
-    for platform in (FakeDiscord, FakeTelegram, FakeSlack, FakeMatrix, FakeWhatsApp, FakeSignal)
+    for platform in (
+        *(FakeDiscord, FakeTelegram, FakeSlack, FakeMatrix, FakeWhatsApp, FakeSignal),
+        *(FakeBlueBubbles, FakeIMessage, FakeMsTeams),
+    )
 }
 
 __all__ = [
     "PLATFORMS",
     "FakeAdapter",
+    "FakeBlueBubbles",
     "FakeDiscord",
+    "FakeIMessage",
     "FakeMatrix",
+    "FakeMsTeams",
     "FakePlatform",
     "FakeSignal",
     "FakeSlack",

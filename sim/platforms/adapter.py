@@ -20,6 +20,7 @@ from trunkline.sim.platforms.api.api_calls import opening
 from trunkline.sim.platforms.api.binding_adapter import binding_of
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import WorldPort, resolve
+from trunkline.sim.scenario.model.world import NOT_READY
 
 #: the number that makes a repeated id unique
 _AGAIN = re.compile(r"\+[0-9]+")
@@ -52,9 +53,12 @@ class FakeAdapter:
         return self._platform.capabilities[self._account]
 
     async def ready(self) -> Ready:
-        for fault in ("ready", "connect"):
-            if self._world.account_fault(fault, self.channel, self._account):
-                return Ready(ok=False, reason=self._platform.not_ready)
+        usual = NOT_READY[self.channel][0]
+        reason = self._world.unready(self.channel, self._account)
+        if reason is not None:
+            return Ready(ok=False, reason=reason or usual)
+        if self._world.account_fault("connect", self.channel, self._account):
+            return Ready(ok=False, reason=usual)
         return Ready(ok=True)
 
     def connect(self) -> InboundStream:

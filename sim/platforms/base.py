@@ -10,7 +10,9 @@ from abc import ABC, abstractmethod
 
 import msgspec
 
+from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.channels import rules_for
 from trunkline.core.errors import PlaceArchived, PlaceGone, Refused
 from trunkline.core.events import Recorder
 from trunkline.core.values import (
@@ -47,14 +49,12 @@ class FakePlatform(ABC):
     channel = ""
     #: capabilities beside texts, files and threads
     extras: frozenset[Capability] = frozenset()
-    #: what it allows beside messages
+    #: the limits of its actions
     rules = ActionRules()
     has_threads = True
     mode = DeliveryMode.DIRECT
     markup = Markup.AS_IS
     poll_options: int | None = None
-    #: reason of an account that is not ready to send
-    not_ready = "not-ready"
     opens_threads = False
     #: a send that names a message as its thread opens a thread on that message
     opens_by_sending = False
@@ -132,6 +132,11 @@ class FakePlatform(ABC):
 
     # ------------------------------------------------------------ capabilities of accounts
 
+    @classmethod
+    def actions_of(cls) -> frozenset[Action]:
+        """The actions that an account has beside plain sends: those of the channel's table."""
+        return frozenset(rules_for(cls.channel).actions) - {Action.SEND, Action.BROADCAST}
+
     def _can(self, account: AccountSpec) -> Capabilities:
         spec = self.spec
         usual = {Capability.TEXT, Capability.MEDIA, Capability.MESSAGE_IDS} | self.extras
@@ -140,7 +145,7 @@ class FakePlatform(ABC):
         idempotency = idempotency_of(self.channel, spec, account)
         return Capabilities(
             can=can,
-            actions=self.rules.actions - not_done,
+            actions=self.actions_of() - not_done,
             mode=account.mode or spec.mode or self.mode,
             idempotency=idempotency,
             key_seconds=spec.key_seconds if idempotency is Idempotency.KEY else None,

@@ -42,7 +42,7 @@ class Threads:
         """The thread on a message, opened if necessary; `place` is its room or the thread. None if not possible."""
         platform = self._platform
         parent = platform.room_above(place)
-        if parent is None or not platform.opens_threads:
+        if parent is None or not (platform.opens_threads or platform.opens_by_sending):
             return None
         name = platform.people.said_as(parent.conversation, message_id) or message_id
         thread = platform.thread_room(parent, f"{parent.name}/{name}", message_id)

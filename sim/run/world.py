@@ -155,6 +155,15 @@ class World:
         """Whether the period of a fault holds for an account now; records the first strike."""
         return self._during(on, f"{channel}:{account}", (channel, account))
 
+    def unready(self, channel: str, account: str) -> str | None:
+        """Why an account is not ready now, by a fault; empty: for the usual reason. None: no fault holds."""
+        found = self.faults.during("ready", (channel, account))
+        if found is None:
+            return None
+        if found[1]:
+            self._strike(found[0], f"{channel}:{account}")
+        return found[0].reason or ""
+
     def boot_fault(self, channel: str, account: str) -> float | None:
         """The delay until a missing adapter is installed; None if it is not missing when a process starts."""
         struck = self._strike(self.faults.take("boot", account=(channel, account)), f"{channel}:{account}")

@@ -12,9 +12,9 @@ from trunkline.core.channels.capabilities import check_capabilities
 from trunkline.core.values import Capabilities, Idempotency
 from trunkline.sim.scenario.model.abilities import lost_to
 from trunkline.sim.scenario.model.scenario import Fault, Scenario
-from trunkline.sim.scenario.model.world import AccountSpec, PlatformSpec, WorldSpec, idempotency_of
+from trunkline.sim.scenario.model.world import NOT_READY, AccountSpec, PlatformSpec, WorldSpec, idempotency_of
 from trunkline.sim.scenario.place_refs import place_if_known
-from trunkline.sim.scenario.problems import Path, ProblemReport
+from trunkline.sim.scenario.problems import Path, ProblemReport, advice
 
 #: the longest latency, as a multiple of the usual one
 _LONGEST = 1.5
@@ -27,6 +27,17 @@ def check_promises(scenario: Scenario, world: WorldSpec, report: ProblemReport) 
     for index, step in enumerate(scenario.script):
         if step.fault is not None and step.fault.on in ("send", "act") and step.fault.do == "slow":
             _check_slow(step.fault, ("script", index, "fault"), world, report)
+        if step.fault is not None:
+            _check_reason(step.fault, ("script", index, "fault"), world, report)
+
+
+def _check_reason(fault: Fault, path: Path, world: WorldSpec, report: ProblemReport) -> None:
+    """The reason of an account that is not ready is one that its platform knows."""
+    known = list(dict.fromkeys(reason for name, _, _ in _struck(fault, world) for reason in NOT_READY[name]))
+    if fault.reason is not None and fault.reason not in known:
+        report.add(
+            (*path, "reason"), f"expected a reason of the platform, found {fault.reason!r}", advice(fault.reason, known)
+        )
 
 
 def _declared(name: str, spec: PlatformSpec, account: AccountSpec) -> Capabilities:

@@ -88,6 +88,7 @@ _SELECTORS = {
     "in": ("send", "act", "lookup", "thread", "push", "queue", "ready", "connect", "boot"),
     "transport": ("send",),
     "action": ("act",),
+    "reason": ("ready",),
     "carries": ("store",),
     "nth": ("send", "act", "lookup", "thread", "push", "hand", "store", "boot"),
     "times": ("send", "act", "lookup", "thread", "push", "hand", "store", "boot"),

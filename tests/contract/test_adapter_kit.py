@@ -127,7 +127,7 @@ OPTIONAL = {
     "nowhere": ("discord", "", {"nowhere"}),
     "payload": ("discord", "", {"payload"}),
     "shows": ("discord", "", {"media", "poll", "payload", "delete", "pin", "react"}),
-    "shows on telegram": ("telegram", "", {"media", "poll", "payload", "delete", "react", "markup"}),
+    "shows on telegram": ("telegram", "", {"media", "poll", "payload", "delete", "pin", "react", "markup"}),
 }
 
 

@@ -10,7 +10,7 @@ from trunkline.core.errors import UnknownName
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
 
 #: names of a component's text and value in Discord's JSON and in the tool's
-_TEXTS, _VALUES = ("label", "text"), ("custom_id", "customId", "value")
+_TEXTS, _VALUES = ("label", "text", "title"), ("custom_id", "customId", "value", "data")
 
 
 def buttons_of(message: BoardMessage) -> dict[str, str]:

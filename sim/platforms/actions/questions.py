@@ -46,7 +46,11 @@ class Question:
     @property
     def message(self) -> BoardMessage:
         """The message that is meant. Raises `Refused` if it is not there."""
-        found = None if self.query.message_id is None else self.platform.board.get(self.room, self.query.message_id)
+        named, poll = self.query.message_id, self.fields.get("pollId")
+        found = None if named is None else self.platform.board.get(self.room, named)
+        if named is None and poll is not None:
+            of_poll = (one for one in self.platform.board.sent if one.receipt.poll_id == poll and one.room is self.room)
+            found = next(of_poll, None)
         if found is None or found.deleted:
             raise Refused("no such message")
         return found

@@ -1,16 +1,13 @@
-"""What a platform allows beside messages: its actions and their limits. Pure values; one for each fake platform."""
+"""The limits of actions on a platform. Pure values; one for each fake platform."""
 
 from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.actions.names import Action
-
 
 class ActionRules(msgspec.Struct, frozen=True, kw_only=True):
-    """The actions of a platform and their limits."""
+    """What a platform allows to be done, and how often and how long."""
 
-    actions: frozenset[Action] = frozenset()
     #: a bot has one reaction on a message, and another one replaces it
     one_reaction: bool = False
     #: a bot may delete messages of others in rooms
@@ -22,3 +19,5 @@ class ActionRules(msgspec.Struct, frozen=True, kw_only=True):
     edits: int | None = None
     #: how many messages a room can have pinned; None: any number
     pins: int | None = None
+    #: the names of its effects
+    effects: frozenset[str] = frozenset()

@@ -11,6 +11,8 @@ from trunkline.core.errors import Refused
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.values import Capabilities, Capability, DeliveryMode, SendRequest
 
+#: in front of an effect's name, in the form of Apple's ids
+_EFFECT = "com.apple.messages.effect."
 #: buttons that fit into a row
 _BUTTONS = 8
 #: HTML tags that Telegram supports; others are refused
@@ -19,8 +21,8 @@ _TAGS = frozenset(
 )
 
 
-def check_request(request: SendRequest, can: Capabilities) -> None:
-    """Raise `Refused` for a request that the platform does not support."""
+def check_request(request: SendRequest, can: Capabilities, effects: frozenset[str] = frozenset()) -> None:
+    """Raise `Refused` for a request that the platform does not support. `effects`: the names of its effects."""
     if can.mode is not DeliveryMode.HYBRID and request.transport is not can.mode.first:
         raise Refused(f"there is no {request.transport.value} transport")
     given = {
@@ -36,11 +38,11 @@ def check_request(request: SendRequest, can: Capabilities) -> None:
     if request.payload is not None:
         _check_payload(request.payload)
     if request.parts is not None:
-        _check_parts(request.parts, can)
+        _check_parts(request.parts, can, effects)
     _check_styles(request)
 
 
-def _check_parts(parts: MessageParts, can: Capabilities) -> None:
+def _check_parts(parts: MessageParts, can: Capabilities, effects: frozenset[str]) -> None:
     given = {
         Capability.SILENT: parts.silent,
         Capability.BUTTONS: bool(parts.buttons),
@@ -57,6 +59,8 @@ def _check_parts(parts: MessageParts, can: Capabilities) -> None:
     for text in (parts.card, parts.components):
         if text is not None:
             _check_payload(text)
+    if parts.effect is not None and parts.effect.removeprefix(_EFFECT) not in effects:
+        raise Refused(f"there is no effect {parts.effect!r}")
     if any(len(row) > _BUTTONS for row in parts.buttons):
         raise Refused(f"more than {_BUTTONS} buttons in a row")
 

@@ -121,7 +121,7 @@ class Wire:
             self._platform.webhooks.check(request.identity, place)
         if len(self._platform.visible(request)) > self._platform.text_limit:
             raise Refused(f"longer than {self._platform.text_limit}")
-        check_request(request, can)
+        check_request(request, can, self._platform.rules.effects)
         known = None if request.identity is not None else self._known(place.account, request.key, can)
         if known is not None:
             body = WireDeduplicated(
@@ -226,6 +226,8 @@ class Wire:
         """Open a thread on a message, or find the existing one."""
 
         def open_it() -> Address:
+            if not self._platform.opens_threads:
+                raise Refused("no thread can be opened there")
             room = self._platform.threads.on_message(place, message_id, title)
             if room is None:
                 raise Refused("no thread can be opened there")

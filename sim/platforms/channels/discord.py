@@ -7,7 +7,6 @@ in a poll.
 
 from __future__ import annotations
 
-from trunkline.core.actions.names import Action
 from trunkline.core.events import Recorder
 from trunkline.core.values import Capability, ChatKind, Idempotency
 from trunkline.sim.platforms.actions.rules import ActionRules
@@ -29,22 +28,7 @@ class FakeDiscord(FakePlatform):
             *(Capability.COMPONENTS, Capability.EMBEDS),
         }
     )
-    rules = ActionRules(
-        actions=frozenset(
-            {
-                *(Action.POLL, Action.THREAD_REPLY, Action.STICKER, Action.EDIT, Action.DELETE, Action.REACT),
-                *(Action.PIN, Action.UNPIN, Action.REACTIONS, Action.READ, Action.LIST_PINS, Action.POLL_RESULTS),
-                *(Action.THREAD_CREATE, Action.THREAD_LIST, Action.PERMISSIONS, Action.SEARCH, Action.MEMBER_INFO),
-                *(Action.ROLE_INFO, Action.ROLE_ADD, Action.ROLE_REMOVE, Action.TIMEOUT, Action.KICK, Action.BAN),
-                *(Action.CHANNEL_INFO, Action.CHANNEL_LIST, Action.CHANNEL_CREATE, Action.CHANNEL_EDIT),
-                *(Action.CHANNEL_DELETE, Action.CHANNEL_MOVE, Action.CATEGORY_CREATE, Action.CATEGORY_EDIT),
-                *(Action.CATEGORY_DELETE, Action.VOICE_STATUS, Action.EVENT_LIST, Action.EVENT_CREATE),
-                *(Action.EMOJI_LIST, Action.EMOJI_UPLOAD, Action.STICKER_UPLOAD, Action.SET_PRESENCE),
-            }
-        ),
-        deletes_others=True,
-        pins=50,
-    )
+    rules = ActionRules(deletes_others=True, pins=50)
     poll_options = 10
     opens_threads = True
     identities = Idempotency.NONE

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import string
 
-from trunkline.core.actions.names import Action
 from trunkline.core.values import Capability, ChatKind
-from trunkline.sim.platforms.actions.rules import ActionRules
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import letters
 
@@ -28,15 +26,6 @@ class FakeMatrix(FakePlatform):
 
     channel = "matrix"
     extras = frozenset({Capability.POLL})
-    rules = ActionRules(
-        actions=frozenset(
-            {
-                *(Action.POLL, Action.EDIT, Action.DELETE, Action.REACT, Action.PIN, Action.UNPIN),
-                *(Action.REACTIONS, Action.READ, Action.LIST_PINS, Action.POLL_RESULTS),
-                *(Action.POLL_VOTE, Action.MEMBER_INFO, Action.CHANNEL_INFO, Action.PERMISSIONS, Action.SET_PROFILE),
-            }
-        ),
-    )
     poll_options = 20
     opens_threads = True
     opens_by_sending = True

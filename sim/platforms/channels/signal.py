@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import string
 
-from trunkline.core.actions.names import Action
 from trunkline.core.events import Recorder
 from trunkline.core.values import Markup
 from trunkline.sim.platforms.actions.rules import ActionRules
@@ -27,7 +26,7 @@ class FakeSignal(FakePlatform):
     """Groups and people."""
 
     channel = "signal"
-    rules = ActionRules(actions=frozenset({Action.REACT}), one_reaction=True)
+    rules = ActionRules(one_reaction=True, edit_seconds=24 * 3600.0, delete_seconds=24 * 3600.0, edits=10)
     has_threads = False
     markup = Markup.STYLED
     text_limit = 2000

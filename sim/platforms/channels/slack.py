@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 
-from trunkline.core.actions.names import Action
 from trunkline.core.events import Recorder
 from trunkline.core.values import Address, Capability, ChatKind
 from trunkline.sim.platforms.actions.rules import ActionRules
@@ -36,16 +35,7 @@ class FakeSlack(FakePlatform):
 
     channel = "slack"
     extras = frozenset({Capability.PAYLOAD, Capability.BUTTONS})
-    rules = ActionRules(
-        actions=frozenset(
-            {
-                *(Action.EDIT, Action.DELETE, Action.REACT, Action.PIN, Action.UNPIN, Action.UPLOAD_FILE),
-                *(Action.DOWNLOAD_FILE,),
-                *(Action.REACTIONS, Action.READ, Action.LIST_PINS, Action.MEMBER_INFO, Action.EMOJI_LIST),
-            }
-        ),
-        pins=100,
-    )
+    rules = ActionRules(pins=100)
     opens_threads = True
     opens_by_sending = True
     text_limit = 4000

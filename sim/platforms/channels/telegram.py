@@ -7,7 +7,6 @@ plain text; the HTML is displayed, and refused if it cannot be parsed.
 
 from __future__ import annotations
 
-from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.events import Recorder
 from trunkline.core.values import Capability, Markup, SendRequest
@@ -24,17 +23,7 @@ class FakeTelegram(FakePlatform):
 
     channel = "telegram"
     extras = frozenset({Capability.POLL, Capability.PAYLOAD, Capability.SILENT, Capability.BUTTONS})
-    rules = ActionRules(
-        actions=frozenset(
-            {
-                *(Action.POLL, Action.STICKER, Action.EDIT, Action.DELETE, Action.REACT, Action.POLL_RESULTS),
-                *(Action.STICKER_SEARCH, Action.TOPIC_CREATE, Action.TOPIC_EDIT),
-            }
-        ),
-        one_reaction=True,
-        deletes_others=True,
-        delete_seconds=48 * 3600.0,
-    )
+    rules = ActionRules(one_reaction=True, deletes_others=True, delete_seconds=48 * 3600.0)
     markup = Markup.HTML
     poll_options = 10
 

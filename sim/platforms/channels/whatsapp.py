@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 
-from trunkline.core.actions.names import Action
 from trunkline.core.values import Address, Capability, DeliveryMode
 from trunkline.sim.platforms.actions.rules import ActionRules
 from trunkline.sim.platforms.base import FakePlatform
@@ -24,11 +23,10 @@ class FakeWhatsApp(FakePlatform):
 
     channel = "whatsapp"
     extras = frozenset({Capability.POLL})
-    rules = ActionRules(actions=frozenset({Action.POLL, Action.REACT, Action.POLL_RESULTS}), one_reaction=True)
+    rules = ActionRules(one_reaction=True, edit_seconds=15 * 60.0, delete_seconds=60 * 3600.0)
     has_threads = False
     mode = DeliveryMode.GATEWAY
     poll_options = 12
-    not_ready = "whatsapp-not-running"
 
     def new_id(self, *what: str) -> str:
         """``120363...@g.us`` for a group, a phone number for a person, ``3EB0...`` for a message."""

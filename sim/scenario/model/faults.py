@@ -62,6 +62,8 @@ class Fault(Model):
     """Only this attempt."""
     transport: Transport | None = None
     """Only sends over this transport."""
+    reason: str | None = None
+    """With `ready`: why it is not ready, such as `whatsapp-not-linked`; by default the usual reason of the platform."""
     action: Annotated[str | None, Field(json_schema_extra={"enum": [*map(str, Action), None]})] = None
     """Only this action, e.g. `react`."""
     carries: Literal["inbound", "intent", "ack"] | None = None

@@ -12,12 +12,24 @@ from trunkline.sim.scenario.model.abilities import ABILITIES
 from trunkline.sim.scenario.shorthand import as_crowd, as_list, as_names
 
 #: the platforms that a world can have, in the order in which they are built
-PLATFORMS = ("discord", "telegram", "slack", "matrix", "whatsapp", "signal")
+PLATFORMS = ("discord", "telegram", "slack", "matrix", "whatsapp", "signal", "bluebubbles", "imessage", "msteams")
 #: platforms without threads
-THREADLESS = ("whatsapp", "signal")
+THREADLESS = ("whatsapp", "signal", "bluebubbles", "imessage")
 #: platforms without polls, and platforms without buttons
-POLLLESS = ("slack", "signal")
-BUTTONLESS = ("matrix", "whatsapp", "signal")
+POLLLESS = ("slack", "signal", "bluebubbles", "imessage")
+BUTTONLESS = ("matrix", "whatsapp", "signal", "bluebubbles", "imessage")
+#: why an account may not be ready to send, the usual reason first
+NOT_READY = {
+    "discord": ("discord-offline",),
+    "telegram": ("telegram-offline",),
+    "slack": ("slack-offline",),
+    "matrix": ("matrix-offline",),
+    "whatsapp": ("whatsapp-not-running", "whatsapp-not-linked", "whatsapp-disabled"),
+    "signal": ("signal-no-session", "signal-not-running"),
+    "bluebubbles": ("bluebubbles-not-running",),
+    "imessage": ("imessage-not-running",),
+    "msteams": ("msteams-offline",),
+}
 #: what the real platforms offer against lost responses; the others offer nothing
 _OFFERED = {"discord": Idempotency.KEY, "matrix": Idempotency.KEY}
 
@@ -153,6 +165,12 @@ class WorldSpec(Model):
     """A fake WhatsApp: rooms are groups `...@g.us`, people phone numbers. Sends use the gateway transport."""
     signal: PlatformSpec | None = None
     """A fake Signal: rooms are groups, people phone numbers. Text styles are sent separately from the text."""
+    bluebubbles: PlatformSpec | None = None
+    """A fake BlueBubbles: rooms are groups `chat...`, people phone numbers. Messages can be unsent and have effects."""
+    imessage: PlatformSpec | None = None
+    """A fake iMessage, with the rules of the fake BlueBubbles."""
+    msteams: PlatformSpec | None = None
+    """A fake Microsoft Teams: rooms are channels `19:...@thread.tacv2`, people `29:...`, threads are reply chains."""
 
     @property
     def platforms(self) -> dict[str, PlatformSpec]:

@@ -18,6 +18,7 @@ from trunkline.core.values import (
 )
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireRefused, WireResponseLost
+from trunkline.sim.scenario.model.world import NOT_READY
 
 HYBRID = {"discord": "mode: hybrid"}
 
@@ -224,7 +225,7 @@ def test_an_account_is_not_ready_for_a_while(platform: str, on: str) -> None:
         for _ in range(3):
             said = await adapter.ready()
             assert not said.ok
-            assert said.reason == ("whatsapp-not-running" if platform == "whatsapp" else "not-ready")
+            assert said.reason == NOT_READY[platform][0]
         await anyio.sleep(30)
         assert await adapter.ready() == Ready(ok=True)
         # Told once, when it was first felt.

@@ -18,7 +18,7 @@ from trunkline.sim.platforms import PLATFORMS
 
 
 def having(action: Action) -> list[str]:
-    return [name for name in ALL if action in PLATFORMS[name].rules.actions]
+    return [name for name in ALL if action in PLATFORMS[name].actions_of()]
 
 
 @pytest.mark.parametrize("platform", ALL)
@@ -64,9 +64,7 @@ def test_only_its_author_edits_a_message_within_its_limits(platform: str) -> Non
     play(test)
 
 
-@pytest.mark.parametrize(
-    "platform", [name for name in ALL if PLATFORMS[name].rules.actions & {Action.EDIT, Action.PIN}]
-)
+@pytest.mark.parametrize("platform", [name for name in ALL if PLATFORMS[name].actions_of() & {Action.EDIT, Action.PIN}])
 def test_a_deleted_message_cannot_be_changed(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)

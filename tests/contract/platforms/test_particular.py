@@ -168,6 +168,9 @@ def test_ids_look_like_those_of_the_real_platform(platform: str) -> None:
         "matrix": (r"!\w{10}:example\.org", r"@ana:example\.org", r"\$\w{16}", r"\$\w{16}"),
         "whatsapp": (r"120363\d{12}@g\.us", r"\+1555\d{7}", "", r"3EB0[0-9A-F]{16}"),
         "signal": (r"[\w+/]{43}=", r"\+1555\d{7}", "", r"17\d{11}"),
+        "bluebubbles": (r"chat\d{18}", r"\+1555\d{7}", "", r"[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}"),
+        "imessage": (r"chat\d{18}", r"\+1555\d{7}", "", r"[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}"),
+        "msteams": (r"19:[a-z0-9]{32}@thread\.tacv2", r"29:[a-z0-9]{32}", r"16\d{11}", r"17\d{11}"),
     }[platform]
 
     async def test(stage: Stage) -> None:

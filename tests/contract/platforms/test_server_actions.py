@@ -48,7 +48,7 @@ async def ask(stage: Stage, action: Action, place: Address, message_id: str | No
 
 @pytest.mark.parametrize("platform", ALL)
 def test_every_declared_action_is_played(platform: str) -> None:
-    declared = PLATFORMS[platform].rules.actions
+    declared = PLATFORMS[platform].actions_of()
     assert {action for action in declared if SPECS[action].kind is not ActionKind.MESSAGE} <= HANDLED
 
 
