@@ -10,13 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import cast
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from trunkline.core.errors import HookError
+from trunkline.core.errors import HookError, PolicyDenied
 from trunkline.core.reasons import Reason
+from trunkline.core.untrusted import check_address
 from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
-from trunkline.core.well_formed import describe
+from trunkline.core.well_formed import describe, is_well_formed
+
+#: what a hook may change
+CHANGEABLE = ("text", "media", "reply_to", "to")
 
 
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -36,10 +42,17 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     session_key: str | None = None
 
 
-class Change(msgspec.Struct, frozen=True, gc=False):
-    """A hook's answer: replace the text. With an empty text nothing is sent."""
+class Change(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
+    """A hook's answer: replace what is given; the rest stays. With neither text nor files left nothing is sent."""
 
-    text: str
+    text: str | UnsetType = UNSET
+    #: URLs or paths of files; with an empty tuple there are none
+    media: tuple[str, ...] | UnsetType = UNSET
+    #: the message that is quoted, by the platform's id; None: none
+    reply_to: str | UnsetType | None = UNSET
+    #: another place, or a target of the same channel and account as text. It passes the cross-context policy, and its
+    #: session remembers the message; what is quoted stays behind, unless `reply_to` names a message there
+    to: Address | str | UnsetType = UNSET
 
 
 class Cancel(msgspec.Struct, frozen=True, gc=False):
@@ -113,6 +126,12 @@ class HookResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The result of the hooks for a message. `cancelled` is the reason why it is not sent; None: it is sent."""
 
     text: str
+    media: tuple[str, ...] = ()
+    reply_to: str | None = None
+    #: where it goes
+    to: Address | None = None
+    #: what they changed: ``text``, ``media``, ``reply_to``, ``to``
+    changed: tuple[str, ...] = ()
     #: names of the hooks that changed it, or of the one that cancelled it
     by: tuple[str, ...] = ()
     cancelled: Reason | None = None
@@ -129,17 +148,53 @@ class HookResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.cancelled or (Reason.MODIFIED_BY_HOOK if self.by else Reason.KEPT_BY_HOOKS)
 
 
-def apply(so_far: HookResult, hook: SendingHook, answer: object) -> HookResult:
-    """Apply a hook's answer to a message that is not cancelled. Raises `HookError` for an invalid answer."""
+def apply(so_far: HookResult, hook: SendingHook, answer: object, *, change_only: bool = False) -> HookResult:
+    """Apply a hook's answer to a message that is not cancelled. Raises `HookError` for an invalid answer.
+
+    A text `to` must be resolved to a place before. `change_only`: it is a change of a message, of which only the text
+    may be replaced.
+    """
     if answer is None:
         return so_far
     if isinstance(answer, Cancel):
         return msgspec.structs.replace(so_far, by=(hook.name,), cancelled=Reason.CANCELLED_BY_HOOK, why=str(answer.why))
-    if not isinstance(answer, Change) or not isinstance(answer.text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise HookError(f"{hook.name} answered {_shown(answer)}: expected Change(text), Cancel(why) or None")
-    if answer.text == so_far.text:
+    wrong = _wrong(answer, change_only)
+    if wrong or not isinstance(answer, Change):
+        raise HookError(f"{hook.name} answered {_shown(answer)}: {wrong}")
+    given: dict[str, object] = {name: value for name in CHANGEABLE if (value := getattr(answer, name)) is not UNSET}
+    if given.get("to", so_far.to) != so_far.to and "reply_to" not in given:
+        # A message of another conversation cannot be quoted.
+        given["reply_to"] = None
+    changed = {name: value for name, value in given.items() if value != getattr(so_far, name)}
+    if not changed:
         return so_far
-    return msgspec.structs.replace(so_far, text=answer.text, by=(*so_far.by, hook.name))
+    names = tuple(name for name in CHANGEABLE if name in changed or name in so_far.changed)
+    return msgspec.structs.replace(so_far, **changed, changed=names, by=(*so_far.by, hook.name))
+
+
+def _wrong(answer: object, change_only: bool) -> str:
+    """What is wrong with an answer. Hooks are not type-checked."""
+    if not isinstance(answer, Change):
+        return "expected Change(text), Cancel(why) or None"
+    if not (answer.text is UNSET or isinstance(answer.text, str)):
+        return "expected a str as text"
+    if change_only and not (answer.media is UNSET and answer.reply_to is UNSET and answer.to is UNSET):
+        return "an edit keeps its place, its files and what it quotes"
+    if not (answer.media is UNSET or _is_media(answer.media)):
+        return "expected a tuple of texts as media"
+    if not (answer.reply_to is UNSET or answer.reply_to is None or _is_text(answer.reply_to)):
+        return "expected a text or None as reply_to"
+    if answer.to is UNSET:
+        return ""
+    return check_address(answer.to)
+
+
+def _is_media(value: object) -> bool:
+    return isinstance(value, tuple) and all(map(_is_text, cast("tuple[object, ...]", value)))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and is_well_formed(value)
 
 
 def _shown(answer: object) -> str:
@@ -150,10 +205,17 @@ def _shown(answer: object) -> str:
         return f"a value of type {type(answer).__name__}"
 
 
+def _failure(error: Exception) -> tuple[Reason, str]:
+    if isinstance(error, PolicyDenied):
+        return error.reason, error.facts
+    if isinstance(error, HookError):
+        return Reason.BAD_HOOK_ANSWER, error.facts
+    return Reason.HOOK_RAISED, describe(error)
+
+
 def failed(so_far: HookResult, hook: SendingHook, error: Exception) -> HookResult:
     """Apply the failure of a hook: a required hook cancels the message, any other is skipped."""
-    reason = Reason.BAD_HOOK_ANSWER if isinstance(error, HookError) else Reason.HOOK_RAISED
-    detail = error.facts if isinstance(error, HookError) else describe(error)
+    reason, detail = _failure(error)
     failures = (*so_far.failures, HookFailure(hook=hook.name, reason=reason, detail=detail))
     if not hook.required:
         return msgspec.structs.replace(so_far, failures=failures)

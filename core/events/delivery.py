@@ -79,6 +79,10 @@ class HookSending(Body, frozen=True, kw_only=True):
     #: names of the hooks that changed or cancelled it, in order
     by: tuple[str, ...]
     reason: Reason
+    #: what they changed: ``text``, ``media``, ``reply_to``, ``to``
+    changed: tuple[str, ...] = ()
+    #: the other place that the message goes to
+    to: Address | None = None
 
 
 class HookFailed(Body, frozen=True, kw_only=True):

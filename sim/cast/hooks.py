@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
 
 import anyio
+from msgspec import UNSET
 
 from trunkline.core.delivery.hooks import Cancel, Change, Hooks, Outgoing, SendingHook, Sent, SentHook
 from trunkline.core.values import Address
 from trunkline.sim.cast.agents_and_hands import ScriptFailure
 from trunkline.sim.cast.nonsense import talk_nonsense
-from trunkline.sim.events.script import SaidTwice
+from trunkline.sim.events.script import HookRedirected, SaidTwice
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.hooks import Hook, HookWhen
 from trunkline.sim.scenario.templates import fill
@@ -22,18 +24,38 @@ Record = Callable[..., object]
 _NONSENSE = 42
 
 
-def scripted_hooks(cast: Mapping[str, Hook], is_at: IsAt, record: Record) -> Hooks:
-    """The hooks of a scenario, in the order of its file. `is_at`: whether an address is a place of the scenario."""
+class HookWorld(Protocol):
+    """What hooks know of the world."""
+
+    def is_at(self, place: str, address: Address) -> bool:
+        """Whether an address is a place of the scenario."""
+        ...
+
+    def address(self, place: str) -> Address:
+        """The address of a place of the scenario."""
+        ...
+
+    def message_id(self, name: str) -> str | None:
+        """The platform's id of a message of the script; None if it is not said yet."""
+        ...
+
+
+def scripted_hooks(cast: Mapping[str, Hook], world: HookWorld, record: Record) -> Hooks:
+    """The hooks of a scenario, in the order of its file."""
     equal = _Equal(record)
+    asked = {name: hook for name, hook in cast.items() if hook.on == "sending"}
+    notified = {name: hook for name, hook in cast.items() if hook.on == "sent"}
     return Hooks(
         sending=tuple(
             SendingHook(
-                name=name, call=_sending(name, hook, is_at, equal), priority=hook.priority, required=hook.required
+                name=name,
+                call=_sending(name, hook, world, equal, record),
+                priority=hook.priority,
+                required=hook.required,
             )
-            for name, hook in cast.items()
-            if hook.on == "sending"
+            for name, hook in asked.items()
         ),
-        sent=tuple(SentHook(name=name, call=_sent(hook, is_at)) for name, hook in cast.items() if hook.on == "sent"),
+        sent=tuple(SentHook(name=name, call=_sent(hook, world.is_at)) for name, hook in notified.items()),
     )
 
 
@@ -54,15 +76,24 @@ class _Equal:
             self._record(SaidTwice(by=f"hook {hook}", text=text), intent=message.intent)
 
 
-def _sending(name: str, hook: Hook, is_at: IsAt, equal: _Equal) -> Callable[[Outgoing], Awaitable[object]]:
+def _sending(
+    name: str, hook: Hook, world: HookWorld, equal: _Equal, record: Record
+) -> Callable[[Outgoing], Awaitable[object]]:
     async def call(message: Outgoing) -> object:
-        if not _fits(hook.when, message, is_at):
+        if not _fits(hook.when, message, world.is_at):
             return None
         await _work(hook)
-        if hook.change is not None:
-            text = fill(hook.change, {"text": message.text, "original": message.original})
-            equal.note(name, message, text)
-            return Change(text)
+        if (changed := _change(hook, message, world)) != Change():
+            equal.note(name, message, message.text if changed.text is UNSET else changed.text)
+            if changed.to is not UNSET or changed.reply_to is not UNSET:
+                body = HookRedirected(
+                    by=f"hook {name}",
+                    to=changed.to if isinstance(changed.to, Address) else None,
+                    target=hook.target,
+                    quotes=None if changed.reply_to is UNSET else changed.reply_to,
+                )
+                record(body, intent=message.intent)
+            return changed
         if hook.cancel is not None:
             return Cancel(hook.cancel)
         equal.note(name, message, message.text)
@@ -71,6 +102,25 @@ def _sending(name: str, hook: Hook, is_at: IsAt, equal: _Equal) -> Callable[[Out
         return _NONSENSE if hook.nonsense is True else await talk_nonsense(hook.nonsense)
 
     return call
+
+
+def _change(hook: Hook, message: Outgoing, world: HookWorld) -> Change:
+    """What a hook changes about a message."""
+    text = UNSET
+    if hook.change is not None:
+        text = fill(hook.change, {"text": message.text, "original": message.original})
+    to = UNSET if hook.to is None else world.address(hook.to)
+    return Change(
+        text=text,
+        media=UNSET if hook.media is None else hook.media,
+        reply_to=UNSET if hook.quote is None else _quote(hook.quote, world),
+        to=hook.target if hook.target is not None else to,
+    )
+
+
+def _quote(name: str, world: HookWorld) -> str | None:
+    """The message that a hook quotes; an id that nobody has said stays, for the platform to refuse."""
+    return (world.message_id(name) or name) if name else None
 
 
 def _sent(hook: Hook, is_at: IsAt) -> Callable[[Sent], Awaitable[None]]:

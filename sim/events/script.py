@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from trunkline.core.values import Address
 from trunkline.sim.events.base import SimBody
 
 
@@ -45,6 +46,20 @@ class SaidTwice(SimBody, frozen=True, kw_only=True):
     #: the agent or the hook, e.g. ``agent main``
     by: str
     text: str
+
+
+class HookRedirected(SimBody, frozen=True, kw_only=True):
+    """A hook of the cast sends a message elsewhere or quotes another one, unless the gateway refuses (R1, R3)."""
+
+    kind: ClassVar[str] = "cast.redirected"
+    #: the hook
+    by: str
+    #: the other place; none: the same, or that of a target
+    to: Address | None = None
+    #: the target as text
+    target: str | None = None
+    #: the platform's id of the quoted message
+    quotes: str | None = None
 
 
 class ClientRequested(SimBody, frozen=True, kw_only=True):

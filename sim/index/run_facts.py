@@ -37,6 +37,7 @@ from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PlatformPushed, ThreadOpened, WorldAccount, WorldLimits, WorldPlace
 from trunkline.sim.index.binding_facts import RunBindings
+from trunkline.sim.index.hook_facts import RunHooks
 from trunkline.sim.index.process_facts import RunProcesses
 from trunkline.sim.index.projection import Handlers, Projection, on
 from trunkline.sim.index.scope_facts import RunScopes
@@ -186,13 +187,13 @@ class RunFacts(Projection):
         self._original: dict[tuple[Lane, str], str] = {}
         #: inbound id -> the place of its session
         self._homes: dict[str, Address] = {}
-        #: session bindings, and the gateway's processes
+        #: session bindings, the gateway's processes, and what hooks do
         self.bindings = RunBindings()
-        self.processes = RunProcesses()
+        self.processes, self.hooks = RunProcesses(), RunHooks()
 
     def handlers(self) -> Handlers:
         """Its own handlers, and those of the session bindings and processes."""
-        return {**self.bindings.handlers(), **self.processes.handlers(), **super().handlers()}
+        return {**self.bindings.handlers(), **self.processes.handlers(), **self.hooks.handlers(), **super().handlers()}
 
     # ------------------------------------------------------------ questions
 

@@ -127,7 +127,7 @@ class GatewayProcess:
             env=sim_env(world.wall_clock, world.now, world.ids, world.seed, scenario.world.files),
             events=events,
             decisions=wiring.decisions,
-            hooks=scripted_hooks(scenario.cast.hooks, world.is_at, world.events.record),
+            hooks=scripted_hooks(scenario.cast.hooks, world, world.events.record),
         )
 
     def _install(self, node: Node, adapter: ChannelAdapter) -> None:

@@ -56,7 +56,7 @@ class World:
         self.faults = FaultBoard(self.is_at, self._account_of, self.now)
         self.message_names: dict[tuple[str, ...], str] = {}
         #: the messages that agents may name
-        self.messages = NamedMessages(self._message_id, self.moved)
+        self.messages = NamedMessages(self.message_id, self.moved)
         self.ids = SimIds(lambda parts: self.message_names.get((parts[0], *parts[2:])))
         self.log.subscribe(self._session_known, SessionCreated, SessionReset)
         faults = [step.fault for step in file.scenario.script if step.fault is not None]
@@ -107,7 +107,7 @@ class World:
         """Set the scenario's name of a message, for readable ids in the trace."""
         self.message_names[place.channel, place.conversation, place.thread or "", message_id] = name
 
-    def _message_id(self, name: str) -> str | None:
+    def message_id(self, name: str) -> str | None:
         """The platform's id of a person's message; None if it is not said yet."""
         return next((where[-1] for where, said in self.message_names.items() if said == name), None)
 

@@ -55,7 +55,7 @@ REFERENCES: dict[str, tuple[str, ...]] = {
     "place": (
         *(f"{rule}.when.in" for rule in _RULES),
         *(f"{_ACTIONS}.send.to", f"{_ACTIONS}.act.to[]"),
-        "cast.hooks.*.when.in",
+        *("cast.hooks.*.when.in", "cast.hooks.*.to"),
         "stored.sessions[].place",
         "script[].in",
         *("script[].webhook.in", "script[].bind.in", "script[].unbind.in"),

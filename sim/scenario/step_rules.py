@@ -282,19 +282,22 @@ _CHECKS: dict[str, Callable[[object, Path, ProblemReport], None]] = {
     "fault": _check_fault,
 }
 #: answers of a hook: at most one
+HOOK_CHANGES = ("change", "media", "to", "target", "quote")
 HOOK_ANSWERS = ("change", "cancel", "fail", "nonsense")
 #: fields of `sending` hooks only
-_BEFORE_ONLY = ("priority", "required", "change", "cancel", "nonsense")
+_BEFORE_ONLY = ("priority", "required", *HOOK_CHANGES, "cancel", "nonsense")
 
 
 def check_hook(hook: object, path: Path, report: ProblemReport) -> None:
     """Report problems of a hook: it gives one answer, and a `sent` hook cannot change a message."""
-    answers = [name for name in HOOK_ANSWERS if items(hook, name) is not None]
+    changes = [name for name in HOOK_CHANGES if items(hook, name) is not None]
+    answers = changes[:1] + [name for name in HOOK_ANSWERS if name not in changes and items(hook, name) is not None]
     if len(answers) > 1:
         names = ", ".join(f"`{name}`" for name in answers)
         report.add(
             (*path, answers[1]), f"expected at most one answer, found {names}", "split it into several", at_key=True
         )
+    check_not_both(hook, "to", "target", path, report)
     for name in _BEFORE_ONLY if items(hook, "on") == "sent" else ():
         if items(hook, name) is not None:
             report.add((*path, name), f"`{name}` goes with `on: sending` only", at_key=True)

@@ -69,12 +69,14 @@ def _previewed_row(draw: RowBuilder, event: Event, body: SendPreviewed) -> Timel
 
 
 @label(HookSending)
-def _sending(_view: RunView, _event: Event, body: HookSending) -> str:
+def _sending(view: RunView, _event: Event, body: HookSending) -> str:
     hooks = ", ".join(body.by)
     if body.verdict == "kept":
         return "the hooks leave it unchanged"
     done = "cancel it" if body.verdict == "cancelled" else "change it"
-    return f"hooks {done}{f' ({hooks})' if hooks else ''}: {body.reason}"
+    what = "" if body.verdict == "cancelled" or body.changed in ((), ("text",)) else f", {', '.join(body.changed)}"
+    where = "" if body.to is None else f" {view.places.label(body.to)}"
+    return f"hooks {done}{f' ({hooks})' if hooks else ''}{what}{where}: {body.reason}"
 
 
 @row(HookSending, sometimes=True)

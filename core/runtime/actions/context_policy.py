@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from trunkline.core.actions.conversations import same_conversation
 from trunkline.core.actions.marker import ContextMark
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.policy import ContextDecision, ContextQuestion, policy_decided
 from trunkline.core.errors import PolicyDenied
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.context import Context
-from trunkline.core.store.records import Work
+from trunkline.core.runtime.context import Context, ids_of
+from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.store.schedule import FindLastRoute
 from trunkline.core.values import Address, Capability, ChatKind, WorkKind
 
@@ -32,7 +34,7 @@ class ContextPolicy:
 
         Raises `PolicyDenied`; then nothing may be stored. What crosses, or would, is recorded.
         """
-        ctx, origin = self._ctx, _origin(work, target)
+        origin = _origin(work, target)
         question = ContextQuestion(
             action=action,
             agent=work.agent,
@@ -44,9 +46,30 @@ class ContextPolicy:
             last=await self._last(work) if origin is None else None,
             embeds=self._embeds(target),
         )
+        return self._decided(question, cause, {"inbound": work.id, "turn": work.turn})
+
+    async def check_redirect(
+        self, draft: IntentRow, target: Address, work: Work | None, cause: int | None
+    ) -> ContextMark | None:
+        """Like `check`, for a message that a hook sends elsewhere; one without a turn comes from where it was to go."""
+        if work is not None:
+            return await self.check(work, Action.SEND, target, cause)
+        question = ContextQuestion(
+            action=Action.SEND,
+            agent=draft.agent,
+            work=WorkKind.MESSAGE,
+            origin=draft.address,
+            target=target,
+            embeds=self._embeds(target),
+        )
+        return self._decided(question, cause, ids_of(draft))
+
+    def _decided(
+        self, question: ContextQuestion, cause: int | None, ids: Mapping[str, str | None]
+    ) -> ContextMark | None:
+        ctx = self._ctx
         decision: ContextDecision = ctx.decisions.decide_context(question, ctx.config)
         if decision.reason not in _PLAIN:
-            ids = {"inbound": work.id, "turn": work.turn}
             ctx.events.record(policy_decided(question, decision), cause, **ids)
         if not decision.allowed:
             raise PolicyDenied(decision.error)

@@ -65,7 +65,7 @@ class MessageSender:
             row = self._preparer.preview(draft, what.text, mark)
             said = "\n".join(row.chunks)
             return self._results.previewed(action, call, row.address, said, cause, session=row.mirror_key)
-        row = await self._preparer.prepare(draft, what.text, cause, mark)
+        row = await self._preparer.prepare(draft, what.text, cause, mark, call.work)
         if not row.chunks and row.state is not IntentState.CANCELLED:
             return self._results.invisible(action, call, row, what.text, called)
         return await self._enqueue(call, what, row, cause)

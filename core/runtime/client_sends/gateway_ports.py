@@ -102,9 +102,12 @@ class GatewaySendPorts:
         if tries != 1:
             draft = msgspec.structs.replace(draft, id=send_intent(plan.key, tries))
         row = await self._preparer.prepare(draft, well_formed(plan.text), cause)
+        # A hook may send it elsewhere; that session is created with the mirror.
+        moved = row.address is not draft.address
+        channel = row.address.channel if moved else plan.channel
         if row.mirror_key != plan.session_key:
             plan = msgspec.structs.replace(plan, session_key=row.mirror_key)
-        send = SendRow(key=plan.key, intent=row.id, tries=tries, session_key=plan.session_key, channel=plan.channel)
+        send = SendRow(key=plan.key, intent=row.id, tries=tries, session_key=plan.session_key, channel=channel)
 
         def story(begun: SendAdmission) -> tuple[SendAdmission, int]:
             if begun.intent is None:
@@ -120,7 +123,7 @@ class GatewaySendPorts:
 
         now, again = ctx.env.now(), self._may_try_again
         # A message that a hook cancelled creates no session.
-        entry = None if is_final(row.state) else self._entry(plan, row.address)
+        entry = None if moved or is_final(row.state) else self._entry(plan, row.address)
         begin = BeginSend(send=send, intent=row, entry=entry, again=again, now=now)
         try:
             begun, _ = await ctx.store.write(begin, story, then=then)

@@ -256,7 +256,8 @@ class Turns:
 
     async def _prepared(self, work: Work, session: SessionId, what: TurnMessage, cause: int) -> IntentRow | None:
         """A prepared or cancelled intent; None if nothing is visible. Raises `InvalidSend`."""
-        row = await self._preparer.prepare(self._drafts.of_turn(work, session, what), what.text, cause)
+        draft = self._drafts.of_turn(work, session, what)
+        row = await self._preparer.prepare(draft, what.text, cause, work=work)
         return row if row.chunks or row.state is IntentState.CANCELLED else None
 
     def refuse(self, work: Work, tool: str, error: UsageError, reason: Reason, cause: int) -> None:

@@ -6,29 +6,25 @@ The result is final: it is stored unchanged, and no attempt, retry or recovery r
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
 import msgspec
 
 from trunkline.core.actions.marker import ContextMark
 from trunkline.core.config import GatewayConfig
-from trunkline.core.delivery import hooks as rules
-from trunkline.core.delivery.hooks import HookResult, Hooks, Outgoing, Sent, SentHook
+from trunkline.core.delivery.hooks import Hooks, Sent, SentHook
 from trunkline.core.errors import InvalidSend
-from trunkline.core.events.delivery import HookFailed, HookSending, HookSent
+from trunkline.core.events.delivery import HookSending, HookSent
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.context import Context, ids_of
-from trunkline.core.runtime.deadlines import Deadlines
 from trunkline.core.runtime.lanes import Lanes
+from trunkline.core.runtime.outbound.sending_hooks import SendingHooks
 from trunkline.core.store.commands import MarkNotified
-from trunkline.core.store.records import IntentRow
+from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.values import Address, IntentState, Receipt
-from trunkline.core.well_formed import describe, plain_text
+from trunkline.core.well_formed import describe
 
-M = TypeVar("M")
-T = TypeVar("T")
 #: number of outcomes that hooks are notified of concurrently
 _NOTIFIERS = 16
 
@@ -38,10 +34,9 @@ class Preparer:
 
     def __init__(self, context: Context, hooks: Hooks) -> None:
         self._ctx = context
-        self._sending = hooks.in_order
+        self._sending = SendingHooks(context, hooks.in_order)
         self._sent = hooks.sent
         self._any = bool(hooks)
-        self._limits = Deadlines()
         self._room: Callable[[Address], Awaitable[None] | None] | None = None
         self.lanes: Lanes[tuple[str, str, str, str], tuple[IntentRow, Sent, int | None]] = Lanes(
             "hooks", self._notify, workers=_NOTIFIERS, now=context.env.steady
@@ -56,19 +51,28 @@ class Preparer:
         self._room = room
 
     async def prepare(
-        self, draft: IntentRow, text: str, cause: int | None, mark: ContextMark | None = None
+        self,
+        draft: IntentRow,
+        text: str,
+        cause: int | None,
+        mark: ContextMark | None = None,
+        work: Work | None = None,
     ) -> IntentRow:
         """The intent with its final bytes: prepared, cancelled by a hook, or without chunks if nothing is visible.
 
         Waits for room in the backlog. Raises `InvalidSend` for a text above the maximum length. Hooks neither see nor
-        change the mark.
+        change the mark. `work`: that of the turn which sends it.
         """
         config = self._ctx.config
         full = None if self._room is None else self._room(draft.address)
         if full is not None:
             await full
         self._check_length(text)
-        return self._with_todays_key(await self._final(draft, text, cause, mark), config)
+        row = await self._final(draft, text, cause, mark, work)
+        if row.address is not draft.address:
+            # A hook sends it elsewhere.
+            await self.wait_for_room(row.address)
+        return self._with_todays_key(row, config)
 
     async def wait_for_room(self, place: Address) -> None:
         """Wait for room in the backlog."""
@@ -120,19 +124,26 @@ class Preparer:
         return msgspec.structs.replace(row, mirror_key=config_key(place_key(row.agent, row.address, config), config))
 
     async def _final(
-        self, draft: IntentRow, text: str, cause: int | None, mark: ContextMark | None = None
+        self,
+        draft: IntentRow,
+        text: str,
+        cause: int | None,
+        mark: ContextMark | None = None,
+        work: Work | None = None,
     ) -> IntentRow:
         if not self._any:
             return self._cut(draft, text, mark)
         if not text.strip() and not _shows_more(draft):
             return draft
-        passed = await self._pass(draft, text, cause)
+        hooked = await self._sending.run(draft, text, mark, work, cause)
+        passed, mark = hooked.result, hooked.mark
         if passed.cancelled is None and len(passed.text) > self._ctx.config.delivery.max_text:
             passed = msgspec.structs.replace(passed, cancelled=Reason.TEXT_TOO_LONG)
-        row = self._cut(draft, passed.text, mark, hooks=True) if passed.cancelled is None else draft
+        row = self._cut(hooked.draft, passed.text, mark, hooks=True) if passed.cancelled is None else draft
         if not row.chunks and passed.cancelled is None:
             passed = msgspec.structs.replace(passed, cancelled=Reason.EMPTY_AFTER_HOOK)
-        body = HookSending(verdict=passed.verdict, by=passed.by, reason=passed.reason)
+        moved = passed.to if "to" in passed.changed and passed.cancelled is None else None
+        body = HookSending(verdict=passed.verdict, by=passed.by, reason=passed.reason, changed=passed.changed, to=moved)
         self._ctx.events.record(body, cause, **ids_of(draft))
         if passed.cancelled is None:
             return row
@@ -169,46 +180,6 @@ class Preparer:
         forms = pieces if [piece for piece in pieces if piece.html is not None or piece.styles] else ()
         return msgspec.structs.replace(draft, chunks=chunks, forms=forms, hooks_pending=hooks)
 
-    async def _pass(self, draft: IntentRow, text: str, cause: int | None) -> HookResult:
-        """Run the sending hooks on a message, one after another."""
-        passed = HookResult(text=text)
-        for hook in self._sending:
-            shown = Outgoing(
-                intent=draft.id,
-                kind=draft.kind,
-                agent=draft.agent,
-                address=draft.address,
-                text=passed.text,
-                original=text,
-                media=draft.media,
-                reply_to=draft.reply_to,
-                session_key=draft.mirror_key,
-            )
-            before = len(passed.failures)
-            try:
-                passed = rules.apply(passed, hook, await self._in_time(hook.call, shown))
-            except Exception as error:  # noqa: BLE001 -- any error of a hook is recorded and decided on
-                passed = rules.failed(passed, hook, error)
-            for failure in passed.failures[before:]:
-                self._failed(draft, failure.hook, "sending", failure.reason, failure.detail, cause)
-            storable = plain_text(passed.text) or ""
-            if storable is not passed.text:
-                passed = msgspec.structs.replace(passed, text=storable)
-            if passed.cancelled is not None:
-                break
-        return passed
-
-    async def _in_time(self, call: Callable[[M], Awaitable[T]], message: M) -> T:
-        """Call a hook. Raises `TimeoutError`."""
-        with self._limits.within(self._ctx.config.delivery.hook_timeout) as limit:
-            return await call(message)
-        assert limit.expired
-        raise TimeoutError("no answer in time")
-
-    def _failed(self, row: IntentRow, hook: str, phase: str, reason: Reason, detail: str, cause: int | None) -> None:
-        body = HookFailed(hook=hook, phase=phase, reason=reason, detail=detail)
-        self._ctx.events.record(body, cause, **ids_of(row))
-
     # ------------------------------------------------------------ outcomes
 
     def ended(self, row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
@@ -243,9 +214,9 @@ class Preparer:
 
     async def _call(self, hook: SentHook, row: IntentRow, sent: Sent, cause: int | None) -> None:
         try:
-            await self._in_time(hook.call, sent)
+            await self._sending.in_time(hook.call, sent)
         except Exception as error:  # noqa: BLE001 -- any error of a hook is recorded; the delivery is over
-            self._failed(row, hook.name, "sent", Reason.HOOK_RAISED, describe(error), cause)
+            self._sending.record_failure(row, hook.name, "sent", Reason.HOOK_RAISED, describe(error), cause)
 
 
 def _marked(draft: IntentRow, text: str, mark: ContextMark) -> tuple[IntentRow, str]:

@@ -51,7 +51,7 @@ class ReplyReferences(Checker):
     def quoted(self, event: Event, body: WireAccepted) -> None:
         """Compare the reference of an accepted answer with the message that it answers."""
         message = self._quotes.get(event.intent or "", body.reply_to)
-        if body.reply_to == message:
+        if body.reply_to in (message, *self.run.hooks.quotable(event.intent)):
             return
         prepared = self.run.intents[event.intent or ""].prepared
         self.violate(

@@ -44,6 +44,8 @@ class ExactReturnAddress(ReplyReferences):
         if facts is None or origin is None:
             return
         self.exercised += 1
+        if self.run.hooks.may_go(event.intent, body.address):
+            return
         self.quoted(event, body)
         place, message = origin
         opened = self.run.opened_on(place, message)
@@ -52,12 +54,13 @@ class ExactReturnAddress(ReplyReferences):
             asked = {place.lane} if opened is None else {place.lane, opened.lane}
             self._of_bound_work(event, facts, bound, asked)
             return
-        if body.address == place and body.reply_to in (None, message):
+        quotable = (None, message, *self.run.hooks.quotable(event.intent))
+        if body.address == place and body.reply_to in quotable:
             return
         right = {place.lane} if opened is None else {place.lane, opened.lane}
         if body.requested.lane in right and body.address.lane not in right:
             return  # requested correctly, misplaced by the platform: R2 and L3 judge the record of it
-        if body.address.lane in right and body.reply_to in (None, message):
+        if body.address.lane in right and body.reply_to in quotable:
             return
         self.violate(
             at=event.seq,

@@ -61,7 +61,8 @@ class FrozenRoute(Checker):
         assert isinstance(routed.body, RouteDecided)
         frozen = routed.body.reply_to
         self.exercised += 1
-        if frozen is not None and frozen != body.address and frozen.lane != body.address.lane:
+        left = frozen is not None and frozen != body.address and frozen.lane != body.address.lane
+        if frozen is not None and left and not self.run.hooks.may_go(event.intent, body.address):
             self._astray(event, f"{event.intent} left its route", frozen, body.address, [routed.seq, event.seq])
 
     def _astray(self, event: Event, summary: str, right: Address, wrong: Address, evidence: list[int]) -> None:

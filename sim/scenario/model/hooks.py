@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from trunkline.core.config import Duration, Model
 from trunkline.core.values import IntentKind
 from trunkline.sim.scenario.model.nonsense import Nonsense
+from trunkline.sim.scenario.shorthand import as_list
 
 
 class HookWhen(Model):
@@ -23,7 +24,7 @@ class HookWhen(Model):
 
 
 class Hook(Model):
-    """A hook. It does at most one of `change`, `cancel`, `fail` and `nonsense`; with none of them it only observes."""
+    """A hook. It changes messages, or does one of `cancel`, `fail` and `nonsense`; with neither it only observes."""
 
     on: Literal["sending", "sent"] = "sending"
     """`sending`: called for each message before it is stored. `sent`: called with the outcome of each message."""
@@ -37,6 +38,14 @@ class Hook(Model):
     """How long it takes. Longer than `gateway.delivery.hook_timeout` counts as a failure."""
     change: str | None = None
     """Replace the text: a template with `{text}` and `{original}`. With an empty text nothing is sent."""
+    media: Annotated[tuple[str, ...] | None, BeforeValidator(as_list, json_schema_input_type=str | list[str])] = None
+    """Replace the files, by URL or path; `[]`: none."""
+    to: str | None = None
+    """Send it to another place instead."""
+    target: str | None = None
+    """Send it to another target instead: a text as an agent writes it, on the same platform."""
+    quote: str | None = None
+    """Quote the message of this `say` instead, by its id; an empty text: none."""
     cancel: str | None = None
     """Cancel the message, for this reason."""
     fail: str | None = None

@@ -1,0 +1,179 @@
+"""Runs `message_sending` hooks, each in time, and checks what they change like what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import msgspec
+
+from trunkline.core.actions.marker import ContextMark
+from trunkline.core.channels.capabilities import check_able
+from trunkline.core.decisions import MirrorQuestion
+from trunkline.core.delivery import hooks as rules
+from trunkline.core.delivery.hooks import Change, HookResult, Outgoing, SendingHook
+from trunkline.core.errors import HookError, InvalidSend, TargetError
+from trunkline.core.events.delivery import HookFailed
+from trunkline.core.reasons import Reason
+from trunkline.core.routing.outbound import OutboundQuestion
+from trunkline.core.runtime.actions.context_policy import ContextPolicy
+from trunkline.core.runtime.context import Context, ids_of
+from trunkline.core.runtime.deadlines import Deadlines
+from trunkline.core.runtime.inbound.intent_drafts import identity_of
+from trunkline.core.store.records import IntentRow, Work
+from trunkline.core.untrusted import check_address
+from trunkline.core.values import Address, IntentKind
+from trunkline.core.well_formed import plain_text
+
+M = TypeVar("M")
+T = TypeVar("T")
+
+
+class HookedDraft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A draft after the hooks: with their media, quote and place, its mark, and what they decided."""
+
+    draft: IntentRow
+    mark: ContextMark | None
+    result: HookResult
+
+
+class SendingHooks:
+    """The `message_sending` hooks of a gateway."""
+
+    def __init__(self, context: Context, hooks: tuple[SendingHook, ...]) -> None:
+        self._ctx = context
+        self._hooks = hooks
+        self._limits = Deadlines()
+        self._policy = ContextPolicy(context)
+
+    async def run(
+        self, draft: IntentRow, text: str, mark: ContextMark | None, work: Work | None, cause: int | None
+    ) -> HookedDraft:
+        """Run the hooks on a message. `work`: that of its turn, whose origin decides where else it may go."""
+        passed = HookResult(text=text, media=draft.media, reply_to=draft.reply_to, to=draft.address)
+        marks = {draft.address: mark}
+        for hook in self._hooks:
+            failures = len(passed.failures)
+            try:
+                answer = await self.in_time(hook.call, _shown(draft, passed, text))
+                if isinstance(answer, Change) and answer.to is not msgspec.UNSET and draft.action is None:
+                    to = self._place(hook, draft, answer.to)
+                    if to not in marks:
+                        marks[to] = await self._allowed(draft, to, work, cause)
+                    answer = msgspec.structs.replace(answer, to=to)
+                after = rules.apply(passed, hook, answer, change_only=draft.action is not None)
+                self._check_able(hook, draft, after)
+                passed = after
+            except Exception as error:  # noqa: BLE001 -- any error of a hook is recorded and decided on
+                passed = rules.failed(passed, hook, error)
+            for failure in passed.failures[failures:]:
+                self.record_failure(draft, failure.hook, "sending", failure.reason, failure.detail, cause)
+            storable = plain_text(passed.text) or ""
+            if storable is not passed.text:
+                passed = msgspec.structs.replace(passed, text=storable)
+            if passed.cancelled is not None:
+                break
+        assert passed.to is not None
+        return HookedDraft(draft=self._changed(draft, passed), mark=marks[passed.to], result=passed)
+
+    async def in_time(self, call: Callable[[M], Awaitable[T]], message: M) -> T:
+        """Call a hook. Raises `TimeoutError`."""
+        with self._limits.within(self._ctx.config.delivery.hook_timeout) as limit:
+            return await call(message)
+        assert limit.expired
+        raise TimeoutError("no answer in time")
+
+    def record_failure(
+        self, row: IntentRow, hook: str, phase: str, reason: Reason, detail: str, cause: int | None
+    ) -> None:
+        body = HookFailed(hook=hook, phase=phase, reason=reason, detail=detail)
+        self._ctx.events.record(body, cause, **ids_of(row))
+
+    # ------------------------------------------------------------ another place
+
+    def _place(self, hook: SendingHook, draft: IntentRow, to: Address | str) -> Address:
+        """The place that a hook names: one that is served, for a message of an account. Raises `HookError`."""
+        ctx, home = self._ctx, draft.address
+        if isinstance(to, str):
+            question = OutboundQuestion(agent=draft.agent, channel=home.channel, account=home.account, target=to)
+            try:
+                to = ctx.decisions.resolve_outbound(question, ctx.config).address
+            except TargetError as error:
+                raise HookError(f"{hook.name} sends it elsewhere: {error.facts}") from error
+        elif wrong := check_address(to):
+            raise HookError(f"{hook.name} sends it elsewhere: {wrong}")
+        if (to.channel, to.account) not in ctx.adapters:
+            raise HookError(f"{hook.name} sends it to {to}: no adapter serves {to.channel}:{to.account}")
+        return to
+
+    async def _allowed(self, draft: IntentRow, to: Address, work: Work | None, cause: int | None) -> ContextMark | None:
+        """The mark that a message needs at another place. Raises `PolicyDenied`. Clients may send anywhere."""
+        if draft.kind is IntentKind.SEND:
+            return None
+        return await self._policy.check_redirect(draft, to, work, cause)
+
+    def _check_able(self, hook: SendingHook, draft: IntentRow, passed: HookResult) -> None:
+        """Raise `HookError` if the adapter of the place cannot send the message as it is now."""
+        if passed.cancelled is not None or not {"media", "to"}.intersection(passed.changed):
+            return
+        to = passed.to or draft.address
+        adapter = self._ctx.adapters.get((to.channel, to.account))
+        if adapter is None:
+            return
+        where = f"on {to.channel}:{to.account}"
+        try:
+            poll, payload, parts = draft.poll, draft.payload, draft.parts
+            check_able(adapter.capabilities, where, media=passed.media, poll=poll, payload=payload, parts=parts)
+        except InvalidSend as error:
+            raise HookError(f"{hook.name} changed it: {error.facts}") from error
+
+    def _changed(self, draft: IntentRow, passed: HookResult) -> IntentRow:
+        """The draft with what the hooks changed, besides the text."""
+        if "to" in passed.changed and passed.to is not None and passed.to != draft.address:
+            draft = self._moved(draft, passed.to)
+        if passed.media == draft.media and passed.reply_to == draft.reply_to:
+            return draft
+        return msgspec.structs.replace(draft, media=passed.media, reply_to=passed.reply_to)
+
+    def _moved(self, draft: IntentRow, to: Address) -> IntentRow:
+        """The draft for another place: with its session, identity and binding, without those of the first place."""
+        ctx = self._ctx
+        bound = ctx.bindings.at(to)
+        mirror = draft.mirror_key
+        if not draft.named_session:
+            question = MirrorQuestion(
+                kind=draft.kind,
+                agent=draft.agent,
+                running="",
+                origin=None,
+                target=to,
+                bound=None if bound is None else bound.target_session_key,
+            )
+            mirror = ctx.decisions.plan_mirror(question, ctx.config).key
+        return msgspec.structs.replace(
+            draft,
+            address=to,
+            mirror_key=mirror,
+            session=None,
+            reply_to=None,
+            open_on=None,
+            binding=None if bound is None else bound.binding_id,
+            identity=identity_of(bound),
+            notice_to=None,
+            notice_open_on=None,
+        )
+
+
+def _shown(draft: IntentRow, passed: HookResult, original: str) -> Outgoing:
+    """The message as the next hook sees it."""
+    return Outgoing(
+        intent=draft.id,
+        kind=draft.kind,
+        agent=draft.agent,
+        address=passed.to or draft.address,
+        text=passed.text,
+        original=original,
+        media=passed.media,
+        reply_to=passed.reply_to,
+        session_key=draft.mirror_key,
+    )
