@@ -25,7 +25,7 @@ from trunkline.core.delivery.hooks import Hooks
 from trunkline.core.env import Env
 from trunkline.core.errors import ConfigError, InvalidSend, InvariantBroken, SendFailed, UsageError
 from trunkline.core.events import EventSink
-from trunkline.core.events.gateway import ConfigReloaded, ProcessRecovered, ProcessStarted
+from trunkline.core.events.gateway import ConfigReloaded, ProcessRecovered
 from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.hands.port import HandRunner
 from trunkline.core.keys import Migration, SessionKey, StoredKey, plan_migration
@@ -54,6 +54,7 @@ from trunkline.core.runtime.maintenance import Maintenance
 from trunkline.core.runtime.outbound.changes import Changes
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.process_started import process_started
 from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target, spread
 from trunkline.core.sessions.session_map import migration_events, reset_session, todays_key
@@ -172,7 +173,7 @@ class Gateway:
 
     async def _serve(self) -> None:
         ctx = self._ctx
-        started = ctx.events.record(_started(ctx.config))
+        started = ctx.events.record(process_started(ctx.config))
         await ctx.store.open()
         try:
             async with anyio.create_task_group() as group:
@@ -389,16 +390,3 @@ def _check_adapter(adapter: ChannelAdapter) -> None:
     wrong = check_capabilities(adapter.capabilities)
     if wrong:
         raise ConfigError(f"the adapter of {adapter.channel}:{adapter.account}: {'; '.join(wrong)}")
-
-
-def _started(config: GatewayConfig) -> ProcessStarted:
-    return ProcessStarted(
-        dm_scope=config.session.dm_scope.value,
-        group_scope=config.session.group_scope.value,
-        identity_links=config.session.identity_links,
-        rule_scopes=rule_scopes(config),
-        quoting=config.quoting,
-        profile=config.profile.value,
-        revision=config.revision,
-        notes=True,
-    )

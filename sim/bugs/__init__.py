@@ -7,6 +7,7 @@ from trunkline.sim.bugs import (
     completions,
     doubt,
     hands,
+    heartbeat,
     inbound_and_loss,
     leases,
     mirrors,
@@ -25,7 +26,7 @@ from trunkline.sim.bugs.base import DECLARED, Bug
 _FAMILIES = (
     *(hands, completions, return_address, routing, sessions, inbound_and_loss, leases, send_paths),
     *(adapters, doubt, queue, mirrors, turn_output, webhook_identity, bindings, runs),
-    *(policy,),
+    *(policy, heartbeat),
 )
 #: every bug switch by name
 BUGS: dict[str, Bug] = {bug.name: bug for family in _FAMILIES for bug in DECLARED[family.__name__]}

@@ -53,6 +53,23 @@ class WorldLimits(SimBody, frozen=True, kw_only=True):
     contexts: tuple[AgentContexts, ...] | None = None
 
 
+class WorldHeartbeat(SimBody, frozen=True, kw_only=True):
+    """The configured heartbeat of an agent, which invariants enforce."""
+
+    kind: ClassVar[str] = "world.heartbeat"
+    agent: str
+    #: seconds between two runs; 0: never
+    every: float
+    #: ``last``, ``owner``, ``none`` or a channel; empty: the default
+    target: str = ""
+    #: active hours as ``HH:MM``, with their time zone; empty: always
+    start: str = ""
+    end: str = ""
+    timezone: str = ""
+    #: accounts in whose places an acknowledgement is shown, as ``<channel>:<account>``
+    ok_shown: tuple[str, ...] = ()
+
+
 class WorldAccount(SimBody, frozen=True, kw_only=True):
     """A bot account of the gateway exists on a platform."""
 

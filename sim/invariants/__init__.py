@@ -13,6 +13,8 @@ from trunkline.sim.invariants.delivery.ordering import FifoDelivery, NoHeadOfLin
 from trunkline.sim.invariants.delivery.readiness import ReadyFirst
 from trunkline.sim.invariants.delivery.resends import NoBlindReplay, ResumeAtFirst, SentOnce
 from trunkline.sim.invariants.delivery.single_owner import SingleClaim
+from trunkline.sim.invariants.heartbeat.said import OkUnseen, OncePerDay, QuietAtNight
+from trunkline.sim.invariants.heartbeat.schedule import DueOnce, RouteStays
 from trunkline.sim.invariants.routing.addresses_and_audience import AddressFidelity, AudienceConfinement
 from trunkline.sim.invariants.routing.contexts import CrossingsAreDecided, DeniedIsNotDone, MarksAreSeen
 from trunkline.sim.invariants.routing.return_address import ExactReturnAddress, MirrorOnce, NoHiddenRedirect
@@ -57,6 +59,11 @@ CHECKERS: tuple[type[Checker], ...] = (
     CrossingsAreDecided,
     MarksAreSeen,
     DeniedIsNotDone,
+    OkUnseen,
+    OncePerDay,
+    QuietAtNight,
+    DueOnce,
+    RouteStays,
     NothingSilent,
 )
 

@@ -233,6 +233,7 @@ class GatewayProcess:
         before = self.config
         if (config.delivery, config.tools, config.agents) != (before.delivery, before.tools, before.agents):
             self._world.record_limits(config)
+        self._world.record_heartbeats(config)
         self.config = config
 
     def _spawn(self, node: Node, work: Coroutine[Any, Any, None], name: str) -> None:

@@ -26,6 +26,7 @@ from trunkline.sim.loop import SimLoop
 from trunkline.sim.platforms import PLATFORMS, FakePlatform, Room
 from trunkline.sim.run.env import SimIds
 from trunkline.sim.run.fault_board import FaultBoard, text_matches, where
+from trunkline.sim.run.heartbeat_settings import heartbeats_of
 from trunkline.sim.run.limits import limits_of
 from trunkline.sim.run.quiescence import Quiescence
 from trunkline.sim.scenario import PlaceRef, ScenarioFile
@@ -271,6 +272,7 @@ class World:
                     self.room(PlaceRef(platform=name, account=account, person=person))
         self._write_stored()
         self.record_limits(self.scenario.gateway)
+        self.record_heartbeats(self.scenario.gateway)
         self.events.record(RunPhase(phase="faults"))
 
     def _introduce(self, platform: FakePlatform) -> None:
@@ -289,6 +291,12 @@ class World:
         """The given account, else the only one, else the one called ``default``."""
         there = tuple(self.platforms[channel].spec.accounts)
         return account or (there[0] if len(there) == 1 else "default")
+
+    def record_heartbeats(self, config: GatewayConfig) -> None:
+        """Record the heartbeats of a configuration, for the invariants."""
+        accounts = [(name, account) for name, platform in self.platforms.items() for account in platform.spec.accounts]
+        for body in heartbeats_of(config, accounts):
+            self.events.record(body)
 
     def record_limits(self, config: GatewayConfig) -> None:
         """Record what the configuration limits, for the invariants."""

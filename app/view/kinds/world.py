@@ -14,11 +14,13 @@ from trunkline.sim.events.world import (
     ThreadRequestAbandoned,
     WebhookGone,
     WorldAccount,
+    WorldHeartbeat,
     WorldLimits,
     WorldPerson,
     WorldPlace,
 )
 
+label_text(WorldHeartbeat, "agent {agent} has a heartbeat every {every:g} s{target:, to …}{start:, from …}{end: to …}")
 label_text(WorldAccount, "account {account} on {channel}")
 
 

@@ -12,8 +12,9 @@ from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
+from trunkline.sim.index.intent_facts import IntentFacts, acted_chunk
 from trunkline.sim.index.projection import on
-from trunkline.sim.index.run_facts import IntentFacts, RunFacts, acted_chunk
+from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
 _Message = tuple[str, str, str, str]
