@@ -98,7 +98,8 @@ class InvalidAction(UsageError):
     """The action cannot be done as asked."""
 
     def __init__(self, sentence: str = "", reason: Reason = Reason.BAD_ACTION, *, remedy: str = "") -> None:
-        super().__init__(f"{sentence} {remedy}" if remedy else sentence)
+        end = " " if sentence.endswith((".", "!", "?")) else ". "
+        super().__init__(f"{sentence}{end}{remedy}" if remedy else sentence)
         #: what is wrong, in the words of upstream where upstream has the rule
         self.sentence = sentence
         #: the reason code for events

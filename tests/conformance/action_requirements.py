@@ -11,7 +11,7 @@ from trunkline.core.actions.names import Action
 from trunkline.core.actions.parsing.parse import parse_call
 from trunkline.core.actions.planning.calls import CallContext, TargetSource
 from trunkline.core.actions.planning.plan import check_call, plan_call
-from trunkline.core.actions.planning.requirements import CORE_NEEDS, check_core, check_on_channel
+from trunkline.core.actions.planning.requirements import CORE_NEEDS, check_core, check_needs, supported
 from trunkline.core.actions.planning.target_rules import has_target
 from trunkline.core.actions.spec import TargetMode
 from trunkline.core.channels import known_channels, rules_for
@@ -81,7 +81,8 @@ def _handle(given: Fields, profile: Profile) -> Fields:
     params = given.get("params") or {}
     call = parse_call({**params, "action": given["action"]}, profile)
     check_core(call, profile)
-    check_on_channel(call, given["channel"], profile, target=has_target(call.spec, params))
+    entry = supported(call.action, given["channel"], profile)
+    check_needs(call, entry, profile, target=has_target(call.spec, params))
     return {"ok": True}
 
 

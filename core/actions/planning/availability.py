@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import Feature
-from trunkline.core.channels import rules_for
+from trunkline.core.channels import ChannelRules, rules_for
 from trunkline.core.channels.channel_actions import ChannelAction
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
@@ -14,6 +14,7 @@ from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Capability
 
+UNSUPPORTED_POLL = "Unsupported poll channel: {channel}"
 #: capability of a message -> the feature that it is
 _FEATURES = {
     Capability.BUTTONS: Feature.BUTTONS,
@@ -52,8 +53,9 @@ def is_able(action: Action, capabilities: Capabilities) -> bool:
 def refuse_unless_able(action: Action, channel: str, capabilities: Capabilities) -> None:
     """Raise `InvalidAction` if an adapter cannot do an action."""
     if not is_able(action, capabilities):
-        sentence = f"Message action {action} not supported for channel {channel}."
-        raise InvalidAction(sentence, Reason.UNSUPPORTED, remedy="The adapter cannot do it.")
+        sentence = UNSUPPORTED_POLL if action is Action.POLL else ChannelRules.unsupported
+        said = sentence.format(action=action, channel=channel)
+        raise InvalidAction(said, Reason.UNSUPPORTED, remedy="The adapter cannot do it.")
 
 
 def actions_of(

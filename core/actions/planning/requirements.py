@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trunkline.core.actions.names import Action
-from trunkline.core.actions.planning.availability import find_action, is_open, refuse_unless_able
+from trunkline.core.actions.planning.availability import UNSUPPORTED_POLL, find_action, is_open, refuse_unless_able
 from trunkline.core.actions.planning.calls import ActionCall, PlannedCall
 from trunkline.core.actions.spec import TargetMode
 from trunkline.core.channels import rules_for
@@ -37,9 +37,10 @@ def check_requirements(planned: PlannedCall, config: GatewayConfig, capabilities
     # Upstream's dry run ends before a channel looks at its action.
     if profile.upstream and (planned.dry_run or call.action in CORE_NEEDS):
         return
+    entry = supported(call.action, channel, profile)
     if capabilities is not None:
         refuse_unless_able(call.action, channel, capabilities)
-    entry = check_on_channel(call, channel, profile, target=planned.target.text is not None)
+    check_needs(call, entry, profile, target=planned.target.text is not None)
     if entry.gate is not None and not is_open(entry, channel, config):
         sentence = f"Action {call.action} is disabled on {channel}."
         remedy = f"Set channels.{channel}.actions.{entry.gate} to true."
@@ -57,33 +58,34 @@ def check_core(call: ActionCall, profile: Profile) -> None:
         if least and call.options:
             raise InvalidAction(f"{name} requires at least two values", Reason.BAD_POLL)
         reason = Reason.BAD_POLL if call.action is Action.POLL else Reason.NOTHING_TO_SEND
-        raise InvalidAction(f"{name.split('|')[0]} required", reason)
+        raise InvalidAction(f"{name.split('|')[0]} required", reason, remedy=_how(need))
 
 
-def check_on_channel(call: ActionCall, channel: str, profile: Profile, *, target: bool) -> ChannelAction:
-    """What a channel has of the action of a call. `target`: the call has one.
-
-    Raises `InvalidAction` if it has nothing of it, or if it misses something in the call.
-    """
-    entry = find_action(channel, call.action, profile)
+def supported(action: Action, channel: str, profile: Profile) -> ChannelAction:
+    """What a channel has of an action. Raises `InvalidAction` if it is nothing."""
+    entry = find_action(channel, action, profile)
     if entry is None:
-        sentence = (
-            "Unsupported poll channel: {channel}" if call.action is Action.POLL else rules_for(channel).unsupported
-        )
-        raise InvalidAction(sentence.format(action=call.action, channel=channel), Reason.UNSUPPORTED)
-    _check_needs(call, entry, profile, target=target)
+        sentence = UNSUPPORTED_POLL if action is Action.POLL else rules_for(channel).unsupported
+        raise InvalidAction(sentence.format(action=action, channel=channel), Reason.UNSUPPORTED)
     return entry
 
 
-def _check_needs(call: ActionCall, entry: ChannelAction, profile: Profile, *, target: bool) -> None:
+def check_needs(call: ActionCall, entry: ChannelAction, profile: Profile, *, target: bool) -> None:
+    """Raise `InvalidAction` for what a channel misses in a call. `target`: the call has one."""
     needs = entry.needs if profile.upstream else (*entry.needs, *entry.we_need)
     lacking = tuple(need for need in needs if not _is_met(call, need, profile, target=target))
     if lacking:
-        emoji = lacking[0] == "emoji" and call.remove
-        lacking = ("emoji to remove", *lacking[1:]) if emoji and "emoji to remove" in entry.errors else lacking
-        raise InvalidAction(entry.missing(lacking), remedy=f"Action {call.action} needs it." if not emoji else "")
+        removes = lacking[0] == "emoji" and call.remove and "emoji to remove" in entry.errors
+        sentence = entry.missing(("emoji to remove", *lacking[1:]) if removes else lacking)
+        raise InvalidAction(sentence, remedy=_how(lacking[0]) if sentence.endswith(" required") else "")
     if profile.upstream and call.spec.target is TargetMode.TO and not target and not call.spec.aliases:
         raise InvalidAction("to required", Reason.NO_TARGET)
+
+
+def _how(need: str) -> str:
+    """What to do about a missing parameter."""
+    names = [f"`{name}`" for name in need.partition(">=")[0].split("|")]
+    return f"Give {'one of ' if len(names) > 1 else ''}{', '.join(names)}."
 
 
 def _is_met(call: ActionCall, need: str, profile: Profile, *, target: bool) -> bool:

@@ -274,3 +274,13 @@ def test_a_requirement_is_named_by_the_parameter_that_has_to_be_given() -> None:
             for name in need.partition(">=")[0].split("|"):
                 param = PARAMS[name]
                 assert name in ("to", "channelId") or action in param.actions, f"{channel} {action} cannot take {name}"
+
+
+def test_an_error_says_what_to_give() -> None:
+    send = error("slack", "send")
+    assert send.facts == "message required. Give one of `message`, `media`, `path`, `filePath`, `card`."
+    assert error("discord", "pin").facts == "messageId required. Give `messageId`."
+    kick = error("slack", "kick", userId="5", can=Capabilities())
+    assert kick.sentence == "Action kick is not supported for provider slack."
+    poll = error("discord", "poll", can=Capabilities(), pollQuestion="q", pollOption=["a", "b"])
+    assert poll.sentence == "Unsupported poll channel: discord"
