@@ -64,6 +64,8 @@ class HeartbeatStarted(Body, frozen=True, kw_only=True):
     reason: Reason | None = None
     #: number of system events that it deals with
     events: int = 0
+    #: what is wrong with the file of its instructions
+    detail: str = ""
 
 
 class HeartbeatEnded(Body, frozen=True, kw_only=True):

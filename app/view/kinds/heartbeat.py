@@ -47,6 +47,7 @@ def _started(view: RunView, _event: Event, body: HeartbeatStarted) -> str:
     to = f"answers → {view.places.label(body.to)}" if body.to else "no answers"
     why = f" ({body.reason.value})" if body.reason else ""
     events = f", {body.events} events" if body.events else ""
+    events += f", {clean(body.detail)}" if body.detail else ""
     return f"the heartbeat of {body.agent} starts, {to}{why}{events}{_guards(body.guards)}"
 
 

@@ -251,6 +251,7 @@ class Passes:
             to=place,
             reason=tried.destination.reason,
             events=len(tried.events),
+            detail=tried.instructions.problem,
         )
         self._recent(agent).append(ctx.env.steady())
         ctx.heartbeats[work.id] = ctx.env.now()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from trunkline.core.events import Event
+from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.heartbeat import HeartbeatEnded, HeartbeatStarted
 from trunkline.core.reasons import Reason
-from trunkline.core.values import IntentKind
+from trunkline.core.values import IntentKind, IntentState
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
@@ -73,6 +74,8 @@ class OncePerDay(Checker):
         super().__init__(run)
         #: agent, place and text -> the last accept, and its time on the wall clock
         self._said: dict[tuple[str, Lane, str], tuple[Event, float]] = {}
+        #: places with a heartbeat in doubt, which somebody may have read -> since when
+        self._doubted: dict[Lane, float] = {}
 
     @on(WireAccepted)
     def _accepted(self, event: Event, body: WireAccepted) -> None:
@@ -95,6 +98,12 @@ class OncePerDay(Checker):
             evidence=[before[0].seq, event.seq],
         )
 
+    @on(IntentSettled)
+    def _settled(self, event: Event, body: IntentSettled) -> None:
+        facts = _heartbeat(self.run, event)
+        if facts is not None and body.state is IntentState.UNKNOWN:
+            self._doubted[facts.lane] = self.run.heartbeats.wall(event)
+
     @on(HeartbeatEnded)
     def _ended(self, event: Event, body: HeartbeatEnded) -> None:
         if body.reason is not Reason.DUPLICATE or body.to is None:
@@ -112,7 +121,8 @@ class OncePerDay(Checker):
             facts is not None and facts.body.intent_kind is IntentKind.HEARTBEAT
             for facts in (self.run.intents.get(intent) for intent in queue.open)
         )
-        if waits or any(now - at < _DAY for at in said):
+        doubted = self._doubted.get(body.to.lane)
+        if waits or any(now - at < _DAY for at in (*said, *([] if doubted is None else [doubted]))):
             return
         self.violate(
             at=event.seq,

@@ -1,0 +1,1 @@
+"""Heartbeats and the schedule of a running gateway."""
