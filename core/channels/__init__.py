@@ -22,6 +22,7 @@ from trunkline.core.channels.rules import (
     ParsedTarget,
     TargetText,
 )
+from trunkline.core.channels.text_and_media import TextAndMediaChannel
 
 __all__ = [
     "Actions",
@@ -40,6 +41,7 @@ __all__ = [
     "Recipients",
     "Resolved",
     "TargetText",
+    "TextAndMediaChannel",
     "check_capabilities",
     "check_poll",
     "for_action",

@@ -10,7 +10,7 @@ from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.actions.spec import ActionKind
 from trunkline.core.channels.adapter import Actions
 from trunkline.core.errors import Refused
-from trunkline.core.testing.adapter_kit.check_run import CheckFailed, CheckRun, describe
+from trunkline.core.testing.adapter_kit.check_run import CheckFailed, CheckRun, NoAnswer, describe
 from trunkline.core.testing.adapter_kit.platform_double import NotTried, SeenMessage
 from trunkline.core.values import Capability, Receipt, SendRequest
 
@@ -24,6 +24,8 @@ _OF_MESSAGES = {
     Action.PIN: "",
     Action.UNPIN: "",
 }
+#: questions that need no more than a message or its conversation
+_QUESTIONS = (Action.REACTIONS, Action.READ, Action.LIST_PINS)
 
 
 async def edit(trial: CheckRun) -> None:
@@ -88,6 +90,27 @@ async def unclaimed_action(trial: CheckRun) -> None:
     _, receipt = await _message(trial, None)
     for action in missing:
         await _refused(trial, trial.change(action, receipt, _OF_MESSAGES[action]), "which it does not claim")
+
+
+async def questions(trial: CheckRun) -> None:
+    """A question is answered with a value that JSON has; one about an unknown message is refused."""
+    claimed = [action for action in _QUESTIONS if action in trial.adapter.capabilities.actions]
+    if not claimed:
+        raise NotTried("it answers no questions about messages")
+    _, receipt = await _message(trial, None)
+    for action in claimed:
+        outcome = await trial.ask(action, receipt)
+        if isinstance(outcome, Exception | NoAnswer):
+            raise CheckFailed(f"{action.value} was not answered: {describe(outcome)}")
+        try:
+            msgspec.json.encode(outcome)
+        except (TypeError, ValueError, msgspec.MsgspecError) as error:
+            raise CheckFailed(f"the answer to {action.value} is no JSON: {error}") from None
+    if Action.REACTIONS in claimed:
+        unknown = msgspec.structs.replace(receipt, provider_id=f"{receipt.provider_id}404")
+        outcome = await trial.ask(Action.REACTIONS, unknown)
+        if not isinstance(outcome, Refused):
+            raise CheckFailed(f"reactions of an unknown message: expected Refused, got {describe(outcome)}")
 
 
 async def _message(trial: CheckRun, action: Action | None, shown: str = "") -> tuple[SendRequest, Receipt]:

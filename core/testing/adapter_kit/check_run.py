@@ -11,8 +11,8 @@ import anyio
 import msgspec
 
 from trunkline.core.actions.names import Action
-from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.channels.adapter import Actions, ChannelAdapter
+from trunkline.core.actions.requests import ActionQuery, ActionRequest
+from trunkline.core.channels.adapter import Actions, ChannelAdapter, Queries
 from trunkline.core.delivery.policy import is_misplaced
 from trunkline.core.errors import PlatformError
 from trunkline.core.testing.adapter_kit.platform_double import Bench, NotTried, SeenMessage
@@ -154,6 +154,13 @@ class CheckRun:
         if not isinstance(self.adapter, Actions):
             raise CheckFailed("it has no `act`")
         return await self.outcome(self.adapter.act(request))
+
+    async def ask(self, action: Action, receipt: Receipt) -> Outcome:
+        """An answer about the message that a receipt names, or the error, or `NO_ANSWER`."""
+        if not isinstance(self.adapter, Queries):
+            raise CheckFailed("it has no `ask`")
+        query = ActionQuery(action=action, address=receipt.address, message_id=receipt.provider_id)
+        return await self.outcome(self.adapter.ask(query))
 
     def _forms(self, text: str) -> dict[str, str]:
         wants_html = self.adapter.capabilities.markup is Markup.HTML

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import structs
 
-from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.errors import Refused
 from trunkline.core.values import Receipt, SendRequest
 from trunkline.sim.bugs.wrappers import AdapterWrapper
@@ -69,3 +69,18 @@ class LeaksItsErrors(AdapterWrapper):
             return await super().act(request)
         except Refused as error:
             raise KeyError(request.message_id) from error
+
+
+class AnswersInObjects(AdapterWrapper):
+    """Answers with its client library's objects."""
+
+    async def ask(self, query: ActionQuery) -> object:
+        await super().ask(query)
+        return object()
+
+
+class KnowsEveryMessage(AdapterWrapper):
+    """Answers for messages that do not exist."""
+
+    async def ask(self, query: ActionQuery) -> object:
+        return []

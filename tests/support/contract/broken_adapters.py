@@ -7,10 +7,12 @@ import anyio.lowlevel
 from msgspec import structs
 
 from tests.support.contract.broken_actions import (
+    AnswersInObjects,
     DeletesTwoAtOnce,
     EditsBySending,
     HasNoAct,
     KeepsEverything,
+    KnowsEveryMessage,
     LeaksItsErrors,
     MindsRepeats,
 )
@@ -338,6 +340,8 @@ BROKEN: list[tuple[str, type[AdapterWrapper], str, str]] = [
     ("unknown-message", KeepsEverything, "discord", ""),
     ("unknown-message", LeaksItsErrors, "signal", ""),
     ("unclaimed-action", KeepsEverything, "signal", ""),
+    ("questions", AnswersInObjects, "discord", ""),
+    ("questions", KnowsEveryMessage, "slack", ""),
     ("look-up", FindsNothing, "telegram", "idempotency: lookup"),
     ("look-up-fails", SilentLookUps, "telegram", "idempotency: lookup"),
     ("lost-response", Sure, "discord", ""),
