@@ -15,11 +15,11 @@ from trunkline.core.config.heartbeat_checks import DEFAULTS
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim.events import BODIES
+from trunkline.sim.scenario.checks.people_checks import check_people
 from trunkline.sim.scenario.model.abilities import ABILITIES
 from trunkline.sim.scenario.model.agent_actions import LAST
 from trunkline.sim.scenario.model.bindings import check_bound, children, spawning
 from trunkline.sim.scenario.model.world import PLATFORMS, THREADLESS, WorldSpec
-from trunkline.sim.scenario.people_checks import check_people
 from trunkline.sim.scenario.place_refs import (
     PlaceError,
     PlaceRef,

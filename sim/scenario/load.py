@@ -17,12 +17,12 @@ from pydantic import ValidationError
 from pydantic.alias_generators import to_snake
 
 from trunkline.core.config import GatewayConfig
+from trunkline.sim.scenario.checks.platform_promises import check_promises
 from trunkline.sim.scenario.config_reloads import reloads_of
 from trunkline.sim.scenario.cross_checks import KnownNames, check_references, world_of
 from trunkline.sim.scenario.model.scenario import Scenario, WorldSpec
 from trunkline.sim.scenario.model_fields import fields_of, homes_of, model_of, text_at, type_at
 from trunkline.sim.scenario.place_refs import PlaceRef, resolve_place
-from trunkline.sim.scenario.platform_promises import check_promises
 from trunkline.sim.scenario.problems import Path, Positions, ProblemReport, dotted, nearest, shown
 from trunkline.sim.scenario.step_rules import check_steps, items, say_ids, step_times
 from trunkline.sim.scenario.yaml_reader import parse, read_text
