@@ -51,7 +51,6 @@ from trunkline.core.runtime.inbound.last_activity import LastActivity
 from trunkline.core.runtime.inbound.turns import Turns
 from trunkline.core.runtime.lease_keeper import LeaseKeeper, lost_lease
 from trunkline.core.runtime.maintenance import Maintenance
-from trunkline.core.runtime.outbound.changes import Changes
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.process_started import process_started
@@ -136,13 +135,7 @@ class Gateway:
             deliver=self._delivery.queue,
             delegate=self._delegations.delegate,
             control=CommandRunner(self._ctx, self.bindings).run,
-            message_tool=MessageTool(
-                self._ctx,
-                targets=targets,
-                preparer=self._preparer,
-                changes=Changes(self._ctx, self._preparer, self._delivery.queue),
-                deliver=self._delivery.queue,
-            ),
+            message_tool=MessageTool(self._ctx, targets=targets, preparer=self._preparer, deliver=self._delivery.queue),
             preparer=self._preparer,
             suspects=self._suspects,
             replies=Replies(self._ctx, self._preparer, self._delivery.queue),

@@ -27,6 +27,10 @@ class ContextPolicy:
     def __init__(self, context: Context) -> None:
         self._ctx = context
 
+    def is_at_home(self, work: Work, target: Address) -> bool:
+        """Whether a target is exactly where the message of the turn was said, which no rule can make a crossing."""
+        return work.kind is WorkKind.MESSAGE and work.place is not None and target.lane == work.place.lane
+
     async def check(
         self, work: Work, action: Action, target: Address, cause: int | None, *, text: str = ""
     ) -> ContextMark | None:

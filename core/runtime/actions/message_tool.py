@@ -52,10 +52,10 @@ class MessageTool:
         *,
         targets: TargetResolver,
         preparer: Preparer,
-        changes: Changes,
         deliver: Callable[[IntentRow, int | None], None],
     ) -> None:
         self._ctx = context
+        changes = Changes(context, preparer, deliver)
         policy, places = ContextPolicy(context), CallPlaces(targets, changes)
         self._messages = MessageSender(context, targets=targets, preparer=preparer, policy=policy, deliver=deliver)
         self._changes = ChangeCalls(context, places, policy, changes)

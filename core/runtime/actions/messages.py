@@ -55,7 +55,7 @@ class MessageSender:
         if aim is None:
             raise InvalidSend(f"Action {action.value} requires a target.", Reason.NO_TARGET)
         mark, cause = None, aim.cause
-        if what.aim.to is not None:
+        if what.aim.to is not None and not self._policy.is_at_home(call.work, aim.address):
             named = what.aim.to if isinstance(what.aim.to, str) else ""
             mark = await self._policy.check(call.work, action, aim.address, cause, text=named)
         if not what.is_plain or what.planned is not None:
