@@ -32,6 +32,8 @@ class ActionRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     key: str
     intent: IntentId
     attempt: int
+    #: its number among the requests of the intent: a deletion has one for each message
+    chunk: int = 0
     message_id: str | None = None
     #: the new text, the emoji, or the new name
     text: str = ""

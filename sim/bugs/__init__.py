@@ -2,6 +2,7 @@
 
 from trunkline.core.errors import UnknownName
 from trunkline.sim.bugs import (
+    actions,
     adapters,
     bindings,
     completions,
@@ -25,7 +26,7 @@ from trunkline.sim.bugs.base import DECLARED, Bug
 
 _FAMILIES = (
     *(hands, completions, return_address, routing, sessions, inbound_and_loss, leases, send_paths),
-    *(adapters, doubt, queue, mirrors, turn_output, webhook_identity, bindings, runs),
+    *(actions, adapters, doubt, queue, mirrors, turn_output, webhook_identity, bindings, runs),
     *(policy, heartbeat),
 )
 #: every bug switch by name

@@ -46,7 +46,9 @@ class ScriptedAgent:
     ) -> None:
         self._rules = rules
         self._resolve = resolve
-        self._tool = ToolUser(resolve=resolve, session_key=session_key, messages=messages, person_id=person_id)
+        self._tool = ToolUser(
+            resolve=resolve, session_key=session_key, messages=messages, person_id=person_id, record=record
+        )
         self._is_at = is_at
         self._person = person
         self._number = number
@@ -59,7 +61,7 @@ class ScriptedAgent:
             return None
         slots = {**_slots(turn), "n": str(self._number(turn.session_key, turn.id))}
         said: set[tuple[str, str]] = set()
-        for action in rule.do:
+        for number, action in enumerate(rule.do, 1):
             if action.reply is not None:
                 text = await _filled(action.reply, turn, slots)
                 self._note(said, turn, "", text)
@@ -68,7 +70,7 @@ class ScriptedAgent:
                 return None
             if action.nonsense is not None:
                 return cast("str", await talk_nonsense(action.nonsense))
-            await self._act(action, turn, slots, said)
+            await self._act(action, turn, slots, said, number)
         return None
 
     def _note(self, said: set[tuple[str, str]], turn: Turn, where: str, text: str) -> None:
@@ -78,7 +80,9 @@ class ScriptedAgent:
             self._record(SaidTwice(by=f"agent {turn.agent}", text=text), turn=turn.id)
         said.add((where, words))
 
-    async def _act(self, action: AgentAction, turn: Turn, slots: dict[str, str], said: set[tuple[str, str]]) -> None:
+    async def _act(
+        self, action: AgentAction, turn: Turn, slots: dict[str, str], said: set[tuple[str, str]], number: int
+    ) -> None:
         if action.think is not None:
             await anyio.sleep(action.think)
         elif action.send is not None:
@@ -87,7 +91,7 @@ class ScriptedAgent:
                 self._note(said, turn, self._named(action.send, turn), text)
             slots |= await self._tool.send(action.send, turn, text)
         elif action.act is not None:
-            slots |= await self._tool.act(action.act, turn, slots)
+            slots |= await self._tool.act(action.act, turn, slots, number)
         elif action.delegate is not None:
             task = await _filled(action.delegate.task, turn, slots)
             with suppress(UsageError):

@@ -14,7 +14,8 @@ from trunkline.core.channels import rules_for
 from trunkline.core.errors import PlatformError, UsageError
 from trunkline.core.message_parts import Button
 from trunkline.core.values import Address
-from trunkline.sim.cast.named_messages import NamedMessages
+from trunkline.sim.cast.named_messages import NamedMessage, NamedMessages
+from trunkline.sim.events.actions import AgentActs
 from trunkline.sim.scenario.model.agent_actions import ActAction, SendAction
 from trunkline.sim.scenario.templates import fill
 
@@ -36,11 +37,13 @@ class ToolUser:
         session_key: Callable[[str, str], str],
         messages: NamedMessages,
         person_id: Callable[[str, str], str],
+        record: Callable[..., object],
     ) -> None:
         self._resolve = resolve
         self._session_key = session_key
         self._messages = messages
         self._person_id = person_id
+        self._record = record
 
     async def send(self, send: SendAction, turn: Turn, text: str) -> Slots:
         """Send a message; a refused one has no effect."""
@@ -66,12 +69,24 @@ class ToolUser:
             return _refused(error)
         return self._done(turn, result, send.label)
 
-    async def act(self, act: ActAction, turn: Turn, slots: Mapping[str, str]) -> Slots:
-        """Call the tool with wire parameters; a refused call has no effect, and an unanswered question no answer."""
+    async def act(self, act: ActAction, turn: Turn, slots: Mapping[str, str], number: int) -> Slots:
+        """Call the tool with wire parameters; a refused call has no effect, and an unanswered question no answer.
+
+        `number`: that of the call in its turn.
+        """
         params: dict[str, Any] = {"action": act.action, **_filled(act.parameters, slots), **self._where(act, turn)}
+        meant = NamedMessage() if act.of is None else self._messages.find(turn.agent, turn.session_key, act.of)
         if act.of is not None:
-            name = "replyTo" if act.action in _ANSWERS else "messageId"
-            params[name] = self._message(turn, act.of)
+            params["replyTo" if act.action in _ANSWERS else "messageId"] = meant.text
+        acts = AgentActs(
+            action=act.action,
+            call=number,
+            message=act.of or "",
+            place=meant.place,
+            message_id=meant.message_id,
+            of=meant.of,
+        )
+        self._record(acts, turn=turn.id)
         try:
             result = await turn.message(params)
         except (UsageError, PlatformError) as error:
@@ -96,7 +111,7 @@ class ToolUser:
         return found
 
     def _message(self, turn: Turn, name: str) -> str:
-        return self._messages.find(turn.agent, turn.session_key, name)
+        return self._messages.find(turn.agent, turn.session_key, name).text
 
     def _done(self, turn: Turn, result: ActionResult, label: str | None) -> Slots:
         for one in result.results or (result,):

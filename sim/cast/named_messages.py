@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from trunkline.core.errors import UnknownName
+from trunkline.core.values import Address
 from trunkline.sim.scenario.model.agent_actions import LAST
+
+
+class NamedMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A message that an agent may name: its own by the intent that it was given, a person's by place and id."""
+
+    of: str | None = None
+    place: Address | None = None
+    message_id: str | None = None
+
+    @property
+    def text(self) -> str:
+        """How the tool names it."""
+        return self.of or self.message_id or ""
 
 
 class NamedMessages:
     """Finds messages by their names. It is part of the world, so it outlives the processes of the gateway."""
 
-    def __init__(self, said: Callable[[str], str | None], moved: Callable[[], None]) -> None:
+    def __init__(self, said: Callable[[str], tuple[Address, str] | None], moved: Callable[[], None]) -> None:
         self._said = said
         self._moved = moved
         #: agent and label, or session and ``last`` -> intent
@@ -24,9 +40,12 @@ class NamedMessages:
         if label is not None:
             self._own[agent, label] = intent
 
-    def find(self, agent: str, session: str, name: str) -> str:
-        """How the tool names a message: an intent, or the platform's id. Raises `UnknownName`."""
-        found = self._own.get((session, LAST) if name == LAST else (agent, name)) or self._said(name)
-        if found is None:
+    def find(self, agent: str, session: str, name: str) -> NamedMessage:
+        """The message with a name. Raises `UnknownName`."""
+        own = self._own.get((session, LAST) if name == LAST else (agent, name))
+        if own is not None:
+            return NamedMessage(of=own)
+        said = self._said(name)
+        if said is None:
             raise UnknownName(f"there is no message {name!r} yet")
-        return found
+        return NamedMessage(place=said[0], message_id=said[1])

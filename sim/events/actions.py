@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from trunkline.core.actions.names import Action
 from trunkline.core.values import Address
-from trunkline.sim.events.base import PlatformBody
+from trunkline.sim.events.base import PlatformBody, SimBody
 
 
 class WireActed(PlatformBody, frozen=True, kw_only=True):
@@ -20,6 +20,10 @@ class WireActed(PlatformBody, frozen=True, kw_only=True):
     requested: Address
     key: str
     attempt: int
+    #: its number among the requests of the intent
+    chunk: int = 0
+    #: the id in the response: of the message, or of what was created
+    provider_id: str = ""
     #: the message that was changed
     message_id: str | None = None
     #: who wrote that message: ``bot`` (this account) or ``other``; empty: it concerns no message
@@ -36,6 +40,21 @@ class WireActed(PlatformBody, frozen=True, kw_only=True):
     fields: str | None = None
     #: number of the request's token, on platforms that count tokens
     credential: int = 0
+
+
+class AgentActs(SimBody, frozen=True, kw_only=True):
+    """An agent of the cast calls its message tool with an action. A turn that runs again makes the same calls."""
+
+    kind: ClassVar[str] = "cast.acts"
+    action: str
+    #: number of the call in its turn
+    call: int
+    #: the scenario's name of the message that the agent means; empty: it means none
+    message: str = ""
+    #: that message: a person's by its place and id, the agent's own by the intent that it was given
+    place: Address | None = None
+    message_id: str | None = None
+    of: str | None = None
 
 
 class WireAnswered(PlatformBody, frozen=True, kw_only=True):

@@ -96,11 +96,5 @@ class IntentFacts:
     @property
     def accepted_chunks(self) -> set[int]:
         """Chunks that people can see, or requests of a change that were carried out."""
-        acted = {acted_chunk(event) for event in self.acts}
-        return acted | {event.body.chunk for event in self.accepts if isinstance(event.body, WireAccepted)}
-
-
-def acted_chunk(acted: Event) -> int:
-    """The request of a change that was carried out, by its key."""
-    number = acted.body.key.rpartition("/")[2] if isinstance(acted.body, WireActed) else ""
-    return int(number) if number.isdecimal() else -1
+        done = (event.body for event in (*self.accepts, *self.acts))
+        return {body.chunk for body in done if isinstance(body, WireAccepted | WireActed)}

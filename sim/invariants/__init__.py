@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from trunkline.core.events import Event
 from trunkline.sim.invariants.base import Checker, EvidenceKind, Judge, Status, Verdict, Violation
+from trunkline.sim.invariants.delivery.actions import ActionOnce, MeantMessageOnly
 from trunkline.sim.invariants.delivery.attempt_limits import BoundedAttempts
 from trunkline.sim.invariants.delivery.delivered_once import InboundOnce, OncePerIntent, OneAnnouncement
 from trunkline.sim.invariants.delivery.endings_and_status import EverythingEnds, StatusIsTruth
@@ -65,6 +66,8 @@ CHECKERS: tuple[type[Checker], ...] = (
     DueOnce,
     RouteStays,
     NothingSilent,
+    ActionOnce,
+    MeantMessageOnly,
 )
 
 #: ids of all invariants that are checked

@@ -56,8 +56,10 @@ class World:
         self.progress.watch(self.log)
         self.faults = FaultBoard(self.is_at, self._account_of, self.now)
         self.message_names: dict[tuple[str, ...], str] = {}
+        #: name of a message -> where it was said, and the platform's id
+        self._said: dict[str, tuple[Address, str]] = {}
         #: the messages that agents may name
-        self.messages = NamedMessages(self.message_id, self.moved)
+        self.messages = NamedMessages(self._said.get, self.moved)
         self.ids = SimIds(lambda parts: self.message_names.get((parts[0], *parts[2:])))
         self.log.subscribe(self._session_known, SessionCreated, SessionReset)
         faults = [step.fault for step in file.scenario.script if step.fault is not None]
@@ -107,10 +109,12 @@ class World:
     def name_message(self, place: Address, message_id: str, name: str) -> None:
         """Set the scenario's name of a message, for readable ids in the trace."""
         self.message_names[place.channel, place.conversation, place.thread or "", message_id] = name
+        self._said.setdefault(name, (place, message_id))
 
     def message_id(self, name: str) -> str | None:
         """The platform's id of a person's message; None if it is not said yet."""
-        return next((where[-1] for where, said in self.message_names.items() if said == name), None)
+        said = self._said.get(name)
+        return None if said is None else said[1]
 
     def arm(self, fault: Fault) -> None:
         """Arm a fault; one on `queue` strikes at once."""

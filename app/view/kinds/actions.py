@@ -9,7 +9,7 @@ from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.actions import ActionAnswered, ActionPreviewed, PolicyDecided, TranscriptChanged
-from trunkline.sim.events.actions import WireActed, WireAnswered
+from trunkline.sim.events.actions import AgentActs, WireActed, WireAnswered
 
 
 @label(WireActed)
@@ -21,6 +21,8 @@ def _acted(_view: RunView, _event: Event, body: WireActed) -> str:
 
 
 row_text(WireActed, "{action} {text}", look=Look.NOTE, at="address", arrow=True)
+label_text(AgentActs, "the agent asks for {action}{message: on …}")
+row_text(AgentActs, "{action} {message}", look=Look.NOTE)
 label_text(WireAnswered, "{address.channel} answers {action}")
 row_text(WireAnswered, "answers {action}", look=Look.NOTE, at="address")
 

@@ -75,6 +75,7 @@ def _request(row: IntentRow, part: ActionPart, meant: MeantMessage, cause: int) 
         key=row.key(chunk),
         intent=row.id,
         attempt=row.attempts,
+        chunk=chunk,
         message_id=meant.message_id,
         text=row.chunks[chunk],
         html=None if form is None else form.html,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import ChunkAcked, Fallback, IntentPrepared, IntentSettled, OperatorActed
 from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, InboundReceived, TurnEnded, TurnStarted
@@ -12,7 +11,7 @@ from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
-from trunkline.sim.index.intent_facts import IntentFacts, acted_chunk
+from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
@@ -292,11 +291,9 @@ def _plainly_delivered(settled: Event, facts: IntentFacts) -> bool:
 
 
 def _names_what_was_changed(act: Event, receipt: ChunkAcked) -> bool:
-    """Whether a receipt is that of a request that was carried out. What concerns no message may create something."""
+    """Whether a receipt is that of a request that was carried out: it names the message, or what was created."""
     made = act.body
-    if not isinstance(made, WireActed) or acted_chunk(act) != receipt.chunk:
-        return False
-    return not SPECS[made.action].of_message or made.message_id == receipt.provider_id
+    return isinstance(made, WireActed) and (made.chunk, made.provider_id) == (receipt.chunk, receipt.provider_id)
 
 
 def _place(event: Event) -> Address | None:

@@ -81,7 +81,9 @@ class ActionWire:
             return
         self._record(request, done, token)
         if kind in _LOST:
-            body = WireResponseLost(address=request.address, chunk=0, attempt=request.attempt, action=request.action)
+            body = WireResponseLost(
+                address=request.address, chunk=request.chunk, attempt=request.attempt, action=request.action
+            )
             self._platform.events.record(body, intent=request.intent, cause=request.cause)
             if kind == "reset":
                 self._answer(answer, Ambiguous("the connection was reset"), what)
@@ -108,7 +110,9 @@ class ActionWire:
             address=done.address,
             requested=request.address,
             key=request.key,
+            chunk=request.chunk,
             attempt=request.attempt,
+            provider_id=done.provider_id,
             message_id=None if message is None else message.id,
             author="" if message is None else "bot" if message.account == request.address.account else "other",
             text=done.text,
@@ -124,7 +128,7 @@ class ActionWire:
         body = WireRefused(
             address=request.address,
             reason=error.reason,
-            chunk=0,
+            chunk=request.chunk,
             attempt=request.attempt,
             detail=error.facts,
             retry_after=error.retry_after,

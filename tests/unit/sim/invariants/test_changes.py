@@ -25,9 +25,19 @@ def change(
     return story
 
 
-def acted(story: Story, message: str | None = "11", *, action: Action = Action.EDIT, request: int = 0) -> None:
+def acted(
+    story: Story, message: str | None = "11", *, action: Action = Action.EDIT, request: int = 0, made: str = ""
+) -> None:
     body = WireActed(
-        action=action, address=PLACE, requested=PLACE, key=f"i1/{request}", attempt=1, message_id=message, text="new"
+        action=action,
+        address=PLACE,
+        requested=PLACE,
+        key=f"i1/{request}",
+        chunk=request,
+        attempt=1,
+        provider_id=message or made,
+        message_id=message,
+        text="new",
     )
     story.tell(body, node="telegram", intent="i1")
 
@@ -64,7 +74,7 @@ def test_a_receipt_of_a_change_names_the_message_that_was_changed() -> None:
 
 def test_what_creates_something_has_a_receipt_for_it() -> None:
     story = change("L3", action=Action.THREAD_CREATE)
-    acted(story, None, action=Action.THREAD_CREATE)
+    acted(story, None, action=Action.THREAD_CREATE, made="thread-1")
     story.acked(provider_id="thread-1")
     assert story.wrong == []
 

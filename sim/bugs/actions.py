@@ -1,0 +1,42 @@
+"""Defects of actions: changes that take effect again, and changes of another message than the one that was meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.references import KnownMessage, MessageReference
+from trunkline.core.config import DeliveryConfig
+from trunkline.core.delivery.policy import AttemptFacts, AttemptOutcome, DeliveryDecision, after_attempt
+from trunkline.core.values import Address, Capabilities, Idempotency
+from trunkline.sim.bugs.base import bug, deciding
+
+
+@bug("change-repeated-at-once", deciding("after_attempt"), caught_by=("A1",))
+def _repeat_at_once(
+    outcome: AttemptOutcome, *, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
+) -> DeliveryDecision:
+    """A change without an answer is repeated while its first request may still arrive, and undo the next change."""
+    hasty = msgspec.structs.replace(can, repeat_after=0.0)
+    return after_attempt(outcome, tried=tried, now=now, can=hasty, config=config)
+
+
+@bug("creation-repeated", deciding("after_attempt"), caught_by=("A1", "D4"))
+def _repeat_creation(
+    outcome: AttemptOutcome, *, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
+) -> DeliveryDecision:
+    """What cannot be done twice, such as opening a thread, is done again when its answer was lost."""
+    keyed = can
+    if can.idempotency is Idempotency.NONE:
+        keyed = msgspec.structs.replace(can, idempotency=Idempotency.KEY)
+    return after_attempt(outcome, tried=tried, now=now, can=keyed, config=config)
+
+
+@bug("message-ids-are-global", deciding("decide_reference"), caught_by=("A2",))
+def _by_id_alone(_action: Action, name: str, place: Address, found: KnownMessage, **_: Any) -> MessageReference:
+    """A message is looked up by its id alone, as if no two conversations had messages of one id."""
+    ours = found.ours
+    ids = [one.provider_id for one in ours.receipts] if ours is not None else []
+    return MessageReference(address=place, message_id=ids[-1] if ids else name)

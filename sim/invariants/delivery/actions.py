@@ -1,0 +1,146 @@
+"""Actions of the message tool on the wire: each takes effect once, and on the message that was meant: A1, A2."""
+
+from __future__ import annotations
+
+from trunkline.core.events import Event
+from trunkline.sim.events.actions import AgentActs, WireActed
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.index.intent_facts import Lane
+from trunkline.sim.index.projection import on
+from trunkline.sim.index.run_facts import RunFacts
+from trunkline.sim.invariants.base import Checker, EvidenceKind
+
+#: channel, account, conversation, and the platform's id of a message in it
+_Message = tuple[str, str, str, str]
+
+
+class ActionOnce(Checker):
+    """A1: an action that an agent asked for once takes effect once, over retries, crashes and re-run turns."""
+
+    id = "A1"
+    title = "An action takes effect once"
+    evidence = EvidenceKind.COPIES
+    sentence = (
+        "Each request of a change takes effect at most once, however often it is repeated; and all changes together "
+        "take effect at most as often as agents asked for them."
+    )
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: channel, account and key -> where a request took effect
+        self._effects: dict[tuple[str, str, str], list[Event]] = {}
+        #: action and message -> the calls that asked for it
+        self._asked: dict[tuple[str, str], set[tuple[str, int]]] = {}
+        #: action and message -> the intents that carried it out, with their first effect
+        self._done: dict[tuple[str, str], dict[str, Event]] = {}
+
+    @on(AgentActs)
+    def _acts(self, event: Event, body: AgentActs) -> None:
+        what = body.action, body.of or body.message_id or ""
+        self._asked.setdefault(what, set()).add((event.turn or "", body.call))
+
+    @on(WireActed)
+    def _acted(self, event: Event, body: WireActed) -> None:
+        self.exercised += 1
+        if body.repeated:
+            return
+        place = body.address
+        effects = self._effects.setdefault((place.channel, place.account, body.key), [])
+        effects.append(event)
+        if len(effects) > 1:
+            self._twice(effects, body, f"one request to {body.action.value}")
+            return
+        what = body.action.value, self._message(event, body)
+        done = self._done.setdefault(what, {})
+        done.setdefault(event.intent or "", event)
+        asked = self._asked.get(what)
+        if asked is not None and len(done) > len(asked):
+            self._twice(list(done.values()), body, f"{len(asked)} calls to {body.action.value}")
+
+    def _message(self, event: Event, body: WireActed) -> str:
+        """The message of a change as agents name it: the intent that sent it, or the platform's id."""
+        facts = self.run.intents.get(event.intent or "")
+        return (facts.body.of if facts is not None else None) or body.message_id or ""
+
+    def _twice(self, effects: list[Event], body: WireActed, what: str) -> None:
+        """Report effects that nobody asked for."""
+        # A late first request undoes what followed it, but the repeat was made too early.
+        repeat = max(effects, key=_attempt)
+        self.violate(
+            at=effects[-1].seq,
+            summary=f"{what} took effect {len(effects)} times at {self.run.name(body.address)}",
+            expected=["each asked-for action takes effect once"],
+            actual=[_line(one) for one in effects],
+            evidence=[one.seq for one in effects],
+            first_wrong=repeat.seq if repeat.cause is None else repeat.cause,
+        )
+
+
+class MeantMessageOnly(Checker):
+    """A2: a change concerns the message that the agent meant, and no other."""
+
+    id = "A2"
+    title = "The message that was meant"
+    evidence = EvidenceKind.MISPLACED
+    sentence = (
+        "An edit, a deletion, a reaction or a pin concerns the message that the agent meant, in its conversation, "
+        "and edits and deletions concern messages of the account only, unless it moderates the conversation."
+    )
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: action -> the messages of people that agents meant, and the intents of their own
+        self._people: dict[str, set[tuple[Lane, str]]] = {}
+        self._own: dict[str, set[str]] = {}
+        #: message of the gateway -> its intent
+        self._sent: dict[_Message, str] = {}
+        #: whether the cast says what it means
+        self._witnessed = False
+
+    @on(WireAccepted)
+    def _accepted(self, event: Event, body: WireAccepted) -> None:
+        place = body.address
+        self._sent[place.channel, place.account, place.conversation, body.provider_id] = event.intent or ""
+
+    @on(AgentActs)
+    def _acts(self, _event: Event, body: AgentActs) -> None:
+        self._witnessed = True
+        if body.of is not None:
+            self._own.setdefault(body.action, set()).add(body.of)
+        elif body.place is not None and body.message_id is not None:
+            channel, _, conversation, thread = body.place.lane
+            self._people.setdefault(body.action, set()).add(((channel, "", conversation, thread), body.message_id))
+
+    @on(WireActed)
+    def _acted(self, event: Event, body: WireActed) -> None:
+        if body.message_id is None or not self._witnessed:
+            return
+        self.exercised += 1
+        channel, account, conversation, thread = body.address.lane
+        action = body.action.value
+        sent = self._sent.get((channel, account, conversation, body.message_id))
+        if sent is not None and sent in self._own.get(action, ()):
+            return
+        if sent is None and ((channel, "", conversation, thread), body.message_id) in self._people.get(action, ()):
+            return
+        facts = self.run.intents.get(event.intent or "")
+        whose = "its own" if body.author == "bot" else "somebody else's"
+        where = self.run.name(body.address)
+        self.violate(
+            at=event.seq,
+            summary=f"{action} concerned message {body.message_id} in {where}, which no agent meant",
+            expected=[f"{action} of a message that an agent named"],
+            actual=[f"#{event.seq} {event.at:.3f}s {action} of {whose} message {body.message_id} in {where}"],
+            evidence=[event.seq] if facts is None else [facts.prepared.seq, event.seq],
+            first_wrong=None if facts is None else facts.prepared.seq,
+        )
+
+
+def _attempt(event: Event) -> int:
+    return event.body.attempt if isinstance(event.body, WireActed) else 0
+
+
+def _line(event: Event) -> str:
+    body = event.body
+    assert isinstance(body, WireActed)
+    return f"#{event.seq} {event.at:.3f}s {body.action.value} “{body.text}” by {event.intent}, attempt {body.attempt}"
