@@ -139,6 +139,16 @@ async def parts_and_changes_are_read_as_they_were_stored(bench: Bench) -> None:
     assert [(row.action, row.text) for row in listed] == [("", "hi"), ("react", "👍")]
 
 
+@check
+async def a_broken_row_of_a_change_is_still_that_of_a_change(bench: Bench) -> None:
+    row = change("bad", Action.EDIT, "i1", "two")
+    async with bench.opened() as it:
+        await it.enqueue(row)
+        await it.spoil("bad", "chunks", "?")
+        loaded = await it.store.read(LoadIntents(ids=(row.id,)))
+    assert loaded.broken[row.id].row.action == row.action
+
+
 # ---------------------------------------------------------------- lines
 
 

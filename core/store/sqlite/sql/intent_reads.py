@@ -133,11 +133,13 @@ def _rest_of(c: sqlite3.Connection, intent: IntentId, problem: str) -> BrokenInt
     sql = (
         "SELECT CAST(kind AS BLOB), CAST(address AS BLOB), CAST(agent_id AS BLOB), CAST(mirror_key AS BLOB),"
         " CAST(turn_id AS BLOB), CAST(inbound_id AS BLOB), CAST(delegation_id AS BLOB), CAST(session_id AS BLOB),"
-        " CAST(bound AS BLOB), CAST(receipts AS BLOB), CAST(state AS BLOB), CAST(reason AS BLOB), untold <> 0"
+        " CAST(bound AS BLOB), CAST(receipts AS BLOB), CAST(state AS BLOB), CAST(reason AS BLOB), untold <> 0,"
+        " CAST(extra AS BLOB)"
         " FROM intents WHERE id = ?"
     )
     found = c.execute(sql, (intent,)).fetchone()
-    kind, address, agent, mirror, turn, inbound, delegation, session, bound, receipts, state, reason, untold = found
+    kind, address, agent, mirror, turn, inbound, delegation, session, bound, receipts, state, reason, *rest = found
+    untold, extra = rest
     part = _or(_UNBOUND, _bound, bound)
     row = IntentRow(
         id=intent,
@@ -154,6 +156,7 @@ def _rest_of(c: sqlite3.Connection, intent: IntentId, problem: str) -> BrokenInt
         reason=_or(None, lambda value: Reason(_word(value)), reason),
         binding=part.binding,
         identity=part.identity,
+        action=_or(_PLAIN, _extra, extra).action,
         hooks_pending=bool(untold),
         created_at=0.0,
     )
