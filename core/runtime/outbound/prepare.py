@@ -11,6 +11,7 @@ import msgspec
 
 from trunkline.core.actions.marker import ContextMark
 from trunkline.core.config import GatewayConfig
+from trunkline.core.delivery.chunking.utf16 import visible
 from trunkline.core.delivery.hooks import Hooks, Sent, SentHook
 from trunkline.core.errors import InvalidSend
 from trunkline.core.events.delivery import HookSending, HookSent
@@ -221,7 +222,7 @@ class Preparer:
 
 def _marked(draft: IntentRow, text: str, mark: ContextMark) -> tuple[IntentRow, str]:
     """The draft and its text with a mark. A mark alone is no message."""
-    if not text.strip() and not _shows_more(draft):
+    if not visible(text) and not _shows_more(draft):
         return draft, text
     poll = draft.poll
     if poll is not None:
