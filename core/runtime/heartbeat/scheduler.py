@@ -68,8 +68,8 @@ class Scheduler:
     def wake(self, agent: str, reason: str) -> None:
         """Ask for a heartbeat; `reason` is ``manual``, ``cron:<id>``, ... or any word. Raises `UnknownName`."""
         wrong = check_texts((("agent", agent), ("reason", reason)))
-        if wrong:
-            raise InvalidCall(f"wake_heartbeat: {wrong}")
+        if wrong or not agent or not reason:
+            raise InvalidCall(f"wake_heartbeat: {wrong or 'the agent or the reason is missing'}")
         self._check_agent(agent)
         self._request(_request_of(agent, reason, self._ctx.env.steady()))
 
