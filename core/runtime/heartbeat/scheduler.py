@@ -15,7 +15,7 @@ from trunkline.core.config.gateway import GatewayConfig
 from trunkline.core.config.heartbeat_checks import heartbeat_agents
 from trunkline.core.errors import InvalidCall, UnknownName
 from trunkline.core.events.heartbeat import HeartbeatScheduled, SystemEventAdded
-from trunkline.core.heartbeat.schedule import Plan, next_due, plan_at_start
+from trunkline.core.heartbeat.schedule import plan_at_start
 from trunkline.core.heartbeat.settings import heartbeat_of
 from trunkline.core.heartbeat.wake import WakeKind, WakeQueue, WakeRequest, finished, request, take
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
@@ -149,11 +149,8 @@ class Scheduler:
             heartbeat, stored = heartbeat_of(config, agent), self._timers.find(_timer(agent))
             assert heartbeat is not None
             now, every = ctx.env.now(), heartbeat.every
-            if stored is None:
-                # The first time does not depend on when the process began: it may end before that is stored.
-                plan = Plan(next_at=next_due(0.0, every, now) if every > 0 else None)
-            else:
-                plan = plan_at_start(every, now, stored=stored.next_at, stored_every=float(stored.spec))
+            at, before = (None, None) if stored is None else (stored.next_at, float(stored.spec))
+            plan = plan_at_start(every, now, stored=at, stored_every=before)
             planned = self._passes.first_in_hours(agent, plan)
             if stored is None or (stored.next_at, float(stored.spec)) != (planned, heartbeat.every):
                 timer = Timer(

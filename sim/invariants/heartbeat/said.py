@@ -17,7 +17,8 @@ from trunkline.sim.invariants.base import Checker
 _DAY = 86_400.0
 #: seconds for which a request that left in time may be on its way
 _ON_ITS_WAY = 30.0
-_TOKEN = re.compile(r"HEARTBEAT_OK")
+#: the token at the start or the end of a message; elsewhere it is a word of the text
+_TOKEN = re.compile(r"\A[\W_]*HEARTBEAT_OK\b|\bHEARTBEAT_OK\W{0,4}\Z")
 #: the whole of an acknowledgement that is shown
 _SHOWN = re.compile(r"(?:.*\s)?HEARTBEAT_OK")
 
@@ -39,7 +40,9 @@ class OkUnseen(Checker):
 
     id = "H1"
     title = "An OK is not shown"
-    sentence = "The token of a heartbeat is in no message, unless acknowledgements are shown in that place."
+    sentence = (
+        "No message begins or ends with the token of a heartbeat, unless acknowledgements are shown in that place."
+    )
 
     @on(WireAccepted)
     def _accepted(self, event: Event, body: WireAccepted) -> None:
