@@ -135,7 +135,7 @@ async def _people(adapter: Recipients) -> tuple[str, ...]:
     """The people that an adapter names."""
     try:
         with anyio.fail_after(_TIMEOUT), UserCode():
-            named: object = await adapter.resolve_recipients()
+            named = cast("object", await adapter.resolve_recipients())
     except Exception:  # noqa: BLE001 -- the configuration may name somebody
         return ()
     if not isinstance(named, tuple):
@@ -159,7 +159,7 @@ async def readiness_of(context: Context, place: Address) -> Destination:
         return Destination(address=place)
     try:
         with anyio.fail_after(_TIMEOUT), UserCode():
-            answer: object = await adapter.ready()
+            answer = cast("object", await adapter.ready())
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 -- what cannot say that it is ready is not

@@ -40,9 +40,7 @@ class OkUnseen(Checker):
 
     id = "H1"
     title = "An OK is not shown"
-    sentence = (
-        "No message begins or ends with the token of a heartbeat, unless acknowledgements are shown in that place."
-    )
+    sentence = "No message begins or ends with a heartbeat's token, unless acknowledgements are shown in that place."
 
     @on(WireAccepted)
     def _accepted(self, event: Event, body: WireAccepted) -> None:
