@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.support.small_gateway import ANA, Echo, TinyPlatform, serving
+from tests.support.small_gateway import Echo, TinyPlatform, serving
 from trunkline import Turn
 from trunkline.core.channels import Ready
 from trunkline.core.errors import InvalidCall, UnknownName
@@ -104,15 +104,6 @@ async def test_an_account_that_does_not_say_that_it_is_ready_delivers_nothing(
     assert [request.text for request in platform.sent] == ["the disk is full"]
 
 
-@pytest.mark.parametrize("people", [("user:100",), ("user:100", "user:200")])
-async def test_an_adapter_may_name_whom_to_write_to(path: Path, platform: Named, people: tuple[str, ...]) -> None:
-    platform.people = people
-    async with serving(path, platform, says("the disk is full"), heartbeat={"every": "1h"}) as running:
-        await running.gateway.wake_heartbeat("main")
-        await running.until(HeartbeatEnded)
-    assert [request.address.conversation for request in platform.sent] == [ANA.conversation]
-
-
 @pytest.mark.parametrize("people", [RuntimeError("boom"), None, "user:100", ["user:100"], (None, 5), ("",)])
 async def test_an_adapter_that_names_nobody_leaves_no_route(path: Path, platform: Named, people: object) -> None:
     platform.people = people
@@ -168,13 +159,3 @@ async def test_callers_with_unusable_values_get_an_error_and_nothing_is_stored(p
             await gateway.wake_heartbeat("main", None)  # type: ignore[arg-type] -- what callers may pass
         await anyio.sleep(0.4)
         assert running.recorded(HeartbeatEnded, HeartbeatSkipped) == []
-
-
-async def test_a_system_event_is_in_the_prompt_of_one_run(path: Path, platform: Named) -> None:
-    agent = says("HEARTBEAT_OK")
-    async with serving(path, platform, agent, heartbeat=HEARTBEAT) as running:
-        await running.gateway.system_event("main", "Exec finished: 3 failed", "exec-event")
-        await running.until(HeartbeatEnded)
-        await running.gateway.wake_heartbeat("main")
-        await running.until(HeartbeatEnded, 2)
-    assert ["Exec finished: 3 failed" in text for text, _ in agent.turns] == [True, False]
