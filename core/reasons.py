@@ -170,7 +170,6 @@ class Reason(StrEnum):
     UNKNOWN_MESSAGE = "unknown-message"
     NOT_OWN_MESSAGE = "not-own-message"
     NOTHING_TO_CHANGE = "nothing-to-change"
-    WAITS_FOR_MESSAGE = "waits-for-message"
     BAD_ATTACHMENT = "bad-attachment"
     # the cross-context policy
     SAME_CONVERSATION = "same-conversation"
