@@ -252,20 +252,17 @@ class RunFacts(Projection):
 
     @on(WireAccepted)
     def _accepted(self, event: Event, _body: WireAccepted) -> None:
-        facts = self.intents.get(event.intent or "")
-        if facts is not None:
+        if facts := self.intents.get(event.intent or ""):
             facts.accepts += (event,)
 
     @on(WireActed)
     def _acted(self, event: Event, _body: WireActed) -> None:
-        facts = self.intents.get(event.intent or "")
-        if facts is not None:
+        if facts := self.intents.get(event.intent or ""):
             facts.acts += (event,)
 
     @on(AttemptEnded)
     def _ended(self, event: Event, _body: AttemptEnded) -> None:
-        facts = self.intents.get(event.intent or "")
-        if facts is not None:
+        if facts := self.intents.get(event.intent or ""):
             facts.ended = event
 
     @on(ChunkAcked)
@@ -279,14 +276,12 @@ class RunFacts(Projection):
 
     @on(MirrorAppended)
     def _mirrored(self, event: Event, _body: MirrorAppended) -> None:
-        facts = self.intents.get(event.intent or "")
-        if facts is not None:
+        if facts := self.intents.get(event.intent or ""):
             facts.mirrors += (event,)
 
     @on(IntentSettled)
     def _settled(self, event: Event, _body: IntentSettled) -> None:
-        facts = self.intents.get(event.intent or "")
-        if facts is not None:
+        if facts := self.intents.get(event.intent or ""):
             facts.settled += (event,)
         else:
             self.cancelled.setdefault(event.intent or "", event)
