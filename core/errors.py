@@ -217,6 +217,10 @@ class HookError(TrunklineError):
     """The hook failed."""
 
 
+class ChunkerError(TrunklineError):
+    """The chunker failed."""
+
+
 class UserCodeEscape(TrunklineError):
     """User code let this out."""
 

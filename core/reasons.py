@@ -150,6 +150,7 @@ class Reason(StrEnum):
     EMPTY_AFTER_HOOK = "empty-after-hook"
     HOOK_RAISED = "hook-raised"
     BAD_HOOK_ANSWER = "bad-hook-answer"
+    CHUNKER_FAILED = "chunker-failed"
     # operators, other processes
     OPERATOR_RETRY = "operator-retry"
     OPERATOR_SENT = "operator-sent"

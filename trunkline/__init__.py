@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from trunkline.core.config import GatewayConfig
     from trunkline.core.decisions import Decisions
+    from trunkline.core.delivery.chunking.own_chunker import OwnChunker
     from trunkline.core.delivery.hooks import Cancel, Change, Hooks, Outgoing, SendingHook, Sent, SentHook
     from trunkline.core.env import Env, Ids, system_env
     from trunkline.core.errors import (
@@ -99,6 +100,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "trunkline.core.config": ("GatewayConfig",),
     "trunkline.core.decisions": ("Decisions",),
+    "trunkline.core.delivery.chunking.own_chunker": ("OwnChunker",),
     "trunkline.core.delivery.hooks": ("Cancel", "Change", "Hooks", "Outgoing", "SendingHook", "Sent", "SentHook"),
     "trunkline.core.env": ("Env", "Ids", "system_env"),
     "trunkline.core.errors": (
@@ -194,6 +196,7 @@ __all__ = [
     "OutboundQuestion",
     "OutboundRoute",
     "Outgoing",
+    "OwnChunker",
     "ParsedTarget",
     "Peer",
     "PolicyDenied",

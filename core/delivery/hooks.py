@@ -42,7 +42,7 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     session_key: str | None = None
 
 
-class Change(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
+class Change(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     """A hook's answer: replace what is given; the rest stays. With neither text nor files left nothing is sent."""
 
     text: str | UnsetType = UNSET
@@ -176,7 +176,7 @@ def _wrong(answer: object, change_only: bool) -> str:
     """What is wrong with an answer. Hooks are not type-checked."""
     if not isinstance(answer, Change):
         return "expected Change(text), Cancel(why) or None"
-    if not (answer.text is UNSET or isinstance(answer.text, str)):
+    if not (answer.text is UNSET or isinstance(answer.text, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
         return "expected a str as text"
     if change_only and not (answer.media is UNSET and answer.reply_to is UNSET and answer.to is UNSET):
         return "an edit keeps its place, its files and what it quotes"

@@ -15,6 +15,7 @@ import msgspec
 
 from trunkline.core.channels import ChannelRules, rules_for
 from trunkline.core.config import AccountConfig, ChannelConfig, GatewayConfig
+from trunkline.core.delivery.chunking.own_chunker import Split, checked_split
 from trunkline.core.delivery.chunking.plain_text import (
     BETWEEN,
     Span,
@@ -24,7 +25,7 @@ from trunkline.core.delivery.chunking.plain_text import (
     together,
     with_line_ends,
 )
-from trunkline.core.delivery.chunking.utf16 import fits, visible
+from trunkline.core.delivery.chunking.utf16 import fits, units, visible
 from trunkline.core.delivery.markup.renderers import StyledText, escaped, page, rebased, styled
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, Chunker, ChunkMode, Markup, Piece
@@ -119,6 +120,26 @@ def pieces(text: str, recipe: Recipe) -> tuple[Piece, ...]:
     if recipe.markup is Markup.HTML:
         return tuple(_page(one, recipe.limit) for one in chunks if visible(one))
     return tuple([Piece(text=one) for one in chunks if visible(one)])
+
+
+def own_pieces(text: str, recipe: Recipe, split: Split) -> tuple[Piece, ...]:
+    """Like `pieces`, with a chunker of its own: it gets each text, or in mode `newline` each paragraph.
+
+    Raises whatever it raises, and `ChunkerError` for an invalid answer.
+    """
+    text = normalised(text, recipe)
+    if not text:
+        return ()
+    parts = (text,)
+    if recipe.mode is ChunkMode.NEWLINE:
+        parts = chunk(text, units(text), mode=ChunkMode.NEWLINE)
+    chunks = [one for part in parts for one in checked_split(split, part, recipe.limit)]
+    if recipe.markup is Markup.STYLED:
+        whole = msgspec.structs.replace(recipe, mode=ChunkMode.LENGTH)
+        return tuple(piece for one in chunks for piece in _styled(one, whole))
+    if recipe.markup is Markup.HTML:
+        return tuple(_page(one, recipe.limit) for one in chunks)
+    return tuple([Piece(text=one) for one in chunks])
 
 
 def _page(source: str, limit: int) -> Piece:

@@ -85,6 +85,16 @@ class HookSending(Body, frozen=True, kw_only=True):
     to: Address | None = None
 
 
+class ChunkerFailed(Body, frozen=True, kw_only=True):
+    """An adapter's or a channel's own chunker failed; a built-in one split the text instead."""
+
+    kind: ClassVar[str] = "chunker.failed"
+    channel: str
+    account: str
+    reason: Reason
+    detail: str
+
+
 class HookFailed(Body, frozen=True, kw_only=True):
     """A hook raised an error or returned an invalid answer; the message continues without its change."""
 

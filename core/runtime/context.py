@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 import msgspec
 
 from trunkline.core.agent import Agent
-from trunkline.core.channels import ChannelAdapter
+from trunkline.core.channels import ChannelAdapter, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
+from trunkline.core.delivery.chunking.own_chunker import Split, own_chunker
 from trunkline.core.delivery.mirror_text import media_name
-from trunkline.core.delivery.prepare import Recipe, pieces, recipe_for
+from trunkline.core.delivery.prepare import Recipe, own_pieces, pieces, recipe_for
 from trunkline.core.delivery.recovery import RecoveryAction
 from trunkline.core.env import Env
-from trunkline.core.errors import UnknownName
+from trunkline.core.errors import ChunkerError, UnknownName
 from trunkline.core.events import Body, EventSink
-from trunkline.core.events.delivery import IntentPrepared, IntentSettled
+from trunkline.core.events.delivery import ChunkerFailed, IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import SessionLeft
 from trunkline.core.hands.port import HandRunner
 from trunkline.core.keys import SessionKey
@@ -28,10 +29,12 @@ from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.bindings.live_bindings import LiveBindings
 from trunkline.core.runtime.inbound.last_activity import Activity
 from trunkline.core.runtime.lease_keeper import LeaseKeeper
+from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.sessions.session_map import new_session, session_created, session_moved
 from trunkline.core.store.port import Store
 from trunkline.core.store.records import IntentRow, NewSession, Participant, SessionRow
 from trunkline.core.values import Address, Capabilities, Idempotency, IntentId, IntentState, Piece, Receipt
+from trunkline.core.well_formed import describe
 
 #: size of the cache of new sessions
 _MOST_KNOWN = 20_000
@@ -44,7 +47,10 @@ class _Memo:
 
     config: GatewayConfig
     adapters: Mapping[_Accounts, ChannelAdapter]
-    recipes: dict[_Accounts, Recipe] = field(default_factory=dict[_Accounts, Recipe])
+    #: each account's recipe, and the chunker of its own, if it has one
+    recipes: dict[_Accounts, tuple[Recipe, Split | None]] = field(
+        default_factory=dict[_Accounts, tuple[Recipe, Split | None]]
+    )
     sessions: dict[tuple[str, str, Address | None], NewSession] = field(
         default_factory=dict[tuple[str, str, Address | None], NewSession]
     )
@@ -120,13 +126,28 @@ class Context:
         except UnknownName:
             return accounts[0]
 
-    def pieces(self, text: str, to: Address) -> tuple[Piece, ...]:
-        """The chunks of a text for a place; empty for a text without visible characters."""
+    def pieces(self, text: str, draft: IntentRow) -> tuple[Piece, ...]:
+        """The chunks of a text for the place of a draft; empty for a text without visible characters."""
+        to = draft.address
         recipes, account = self._memo().recipes, (to.channel, to.account)
-        recipe = recipes.get(account)
-        if recipe is None:
-            recipe = recipes[account] = self._recipe(to.channel, to.account)
-        return pieces(text, recipe)
+        found = recipes.get(account)
+        if found is None:
+            split = own_chunker(self.adapters.get(account), rules_for(to.channel))
+            found = recipes[account] = self._recipe(to.channel, to.account), split
+        recipe, split = found
+        return pieces(text, recipe) if split is None else self._own_pieces(text, recipe, split, draft)
+
+    def _own_pieces(self, text: str, recipe: Recipe, split: Split, draft: IntentRow) -> tuple[Piece, ...]:
+        """The chunks that an adapter's or a channel's own chunker makes; if it fails, those of a built-in one."""
+        try:
+            with UserCode():
+                return own_pieces(text, recipe, split)
+        except Exception as error:  # noqa: BLE001 -- any error of a chunker is recorded, and the text is split anyway
+            detail = error.facts if isinstance(error, ChunkerError) else describe(error)
+            at, why = draft.address, Reason.CHUNKER_FAILED
+            body = ChunkerFailed(channel=at.channel, account=at.account, reason=why, detail=detail)
+            self.events.record(body, None, **ids_of(draft))
+            return pieces(text, recipe)
 
     def _recipe(self, channel: str, account: str) -> Recipe:
         adapter = self.adapters.get((channel, account))

@@ -9,6 +9,7 @@ from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
+    ChunkerFailed,
     HookFailed,
     HookSending,
     HookSent,
@@ -86,5 +87,8 @@ def _sending_row(draw: RowBuilder, event: Event, body: HookSending) -> TimelineR
 
 
 label_text(HookFailed, "hook {hook} fails at {phase}: {reason} ({detail})", row=alarm)
+label_text(
+    ChunkerFailed, "the chunker of {channel}:{account} fails, a built-in one splits the text: {detail}", row=alarm
+)
 label_text(HookSent, "the hooks are notified: {state}, {reason}{provider_id:, message …}")
 label_text(OperatorActed, "operator: {verb}{detail:, …}", row=note)

@@ -175,7 +175,7 @@ class Preparer:
         """The draft with its chunks. `hooks`: hooks have seen it, and hear of its end."""
         if mark is not None:
             draft, text = _marked(draft, text, mark)
-        pieces = self._ctx.pieces(text, draft.address)
+        pieces = self._ctx.pieces(text, draft)
         # Files without a text are one chunk too.
         chunks = tuple([piece.text for piece in pieces]) or (("",) if _shows_more(draft) else ())
         forms = pieces if [piece for piece in pieces if piece.html is not None or piece.styles] else ()

@@ -40,6 +40,7 @@ WITHOUT_ROW = {
     "binding.touched": "the message that touched the binding has the row",
     "control.called": "the posted message has the row",
     "heartbeat.due": "its start, or the guard that stops it, has the row",
+    "chunker.failed": "the message is split anyway, and is judged",
     "cron.ended": "what the turn says has rows",
 }
 
