@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from trunkline.app.explain.heartbeat import EntryAnswer, HeartbeatAnswer
-from trunkline.app.report.queue import span
+from trunkline.app.view.text.cells import span
 from trunkline.app.view.text.fact import Fact, Tone, listed, reason_text
 
 

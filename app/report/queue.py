@@ -15,7 +15,7 @@ import msgspec
 from rich.cells import cell_len
 
 from trunkline.app.report.explain import fields_json, lines, place_json
-from trunkline.app.view.text.cells import clean, count, cut, pad, quoted
+from trunkline.app.view.text.cells import clean, count, cut, pad, quoted, span
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.delivery.mirror_text import media_name
 from trunkline.core.delivery.states import DeliveryEvent
@@ -51,19 +51,6 @@ def as_json(document: Mapping[str, Any]) -> str:
 def as_json_of(whole: Mapping[str, Any]) -> str:
     """A document as indented text, safe to print on a terminal."""
     return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode().translate(_UNSAFE)
-
-
-def span(seconds: float) -> str:
-    """A duration in its two largest units, e.g. ``2d 4h``."""
-    left = round(abs(seconds))
-    parts: list[str] = []
-    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
-        number, left = divmod(left, size)
-        if number:
-            parts.append(f"{number}{unit}")
-        elif parts:
-            break
-    return " ".join(parts[:2]) or "0s"
 
 
 def ago(at: float, now: float) -> str:

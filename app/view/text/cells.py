@@ -109,3 +109,16 @@ def count(number: int, noun: str, plural: str = "") -> str:
 def error_text(error: TrunklineError) -> str:
     """The facts of an error, or its description if it has none."""
     return clean(error.facts or str(error))
+
+
+def span(seconds: float) -> str:
+    """A duration in its two largest units, e.g. ``2d 4h``."""
+    left = round(abs(seconds))
+    parts: list[str] = []
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        number, left = divmod(left, size)
+        if number:
+            parts.append(f"{number}{unit}")
+        elif parts:
+            break
+    return " ".join(parts[:2]) or "0s"

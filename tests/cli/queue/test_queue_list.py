@@ -19,7 +19,8 @@ from tests.support.cli.queues import (
     writing,
 )
 from tests.support.factories import intent, room
-from trunkline.app.report.queue import ago, moment, span
+from trunkline.app.report.queue import ago, moment
+from trunkline.app.view.text.cells import span
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.delivery.states import TRANSITIONS
