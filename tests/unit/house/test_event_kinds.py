@@ -40,7 +40,6 @@ WITHOUT_ROW = {
     "binding.touched": "the message that touched the binding has the row",
     "control.called": "the posted message has the row",
     "heartbeat.due": "its start, or the guard that stops it, has the row",
-    "chunker.failed": "the message is split anyway, and is judged",
     "cron.ended": "what the turn says has rows",
 }
 
@@ -78,6 +77,7 @@ WITHOUT_PROJECTION = {
     "control.called": "the effect of a chat command is judged, not the command",
     "control.ended": "the effect of a chat command is judged, not the command",
     "delegation.ignored": "only the first result of a hand counts",
+    "chunker.failed": "the message is split anyway, and is judged",
     "cron.ended": "what the turn says is judged",
     "heartbeat.event_added": "the run that deals with it is judged",
     "hook.failed": "the message goes on, and is judged",
