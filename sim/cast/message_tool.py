@@ -115,7 +115,7 @@ class ToolUser:
 
     def _done(self, turn: Turn, result: ActionResult, label: str | None) -> Slots:
         for one in result.results or (result,):
-            if one.intent is not None:
+            if one.intent is not None and SPECS[one.action].kind is ActionKind.MESSAGE:
                 self._messages.sent(turn.agent, turn.session_key, one.intent, label)
         return {"status": result.status.value, "error": result.detail, "data": result.data or ""}
 
