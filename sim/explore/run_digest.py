@@ -38,12 +38,14 @@ from trunkline.core.events.gateway import (
 )
 from trunkline.core.reasons import Reason
 from trunkline.core.values import HandOutcome, IntentState, WorkKind
+from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid
 
+_Progress = IntentSettled | WireAccepted | WireActed | WireRefused | ChunkAcked
 Lane = tuple[str, str, str, str]
-#: a visible chunk: intent, chunk number, place, text
+#: a visible chunk: intent, chunk number, place, text; of a change its action and the new text
 Seen = tuple[str, int, Lane, str]
 #: the state of a session: number of turns, checksum of its lines
 Heard = tuple[int, int]
@@ -65,12 +67,14 @@ def _place(lane: Lane) -> tuple[str, str, str]:
 
 
 def seen_of(events: Sequence[Event]) -> Counter[Seen]:
-    """Every accepted chunk, by intent."""
+    """Every accepted chunk and every effect of a change, by intent."""
     found: Counter[Seen] = Counter()
     for event in events:
         body = event.body
         if type(body) is WireAccepted:
             found[plain(event.intent), body.chunk, body.address.lane, body.text] += 1
+        elif type(body) is WireActed and not body.repeated:
+            found[plain(event.intent), body.chunk, body.address.lane, f"{body.action.value} {body.text}".strip()] += 1
     return found
 
 
@@ -86,7 +90,7 @@ class IntentDigest(msgspec.Struct, kw_only=True):
     work: str
     #: state of its session when its turn began, and when it was prepared
     heard: tuple[Heard, Heard] | None
-    #: chunk -> number of times it was accepted
+    #: chunk -> number of times it was accepted, or carried out
     accepted: Counter[int]
     #: a platform refused a chunk permanently
     refused: bool = False
@@ -160,6 +164,7 @@ class RunDigest:
             FaultFired: self._fault,
             IntentSettled: self._progress,
             WireAccepted: self._progress,
+            WireActed: self._progress,
             WireRefused: self._progress,
             ChunkAcked: self._progress,
             DelegationFinished: self._finished,
@@ -254,17 +259,17 @@ class RunDigest:
         # The fault fires at the same moment as the start of the attempt is recorded.
         attempt = self._attempt
         intent = None if attempt is None or attempt.at != event.at else self._by_id.get(attempt.intent or "")
-        if intent is not None and body.fault.startswith("send/"):
+        if intent is not None and body.fault.startswith(("send/", "act/")):
             intent.struck[body.fault] += 1
 
-    def _progress(self, event: Event, body: IntentSettled | WireAccepted | WireRefused | ChunkAcked) -> None:
+    def _progress(self, event: Event, body: _Progress) -> None:
         intent = self._by_id.get(event.intent or "")
         if intent is None:
             return
         match body:
             case IntentSettled():
                 intent.state, intent.why, intent.ended_at = body.state, body.reason, event.at
-            case WireAccepted():
+            case WireAccepted() | WireActed():
                 intent.accepted[body.chunk] += 1
             case WireRefused():
                 intent.refused |= body.reason in _FOR_GOOD

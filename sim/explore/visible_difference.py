@@ -3,7 +3,7 @@
 A crash changes the timing of a run, which may legitimately change what people see. Every such difference has a cause:
 
 - A chunk on a platform with neither key nor look-up, or by a webhook, is parked: not sent twice, and its intent ends as
-  ``unknown``.
+  ``unknown``. So is a change that cannot be done twice.
 - Or, if so configured, it is sent again with a mark: people see it once or twice.
 - A hand is lost with its process, so its result and the agent's reply differ.
 - A client, an operator or a schedule finds no process, or one that dies before storing anything. Without the binding
@@ -16,6 +16,7 @@ A crash changes the timing of a run, which may legitimately change what people s
 - An operator of the script resolves a chunk as sent.
 - For one of these causes a message ends differently, and a notice replaces it, or does not.
 - A platform refuses a send at this time, or accepts one that it would have refused.
+- Something else became of the message that a change concerns: it is parked, for example, and cannot be named.
 - The crash uses up the attempts, the age or the key of a message, or the runs of its turn, and it is given up.
 
 Any other difference is a breach; so is an intent that is prepared more often than without a crash. On platforms with a
@@ -30,10 +31,11 @@ from enum import StrEnum
 
 import msgspec
 
+from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.events import Event
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Idempotency, IntentKind, IntentState
-from trunkline.sim.explore.run_digest import Heard, IntentDigest, Lane, RunDigest, Seen, seen_of
+from trunkline.sim.explore.run_digest import Heard, IntentDigest, Lane, RunDigest, Seen, plain, seen_of
 from trunkline.sim.explore.send_limits import SendLimits
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.model.world import idempotency_of
@@ -58,6 +60,7 @@ class DifferenceCause(StrEnum):
     REFUSED = "the platform refused it at this time"
     TAKEN = "the platform accepted it at this time"
     DAMAGED = "its row in the store was damaged"
+    NO_MESSAGE = "something else became of the message that it changes"
     GIVEN_UP = "its attempts, its age, its key or the runs of its turn had run out"
 
 
@@ -145,6 +148,9 @@ class CrashFreeRun:
             yield DifferenceCause.CONFIGURED
         if before and now and _configured(before) != _configured(now):
             yield DifferenceCause.CONFIGURED
+        changed = {plain(intent.body.of) for intent in (*before, *now) if intent.body.of is not None}
+        if any(_became(message, sound) != _became(message, here) for message in changed):
+            yield DifferenceCause.NO_MESSAGE
 
     def _of_ending(
         self, name: str, here: RunDigest, more: Counter[Seen], less: Counter[Seen]
@@ -196,13 +202,21 @@ class CrashFreeRun:
         return within and before.keys() == now.keys()
 
     def _is_parked(self, intent: IntentDigest) -> bool:
+        return intent.state is IntentState.UNKNOWN and not self._is_sure(intent)
+
+    def _is_sure(self, intent: IntentDigest) -> bool:
+        """Whether an attempt in doubt can be repeated or looked up, so that nothing has to stay unknown."""
+        body = intent.body
+        if body.action is not None:
+            return SPECS[body.action].repeatable
         # No platform recognises a repeat by a webhook.
-        sure = intent.body.identity is None and intent.body.address.lane[:2] in self._sure
-        return intent.state is IntentState.UNKNOWN and not sure
+        return body.identity is None and body.address.lane[:2] in self._sure
 
     def _is_explained(self, intent: IntentDigest) -> bool:
         """Whether the end of an intent explains that people did not see all of it."""
-        if self._is_parked(intent) or intent.vouched or intent.refused or intent.why is Reason.BROKEN_ROW:
+        if self._is_parked(intent) or intent.vouched or intent.refused:
+            return True
+        if intent.why in (Reason.BROKEN_ROW, Reason.NOTHING_TO_CHANGE):
             return True
         return self._limits.ran_out(intent) or (intent.state is IntentState.DEAD and bool(intent.struck))
 
@@ -215,6 +229,11 @@ class CrashFreeRun:
 
 def _of(name: str, found: Counter[Seen]) -> Counter[Seen]:
     return Counter({seen: times for seen, times in found.items() if seen[0] == name})
+
+
+def _became(name: str, digest: RunDigest) -> tuple[Counter[Seen], list[str]]:
+    """What people saw of an intent, and how it ended."""
+    return _of(name, digest.seen), sorted(intent.state or "" for intent in digest.intents.get(name, ()))
 
 
 def _unmarked(found: Counter[Seen], name: str, mark: str) -> Counter[tuple[int, Lane, str]]:
