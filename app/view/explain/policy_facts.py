@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from trunkline.app.view.explain.route_facts import Name
-from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import quoted
 from trunkline.app.view.text.fact import Fact, Tone, because, clean_fact
 from trunkline.core.events import Event
 from trunkline.core.events.actions import PolicyDecided
 from trunkline.core.events.gateway import TurnStarted
+
+if TYPE_CHECKING:
+    # The command line explains without the simulator, which an index of a run needs.
+    from trunkline.app.view.index.run_index import RunView
 
 
 def policy_facts(
