@@ -1,5 +1,6 @@
 """Agents, hands and hooks of a random scenario. The first word of a message chooses what an agent does."""
 
+from copy import deepcopy
 from typing import Any
 
 from tests.random_scenarios.draws import Draws
@@ -26,6 +27,19 @@ WORDS = (
     "long",
     "blank",
     "files",
+    "ask",
+    "amend",
+    "wave",
+)
+_BUTTONS = {"action": "send", "with": {"message": "which {n}?", "buttons": [[{"text": "Yes", "callback_data": "yes"}]]}}
+_POLL = {"action": "poll", "with": {"pollQuestion": "which {n}?", "pollOption": ["a", "b"]}}
+#: changes of the bot's last message, with what each needs
+_CHANGES: tuple[dict[str, Any], ...] = (
+    {"action": "edit", "of": "last", "with": {"message": "edited {text}"}},
+    {"action": "delete", "of": "last"},
+    {"action": "pin", "of": "last"},
+    {"action": "react", "of": "last", "with": {"emoji": "👍"}},
+    {"action": "react", "of": "last", "with": {"emoji": "👍", "remove": True}},
 )
 
 
@@ -98,6 +112,7 @@ def _said(draws: Draws, ground: Ground, word: str, threads: list[str]) -> list[d
         "silent": {"silent": True},
         "fail": {"fail": "the agent broke"},
     }
+    changes = [{"act": deepcopy(one)} for one in draws.some(_CHANGES, 3, 1)]
     parts = [{"send": {"text": f"part {number} {{text}}"}} for number in range(draws.number(1, 4))]
     return {
         "many": [*parts, ends["reply"]],
@@ -113,6 +128,13 @@ def _said(draws: Draws, ground: Ground, word: str, threads: list[str]) -> list[d
         "long": [{"reply": "re: {text} " + draws.pick(("word " * 60, "x" * 300, "line\n\n" * 20))}],
         "blank": [{"reply": draws.pick(("\n", " ", "\u200b"))}],
         "files": [{"send": {"text": "two {n}"}}, ends[end]],
+        "ask": [{"act": deepcopy(draws.pick((_BUTTONS, _POLL)))}, ends[end]],
+        "amend": [
+            {"send": {"text": "first {n}"}},
+            *({"act": deepcopy(one)} for one in draws.some(_CHANGES, 3, 1)),
+            ends[end],
+        ],
+        "wave": [{"act": {"action": "react", "with": {"messageId": "1", "emoji": "💡"}}}, ends[end]],
     }[word]
 
 

@@ -9,6 +9,7 @@ from trunkline.sim.scenario.step_rules import FAULTS
 #: what fails -> weight
 _ON = {
     "send": 12,
+    "act": 4,
     "lookup": 3,
     "thread": 2,
     "push": 2,
@@ -31,7 +32,7 @@ def make_fault(draws: Draws, ground: Ground, word: str) -> dict[str, Any]:
     on = draws.weighted(_ON)
     do = draws.pick(FAULTS[on])
     made: dict[str, Any] = {"on": on, "do": do}
-    if on in ("send", "lookup", "thread", "push", "queue", "ready", "connect", "boot"):
+    if on in ("send", "act", "lookup", "thread", "push", "queue", "ready", "connect", "boot"):
         made |= draws.fields(**{"in": (0.5, lambda: draws.pick(ground.places))})
     if on in ("send", "push", "hand", "queue"):
         made |= draws.fields(text=(0.2, lambda: f"*{word}*"))
@@ -41,7 +42,9 @@ def make_fault(draws: Draws, ground: Ground, word: str) -> dict[str, Any]:
         )
     if on == "store":
         made |= draws.fields(carries=(0.4, lambda: draws.pick(("inbound", "intent", "ack"))))
-    if on in ("send", "lookup", "thread", "push", "hand", "store", "boot"):
+    if on == "act":
+        made |= draws.fields(action=(0.4, lambda: draws.pick(("edit", "react", "delete", "reactions"))))
+    if on in ("send", "act", "lookup", "thread", "push", "hand", "store", "boot"):
         made |= draws.fields(nth=(0.2, lambda: draws.number(1, 4)), times=(0.4, lambda: draws.pick((2, 4, 10))))
     if on in _LASTING or do == "rate-limit":
         made["for"] = draws.pick(_LONG)

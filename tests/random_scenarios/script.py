@@ -9,6 +9,7 @@ from tests.random_scenarios.faults import make_fault
 from tests.random_scenarios.gateway import make_reload
 from tests.random_scenarios.texts import literal, odd
 from tests.random_scenarios.world import THREADLESS, Ground, platform_of
+from trunkline.sim.scenario.model.world import BUTTONLESS, POLLLESS
 
 _GAPS = {0.0: 5, 0.01: 4, 0.2: 4, 1.0: 4, 5.0: 3, 30.0: 1, 90.0: 0.5}
 _EVENTS = (
@@ -44,6 +45,7 @@ class Script:
         self._kinds: dict[str, tuple[float, Callable[[], dict[str, Any] | None]]] = {
             "say": (14, self._say),
             "send": (4, self._send),
+            "person": (4, self._person),
             "fault": (6, lambda: {"fault": make_fault(self._draws, ground, self._word)}),
             "wake": (1, lambda: {"wake": {"agent": self._draws.pick(self._agents), "text": f"wake {self._word}"}}),
             "crash": (1.5, lambda: {"crash": self._end("restart_after")}),
@@ -102,6 +104,26 @@ class Script:
                 step["proxy"] = "plural"
             case _:
                 pass
+        return step
+
+    def _person(self) -> dict[str, Any] | None:
+        """A person reacts, votes, presses, edits or deletes; what is not there is skipped when the script plays."""
+        draws, place = self._draws, self._place()
+        acts: dict[str, Any] = {
+            "react": draws.pick(("👍", "💡")),
+            "vote": draws.pick((["a"], ["b"], [])),
+            "press": "Yes",
+            "edit": f"hello {self._word} again",
+            "unsend": True,
+        }
+        lacking = {"vote": POLLLESS, "press": BUTTONLESS}
+        able = {name: 1.0 for name in acts if platform_of(place) not in lacking.get(name, ())}
+        action = draws.weighted(able)
+        step: dict[str, Any] = {"as": draws.pick(self._ground.people), "in": place, action: acts[action]}
+        if action == "react":
+            step |= draws.fields(remove=(0.3, lambda: True))
+        if self._said:
+            step |= draws.fields(of=(0.2, lambda: draws.pick(self._said)))
         return step
 
     def _send(self) -> dict[str, Any]:

@@ -14,8 +14,11 @@ IDS = {
     "matrix": "@{name}:example.org",
     "whatsapp": "+1555000{}1",
     "signal": "+1559000{}1",
+    "bluebubbles": "+1557000{}1",
+    "imessage": "+1556000{}1",
+    "msteams": "29:0000000{}",
 }
-THREADLESS = ("whatsapp", "signal")
+THREADLESS = ("whatsapp", "signal", "bluebubbles", "imessage")
 KEYED = ("discord", "matrix")
 
 
@@ -86,7 +89,7 @@ def _platform(draws: Draws, platform: str, ground: Ground) -> dict[str, Any]:
         guild=(0.5 if platform == "discord" else 0.0, lambda: "acme"),
         idempotency=(0.3, lambda: draws.pick(("key", "lookup", "none"))),
         mode=(0.15, lambda: draws.pick(("direct", "gateway", "hybrid"))),
-        cannot=(0.1, lambda: [draws.pick(("media", "message-ids", "threads"))]),
+        cannot=(0.1, lambda: [draws.pick(("media", "message-ids", "threads", "edit", "reactions", "poll"))]),
         stable_ids=(0.1, lambda: False),
         misplaces=(0.2, lambda: True),
         echoes=(0.3 if platform == "discord" else 0.0, lambda: True),
