@@ -131,7 +131,7 @@ def _said(draws: Draws, ground: Ground, word: str, threads: list[str]) -> list[d
         "ask": [{"act": deepcopy(draws.pick((_BUTTONS, _POLL)))}, ends[end]],
         "amend": [
             {"send": {"text": "first {n}"}},
-            *({"act": deepcopy(one)} for one in draws.some(_CHANGES, 3, 1)),
+            *changes,
             ends[end],
         ],
         "wave": [{"act": {"action": "react", "with": {"messageId": "1", "emoji": "💡"}}}, ends[end]],

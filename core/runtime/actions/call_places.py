@@ -35,6 +35,13 @@ class CallPlaces:
             return self._whole(call, planned, called)
         if planned.target.source is TargetSource.ALIAS and planned.target.text is None:
             return await self._of_message(call, planned, called)
+        work, named = call.work, planned.call.message_id
+        if work.open_on is not None and planned.target.source is TargetSource.CURRENT and named is not None:
+            # The thread for the answer may not be open yet, and of its messages only our own can be known.
+            found = await self._changes.place_of_message(work, named)
+            place = found if found == work.reply_to else work.place
+            if place is not None:
+                return ResolvedTarget(address=place, cause=called)
         asked = aim_of(call, planned)
         aim = await self._targets.aim(call.work.agent, asked, call.work.reply_to, called, call.ids)
         if aim is None:

@@ -54,7 +54,9 @@ class ChangeCalls:
         row = await self._changes.prepare(work, call.intent(), draft, cause, mark)
         if not row.chunks and row.state is not IntentState.CANCELLED:
             raise InvalidSend(f"{action}: nothing of the new text is visible", Reason.NOTHING_TO_SEND)
-        targeted = planned.target.source in (TargetSource.EXPLICIT, TargetSource.ALIAS)
+        named = planned.target.source in (TargetSource.EXPLICIT, TargetSource.ALIAS)
+        # The message itself names the room, if the turn answers in a thread that is opened on it.
+        targeted = named or row.address != work.reply_to
         reason = Reason.EXPLICIT_TARGET if targeted else work.reply_reason
         await self._changes.enqueue(work, row, cause, targeted=targeted, reason=reason)
         return self._results.stored(action, row)

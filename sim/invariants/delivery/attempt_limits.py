@@ -5,6 +5,7 @@ from __future__ import annotations
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptEnded, AttemptStarted, ChunkAcked, OperatorActed, RecoveryDecided
 from trunkline.core.reasons import Reason
+from trunkline.core.values import Capabilities
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireRefused
 from trunkline.sim.events.world import WorldLimits
@@ -87,6 +88,10 @@ class BoundedAttempts(Checker):
             return
         asked = refused.body.retry_after if refused is not None and isinstance(refused.body, WireRefused) else None
         longest = max(longest, asked or 0.0)
+        facts = self.run.intents.get(event.intent or "")
+        if body.reason is Reason.RESPONSE_LOST and facts is not None and facts.body.action is not None:
+            # A change in doubt is repeated when its first request can no longer arrive.
+            longest = max(longest, Capabilities().in_flight_seconds)
         if body.retry_at - event.at <= longest + _SLACK:
             self._overlong.discard(event.intent)
             return

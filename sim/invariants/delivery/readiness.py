@@ -187,7 +187,9 @@ class ReadyFirst(Checker):
         if body.reason not in (Reason.NOTHING_TO_CHANGE, Reason.OTHER_CONVERSATION):
             return False
         message = self.run.intents.get(facts.body.of or "")
-        return message is None or message.vouched or message.acked <= facts.acked or _is_astray(message)
+        account = self.run.accounts.get((facts.body.address.channel, facts.body.address.account))
+        nameless = account is not None and account.nameless
+        return message is None or nameless or message.vouched or message.acked <= facts.acked or _is_astray(message)
 
     def _refused_for_good(self, event: Event, body: IntentSettled, facts: IntentFacts) -> None:
         self.exercised += 1
