@@ -1,18 +1,48 @@
-"""What models write into texts that people must not see: reasoning tags, and tags that name the answered message."""
+"""What models write into texts that people must not see: reasoning tags, and tags that name the answered message.
+
+The texts come from outside, so every pattern here takes a time that grows with the length of the text only.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import pairwise
 
 from trunkline.core.delivery.chunking.code_fences import fences
 
-_ANY_TAG = re.compile(r"<\s*/?\s*(?:think(?:ing)?|thought|antthinking|final)\b", re.IGNORECASE)
-_FINAL = re.compile(r"<\s*/?\s*final\b[^<>]*>", re.IGNORECASE)
-_THINKING = re.compile(r"<\s*(/?)\s*(?:think(?:ing)?|thought|antthinking)\b[^<>]*>", re.IGNORECASE)
-_INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
-_REPLY_TAG = re.compile(r"[ \t]*\[\[\s*(?:(reply_to_current)|reply_to\s*:\s*([^\]\n]+?))\s*\]\][ \t]*", re.IGNORECASE)
+_ANY_TAG = re.compile(r"<[ \t]{0,8}/?[ \t]{0,8}(?:think(?:ing)?|thought|antthinking|final)\b", re.IGNORECASE)
+_FINAL = re.compile(r"<[ \t]{0,8}/?[ \t]{0,8}final\b[^<>]*>", re.IGNORECASE)
+_THINKING = re.compile(
+    r"<[ \t]{0,8}(/?)[ \t]{0,8}(?:think(?:ing)?|thought|antthinking)\b(?P<rest>[^<>]*)>", re.IGNORECASE
+)
+_TICKS = re.compile(r"`+")
+#: ids have no blanks and no brackets
+_REPLY_TAG = re.compile(
+    r"\[\[[ \t]{0,8}(?:(reply_to_current)|reply_to[ \t]{0,8}:[ \t]{0,8}([^\[\]\s]{1,256}))[ \t]{0,8}\]\]", re.IGNORECASE
+)
+_BLANKS = " \t"
 #: stands for the message that the turn answers; no id is blank
 CURRENT_MESSAGE = ""
+
+
+class Spans:
+    """Places in a text, disjoint and in order."""
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        self._spans = sorted(spans)
+        self._starts = [start for start, _ in self._spans]
+
+    def __contains__(self, place: int) -> bool:
+        before = bisect_right(self._starts, place) - 1
+        return before >= 0 and place < self._spans[before][1]
+
+
+def _code(text: str) -> Spans:
+    """The places of code blocks and of code within lines."""
+    blocks = [(fence.start, fence.end) for fence in fences(text)]
+    return Spans([*blocks, *_inline(text, Spans(blocks))] if "`" in text else blocks)
 
 
 def without_reasoning(text: str) -> str:
@@ -23,18 +53,18 @@ def without_reasoning(text: str) -> str:
     if not _ANY_TAG.search(text):
         return text
     code = _code(text)
-    text = _FINAL.sub(lambda tag: tag[0] if _inside(tag.start(), code) else "", text)
+    text = _FINAL.sub(lambda tag: tag[0] if tag.start() in code else "", text)
     code = _code(text)
     kept: list[str] = []
     at, thinking = 0, False
     for tag in _THINKING.finditer(text):
-        if _inside(tag.start(), code):
+        if tag.start() in code:
             continue
         if not thinking:
             kept.append(text[at : tag.start()])
         if tag[1]:
             thinking = False
-        elif not tag[0].rstrip("> \t").endswith("/"):
+        elif not tag["rest"].rstrip().endswith("/"):
             thinking = True
         at = tag.end()
     if not thinking:
@@ -49,28 +79,57 @@ def split_reply_tag(text: str) -> tuple[str, str | None]:
     """
     if "[[" not in text:
         return text, None
-    code = _code(text)
-    named: list[str] = []
-
-    def cut(tag: re.Match[str]) -> str:
-        if _inside(tag.start(), code):
-            return tag[0]
+    code, named, kept, at = _code(text), list[str](), list[str](), 0
+    for tag in _REPLY_TAG.finditer(text):
+        if tag.start() in code:
+            continue
         named.append(CURRENT_MESSAGE if tag[1] else tag[2])
-        alone = tag.start() == 0 or tag.end() == len(text) or text[tag.start() - 1] == "\n"
-        return "" if alone else " "
-
-    rest = _REPLY_TAG.sub(cut, text)
-    return (rest.strip(), named[0]) if named else (text, None)
-
-
-def _code(text: str) -> list[tuple[int, int]]:
-    """The places of code blocks and of code within lines."""
-    blocks = [(fence.start, fence.end) for fence in fences(text)]
-    if "`" not in text:
-        return blocks
-    inline = (found.span() for found in _INLINE_CODE.finditer(text))
-    return [*blocks, *(span for span in inline if not _inside(span[0], blocks))]
+        kept.append(text[at : tag.start()])
+        at = tag.end()
+    if not named:
+        return text, None
+    kept.append(text[at:])
+    parts = [part.strip(_BLANKS) for part in kept]
+    # Only around the tags.
+    parts[0] = kept[0].rstrip(_BLANKS)
+    return _joined([part for part in parts if part]).strip(), named[0]
 
 
-def _inside(place: int, spans: list[tuple[int, int]]) -> bool:
-    return any(start <= place < end for start, end in spans)
+def _joined(parts: list[str]) -> str:
+    """The parts between tags, with a blank between words."""
+    pieces = parts[:1]
+    for before, after in pairwise(parts):
+        pieces += ("" if before.endswith("\n") or after.startswith("\n") else " ", after)
+    return "".join(pieces)
+
+
+def _inline(text: str, blocks: Spans) -> list[tuple[int, int]]:
+    """Code within lines, outside blocks: between two runs of equally many backticks."""
+    found: list[tuple[int, int]] = []
+    start = 0
+    for line in text.split("\n"):
+        if "`" in line and start not in blocks:
+            found += ((start + opened, start + closed) for opened, closed in _in_line(line))
+        start += len(line) + 1
+    return found
+
+
+def _in_line(line: str) -> list[tuple[int, int]]:
+    runs = [run.span() for run in _TICKS.finditer(line)]
+    # For each run the next one of its length.
+    nexts: list[int | None] = [None] * len(runs)
+    latest: dict[int, int] = {}
+    for number in range(len(runs) - 1, -1, -1):
+        length = runs[number][1] - runs[number][0]
+        nexts[number] = latest.get(length)
+        latest[length] = number
+    found: list[tuple[int, int]] = []
+    number = 0
+    while number < len(runs):
+        closing = nexts[number]
+        if closing is None:
+            number += 1
+            continue
+        found.append((runs[number][0], runs[closing][1]))
+        number = closing + 1
+    return found

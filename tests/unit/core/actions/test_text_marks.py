@@ -1,5 +1,7 @@
 """Reasoning tags and reply tags are taken out of texts, but not out of code."""
 
+import time
+
 import pytest
 
 from trunkline.core.actions.parsing.text_marks import CURRENT_MESSAGE, split_reply_tag, without_reasoning
@@ -49,3 +51,26 @@ def test_reasoning(text: str, rest: str) -> None:
 )
 def test_reply_tags(text: str, rest: str, answered: str | None) -> None:
     assert split_reply_tag(text) == (rest, answered)
+
+
+N = 30_000
+HOSTILE = {
+    "tags that never end": "<think" * N,
+    "blanks in a tag": "<" + " " * N * 5,
+    "brackets": "[[" * N * 5,
+    "reply tags that never end": "[[reply_to:" * N,
+    "backticks that never match": "".join("`" * (run % 300 + 1) + "x" for run in range(3000)) + "<think>[[",
+    "pairs of backticks": "``" * N * 5 + "x <think>[[",
+    "code in lines": "<think>`x`[[" * N,
+    "many tags": "[[reply_to:5]]<think>a</think>" * N,
+    "blank lines": "\n" * N * 5 + "<think>[[",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_the_time_grows_with_the_length_only(text: str) -> None:
+    began = time.perf_counter()
+    split_reply_tag(without_reasoning(text))
+    split_reply_tag(text)
+    # A tenth of that is usual; time that grows with the square of the length is minutes.
+    assert time.perf_counter() - began < 10
