@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import msgspec
 
-#: the most intervals that a search for active hours steps over
+#: the most steps of a search for active hours
 _FAR = 20_000
+_MINUTE = 60.0
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -45,10 +46,19 @@ def plan_at_start(every: float, now: float, *, stored: float | None = None, stor
 
 
 def first_active(at: float, every: float, active: Callable[[float], bool]) -> float:
-    """The first multiple of the interval from `at` on that is within the active hours; `at` if there is none."""
+    """The first multiple of the interval from `at` on that is within the active hours; `at` if there is none.
+
+    Active hours begin and end with a minute, so steps of up to a minute miss none of them.
+    """
+    step = every * max(1, _MINUTE // every)
     due = at
     for _ in range(_FAR):
         if active(due):
-            return due
-        due += every
-    return at
+            break
+        due += step
+    else:
+        return at
+    # They may have begun since the step before.
+    while due - every >= at and active(due - every):
+        due -= every
+    return due

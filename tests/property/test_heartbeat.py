@@ -11,7 +11,7 @@ from trunkline.core.heartbeat.cron import Timing, next_fire
 from trunkline.core.heartbeat.guards import GuardFacts, decide_run
 from trunkline.core.heartbeat.hours import ActiveHours, is_active
 from trunkline.core.heartbeat.reply import ReplyFacts, decide_reply
-from trunkline.core.heartbeat.schedule import next_due, plan_at_start
+from trunkline.core.heartbeat.schedule import first_active, next_due, plan_at_start
 from trunkline.core.heartbeat.token import TOKEN, TokenMode, strip_heartbeat_token
 from trunkline.core.heartbeat.wake import WakeKind, WakeQueue, WakeRequest, finished, request, take
 from trunkline.core.heartbeat.zones import Zones, zone
@@ -109,6 +109,15 @@ def test_hours_and_the_rest_of_the_day_are_all_of_it(start: int, length: int, na
     by_day = is_active(ActiveHours(start=first, end=last, timezone=name), now, Zones())
     by_night = is_active(ActiveHours(start=last, end=first, timezone=name), now, Zones())
     assert by_day is not by_night
+
+
+@given(every=st.integers(1, 200), at=st.integers(0, 5000), start=st.integers(0, 60), length=st.integers(1, 20))
+def test_the_first_time_in_the_active_hours_is_the_first(every: int, at: int, start: int, length: int) -> None:
+    def active(when: float) -> bool:
+        return start <= when // 60 % 60 < start + length
+
+    naive = next((due for due in range(at, at + 50_000, every) if active(due)), at)
+    assert first_active(at, every, active) == naive
 
 
 # -------------------------------------------------------------------- requests

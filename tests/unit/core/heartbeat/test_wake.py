@@ -2,7 +2,7 @@
 
 import pytest
 
-from trunkline.core.heartbeat.schedule import Plan, next_due, plan_at_start
+from trunkline.core.heartbeat.schedule import Plan, first_active, next_due, plan_at_start
 from trunkline.core.heartbeat.wake import (
     CoolDown,
     WakeKind,
@@ -155,3 +155,30 @@ def test_a_restart_neither_repeats_nor_forgets(stored: float | None, stored_ever
 
 def test_an_interval_of_0_is_never_due() -> None:
     assert plan_at_start(0.0, 1000.0, stored=10.0, stored_every=60.0) == Plan(next_at=None)
+
+
+@pytest.mark.parametrize(
+    ("every", "at", "first"),
+    [
+        # Active from 1000 minutes to 1001 minutes of each day.
+        (1.0, 0.0, 60_000.0),
+        (7.0, 0.0, 60_004.0),
+        (45.0, 0.0, 60_030.0),
+        (60.0, 30.0, 60_030.0),
+        (1.0, 60_005.0, 60_005.0),
+        (1.0, 60_060.0, 60_000.0 + 86_400.0),
+        # It comes by at another time of each day.
+        (3600.0, 2400.0, 60_000.0),
+        # And this one never does.
+        (3600.0, 0.0, 0.0),
+    ],
+)
+def test_times_in_quiet_hours_are_left_out_in_few_steps(every: float, at: float, first: float) -> None:
+    asked: list[float] = []
+
+    def active(when: float) -> bool:
+        asked.append(when)
+        return 60_000.0 <= when % 86_400.0 < 60_060.0
+
+    assert first_active(at, every, active) == first
+    assert len(asked) <= (20_000 if first == 0.0 else 1600)
