@@ -287,5 +287,5 @@ class RunDigest:
             self.replaced.add(plain(event.delegation))
 
     def _admitted(self, event: Event, body: InboundAdmitted) -> None:
-        if body.work is WorkKind.WAKE:
+        if body.work in (WorkKind.WAKE, WorkKind.HEARTBEAT, WorkKind.CRON):
             self.wakes.add(plain(event.inbound))

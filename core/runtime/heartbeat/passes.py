@@ -225,7 +225,7 @@ class Passes:
         self._waiting.pop(agent, None)
         place, timer = tried.destination.address, self._moved(tried, fired=True)
         due = tried.due
-        name = ctx.env.ids.new("heartbeat", agent, wake.reason) if due is None else f"heartbeat-{agent}-{_number(due)}"
+        name = _work_id(ctx, wake, tried.timer, due)
         prompt = PromptFacts(
             kind=wake.kind,
             prompt=tried.heartbeat.prompt,
@@ -297,6 +297,14 @@ def _passed(timer: Timer | None, due: float | None, heartbeat: HeartbeatConfig, 
     if timer is None or due is None or heartbeat.every <= 0:
         return None
     return moved(timer, next_due(due, heartbeat.every, now))
+
+
+def _work_id(ctx: Context, wake: WakeRequest, timer: Timer | None, due: float | None) -> str:
+    """The id of a run. One of the schedule is known by its time, unless a clock that was set back shows it again."""
+    again = timer is not None and timer.last_at is not None and due is not None and due <= timer.last_at
+    if due is None or again:
+        return ctx.env.ids.new("heartbeat", wake.agent, wake.reason)
+    return f"heartbeat-{wake.agent}-{_number(due)}"
 
 
 def _number(at: float) -> str:

@@ -10,12 +10,13 @@ from collections.abc import Callable
 
 import anyio
 import anyio.abc
+import msgspec
 
 from trunkline.core.config.gateway import GatewayConfig
 from trunkline.core.config.heartbeat_checks import heartbeat_agents
 from trunkline.core.errors import InvalidCall, UnknownName
 from trunkline.core.events.heartbeat import HeartbeatScheduled, SystemEventAdded
-from trunkline.core.heartbeat.schedule import plan_at_start
+from trunkline.core.heartbeat.schedule import Plan, next_due, plan_at_start
 from trunkline.core.heartbeat.settings import heartbeat_of
 from trunkline.core.heartbeat.wake import WakeKind, WakeQueue, WakeRequest, finished, request, take
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
@@ -32,7 +33,9 @@ from trunkline.core.untrusted import check_texts
 from trunkline.core.values import SessionId
 
 #: seconds after which the wall clock is looked at again: somebody may have set it
-_LOOK = 60.0
+_LOOK = 300.0
+#: seconds by which the wall clock may drift without having been set
+_DRIFT = 5.0
 #: kinds of wake requests that only the gateway makes
 _INTERNAL = (WakeKind.RETRY, WakeKind.INTERVAL)
 
@@ -51,6 +54,8 @@ class Scheduler:
         self._firing: set[str] = set()
         #: the configuration that the timers are planned for
         self._planned: GatewayConfig | None = None
+        #: by how much the wall clock is ahead of the steady clock
+        self._clock: float | None = None
 
     @classmethod
     def of(
@@ -120,11 +125,17 @@ class Scheduler:
                     for agent in await self._ctx.store.read(ListWaitingAgents()):
                         # The wake-up that came with the event may have ended with its process.
                         self._request(_request_of(agent, WakeKind.WAKE.value, self._ctx.env.steady()))
-                elif loaded and config is not self._planned:
+                elif loaded and (config is not self._planned or self._clock_was_set()):
                     await self._plan(None)
                 if loaded:
                     self._start_due(group)
                 await self._wait()
+
+    def _clock_was_set(self) -> bool:
+        """Whether the wall clock was set since this was asked last."""
+        env, before = self._ctx.env, self._clock
+        self._clock = env.now() - env.steady()
+        return before is not None and abs(self._clock - before) > _DRIFT
 
     async def _wait(self) -> None:
         """Wait until something may be due, or has changed."""
@@ -148,10 +159,7 @@ class Scheduler:
         for agent in agents:
             heartbeat, stored = heartbeat_of(config, agent), self._timers.find(_timer(agent))
             assert heartbeat is not None
-            now, every = ctx.env.now(), heartbeat.every
-            at, before = (None, None) if stored is None else (stored.next_at, float(stored.spec))
-            plan = plan_at_start(every, now, stored=at, stored_every=before)
-            planned = self._passes.first_in_hours(agent, plan)
+            planned = self._passes.first_in_hours(agent, _plan_of(stored, heartbeat.every, ctx.env.now()))
             if stored is None or (stored.next_at, float(stored.spec)) != (planned, heartbeat.every):
                 timer = Timer(
                     name=_timer(agent),
@@ -196,8 +204,16 @@ class Scheduler:
         env, queue = self._ctx.env, self._queues[wake.agent]
         self._queues[wake.agent] = finished(queue, env.steady(), (wake,) if later.busy else ())
         if later.delay is not None:
-            self._request(wake, later.delay)
+            self._request(msgspec.structs.replace(wake, at=env.steady()), later.delay)
         self._changed.set()
+
+
+def _plan_of(stored: Timer | None, every: float, now: float) -> Plan:
+    """The next time of a heartbeat. One that is stored keeps its phase, also after the clock was set back."""
+    at, before = (None, None) if stored is None else (stored.next_at, float(stored.spec))
+    if at is None or before != every or every <= 0 or at <= now:
+        return plan_at_start(every, now, stored=at, stored_every=before)
+    return Plan(next_at=next_due(now - (now - at) % every, every, now))
 
 
 def _timer(agent: str) -> str:

@@ -66,5 +66,6 @@ class Timers:
 
 
 def moved(timer: Timer, next_at: float | None, fired_at: float | None = None) -> Timer:
-    """A timer with its next time; `fired_at`: it has fired."""
-    return msgspec.structs.replace(timer, next_at=next_at, last_at=fired_at if fired_at is not None else timer.last_at)
+    """A timer with its next time; `fired_at`: it has fired. The latest such time stays: a clock may be set back."""
+    fired = [at for at in (timer.last_at, fired_at) if at is not None]
+    return msgspec.structs.replace(timer, next_at=next_at, last_at=max(fired, default=None))

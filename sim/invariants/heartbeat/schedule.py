@@ -44,7 +44,8 @@ class DueOnce(Checker):
         self._noticed: set[str] = set()
         #: since when a process can act; none: none runs
         self._up: float | None = None
-        self._planned_anew = False
+        #: by how much the wall clock was set, until the event in hand
+        self._offset = 0.0
 
     @on(LeaseTaken)
     def _process_up(self, event: Event, _body: LeaseTaken) -> None:
@@ -63,6 +64,10 @@ class DueOnce(Checker):
         if isinstance(body, ConfigReloaded) or body.fault == "clock":
             self._look(event)
             self._next.clear()
+            if isinstance(body, FaultFired):
+                # The same times may come once more.
+                self._kept.clear()
+            self._offset = self.run.heartbeats.clock_set_by
 
     @on(HeartbeatScheduled)
     def _scheduled(self, event: Event, body: HeartbeatScheduled) -> None:
@@ -120,7 +125,7 @@ class DueOnce(Checker):
         if self._up is None:
             return
         for name, promise in list(self._next.items()):
-            due = promise[0] - self.run.heartbeats.clock_set_by
+            due = promise[0] - self._offset
             process = event.generation if event.generation else 0
             since = max(due, self._up)
             awake = self.run.processes.awake(process, since, event.at)

@@ -1,0 +1,79 @@
+"""The clock of heartbeats and of the schedule in simulated runs: what stops it, what moves it, and what it costs."""
+
+import pytest
+
+from tests.support.scenario.worlds import broken, seen, values_of
+from trunkline.sim import run_scenario
+from trunkline.sim.scenario import load_text
+
+WORLD = """\
+scenario: 1
+title: made for a test
+world:
+  people: [ana]
+  telegram: {rooms: {crew: {id: "-1007"}}}
+"""
+TWO = """\
+gateway:
+  agents: [{id: main, heartbeat: {every: 10m, target: none}}, {id: ops, heartbeat: {every: 10m, target: none}}]
+  cron: [{id: tick, every: 10m, text: tick, agent: ops, target: telegram, to: "-1007"}]
+"""
+ONE = "gateway:\n  heartbeat: {every: 10m, target: none}\n"
+QUIET = "{when: {heartbeat: true}, do: [{reply: HEARTBEAT_OK}]}"
+
+
+def run(gateway: str, cast: str, *script: str):
+    steps = "".join(f"  - {{{step}}}\n" for step in script)
+    return run_scenario(load_text(f"{WORLD}{gateway}cast: {{agents: {{{cast}}}}}\nscript:\n{steps}", "made.yaml"))
+
+
+@pytest.mark.parametrize("way", ["think: 5h", 'fail: "no model"', "nonsense: number", "nonsense: exits"])
+def test_an_agent_that_hangs_or_fails_stops_neither_the_others_nor_the_schedule(way: str) -> None:
+    agents = (
+        f"main: [{{when: {{heartbeat: true}}, do: [{{{way}}}]}}],"
+        f" ops: [{QUIET}, {{when: {{cron: tick}}, do: [{{reply: tick}}]}}]"
+    )
+    result = run(TWO, agents, "at: 35m, note: the end")
+    started = [one.body.agent for one in result.trace.events if one.kind == "heartbeat.started" and one.at < 35 * 60]
+    assert started.count("ops") == 3
+    assert started.count("main") == (1 if way.startswith("think") else 3)
+    ticks = [text for place, text in seen(result) if place == "crew"]
+    assert ticks == ["tick"] * len(ticks)
+    assert len(ticks) >= 3 if way.startswith("think") else len(ticks) == 3
+    if not way.startswith("think"):
+        assert broken(result) == []
+
+
+def test_a_request_that_waits_costs_nothing() -> None:
+    calm = run(ONE, f"main: [{QUIET}]", "at: 60s, wake_heartbeat: true", "at: 2m, note: the end")
+    busy = run(
+        ONE,
+        f"main: [{QUIET}]",
+        "at: 60s, wake_heartbeat: true",
+        "at: 62s, wake_heartbeat: {reason: hook}",
+        "at: 2m, note: the end",
+    )
+    assert values_of(busy, "heartbeat.skipped", "reason") == ["min-spacing"]
+    assert len(values_of(busy, "heartbeat.started", "wake")) == 2
+    assert busy.steps < calm.steps + 100
+
+
+def test_a_run_that_waits_for_its_session_is_recorded_once() -> None:
+    answers = 'main: [{when: {heartbeat: true}, do: [{reply: HEARTBEAT_OK}]}, {do: [{think: 100s}, {reply: "done"}]}]'
+    main = ONE + "  session: {dm_scope: main}\n"
+    result = run(main, answers, 'at: 590s, as: ana, in: "@ana", say: think', "at: 12m, note: the end")
+    assert broken(result) == []
+    assert values_of(result, "heartbeat.skipped", "reason") == ["requests-in-flight"]
+    (started,) = [event for event in result.trace.events if event.kind == "heartbeat.started"]
+    # The answer comes after 100 s; the session is looked at each second.
+    assert 690.0 <= started.at <= 692.0
+    assert started.body.due == 600.0
+
+
+@pytest.mark.parametrize(("step", "most"), [("forward: 3h", 300.0), ("back: 3h", 900.0)])
+def test_a_clock_that_is_set_neither_stops_heartbeats_nor_makes_them_many(step: str, most: float) -> None:
+    result = run(ONE, f"main: [{QUIET}]", f"at: 4h, clock: {{{step}}}", "at: 5h, note: the end")
+    assert broken(result) == []
+    after = [event.at for event in result.trace.events if event.kind == "heartbeat.started" and event.at > 4 * 3600]
+    assert after[0] - 4 * 3600 <= most
+    assert 5 <= len(after) <= 7
