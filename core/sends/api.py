@@ -16,6 +16,7 @@ import msgspec
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.mirror_text import mirror_text
 from trunkline.core.errors import InvalidSend, KeyFormatError
+from trunkline.core.message_parts import MessageParts
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.key_text import config_key
@@ -59,6 +60,8 @@ class SendMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     poll: Poll | None = None
     #: platform-specific JSON; the text is the fallback for clients that cannot show it
     payload: str | None = None
+    #: buttons, a card, silence, ...
+    parts: MessageParts | None = None
     #: make only one attempt, and report a failure in the outcome instead of raising
     best_effort: bool = False
     #: only report what would be sent, where, and which session would mirror it; no hook runs
@@ -134,6 +137,7 @@ class SendPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     media: tuple[str, ...]
     poll: Poll | None = None
     payload: str | None = None
+    parts: MessageParts | None = None
     best_effort: bool = False
     #: None only in the upstream profiles, which deliver to targets without a route
     route: OutboundRoute | None
@@ -237,7 +241,7 @@ def check_send(message: SendMessage, profile: Profile = Profile.TRUNKLINE) -> tu
     text, media = split_media(message.text, message.media, profile)
     if message.poll is not None:
         text = text if text.strip() else message.poll.question
-    if not text.strip() and not media:
+    if not text.strip() and not media and not (message.parts is not None and message.parts.is_visible):
         raise InvalidSend(f"send {message.key!r} has neither text nor media", Reason.NOTHING_TO_SEND)
     if isinstance(message.to, Address):
         check_exact(message.to, message.channel, message.account, message.thread)
@@ -356,6 +360,7 @@ def plan_send(
         media=media,
         poll=message.poll,
         payload=message.payload,
+        parts=message.parts,
         best_effort=message.best_effort,
         route=route,
         session_key=session_key,

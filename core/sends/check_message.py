@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from operator import attrgetter
 
+import msgspec
+
 from trunkline.core.errors import InvalidSend
+from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.sends.api import SendMessage
 from trunkline.core.untrusted import check_address
@@ -40,6 +43,7 @@ def _is_plain(message: object) -> bool:
         and message.session_key is None
         and message.payload is None
         and message.poll is None
+        and message.parts is None
         and not check_address(to)
     )
 
@@ -64,7 +68,20 @@ def _check(message: object) -> str:
     if media != () and not (isinstance(media, tuple | list) and all(isinstance(one, str) for one in media)):  # pyright: ignore[reportUnknownVariableType]
         return "media is not a tuple of texts"
     poll: object = message.poll
-    return "" if poll is None or isinstance(poll, Poll) else _not("poll", poll, "a Poll")
+    if poll is not None and not isinstance(poll, Poll):
+        return _not("poll", poll, "a Poll")
+    return "" if message.parts is None else _check_parts(message.parts)
+
+
+def _check_parts(parts: object) -> str:
+    if not isinstance(parts, MessageParts):
+        return _not("parts", parts, "MessageParts")
+    try:
+        # Clients construct them without validation; what cannot be stored fails too.
+        msgspec.json.decode(msgspec.json.encode(parts), type=MessageParts)
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
+        return f"parts: {error}"
+    return ""
 
 
 def _not(name: str, value: object, expected: str) -> str:

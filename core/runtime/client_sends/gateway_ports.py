@@ -211,6 +211,7 @@ class GatewaySendPorts:
             reply_to=plan.reply_to,
             poll=poll,
             payload=plan.payload,
+            parts=plan.parts,
             best_effort=plan.best_effort,
             binding=None if bound is None else bound.binding_id,
             identity=identity_of(bound),
@@ -219,12 +220,12 @@ class GatewaySendPorts:
 
     def _check_able(self, plan: SendPlan, address: Address) -> Poll | None:
         """Check the adapter's capabilities; returns the poll to send."""
-        if not (plan.media or plan.poll or plan.payload):
+        if not (plan.media or plan.poll or plan.payload or plan.parts):
             return None
         adapter = self._ctx.adapters.get((address.channel, address.account))
         can = Capabilities() if adapter is None else adapter.capabilities
         where = f"on {address.channel}:{address.account}"
-        return check_able(can, where, media=plan.media, poll=plan.poll, payload=plan.payload)
+        return check_able(can, where, media=plan.media, poll=plan.poll, payload=plan.payload, parts=plan.parts)
 
 
 def _address(plan: SendPlan) -> Address:

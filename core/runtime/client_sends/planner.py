@@ -230,6 +230,7 @@ def _with_content(plan: SendPlan, message: SendMessage, config: GatewayConfig) -
         media=media,
         poll=message.poll,
         payload=message.payload,
+        parts=message.parts,
         best_effort=message.best_effort,
     )
 

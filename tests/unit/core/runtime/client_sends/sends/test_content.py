@@ -12,7 +12,10 @@ import pytest
 from tests.support.client_sends import ANA, failing
 from tests.support.factories import room
 from tests.support.sending import Platform, WithDirectory, message, places, serving, stored, texts
+from tests.support.tool_calls import Answering
 from trunkline import (
+    Button,
+    MessageParts,
     Resolved,
     SendFailed,
 )
@@ -235,3 +238,41 @@ async def test_upstream_entries_are_stored_as_upstream_writes_them(path: Path, a
         [(entry,)] = db.execute("SELECT entry FROM session_map").fetchall()
     assert '"sender":"slack:channel:C1"' in entry
     platform.close()
+
+
+# ---------------------------------------------------------------- parts
+
+
+async def test_a_client_may_send_buttons_and_silence_with_the_first_part(path: Path, anyio_backend: str) -> None:
+    platform, parts = Answering(), MessageParts(silent=True, buttons=((Button(text="Yes", value="y"),),))
+    async with serving(path, platform, channels={"discord": {"text_limit": 5}}) as running:
+        await running.gateway.send(message(text="one two", parts=parts))
+    platform.close()
+    assert [request.parts for request in platform.tried] == [parts, None]
+
+
+async def test_a_card_needs_no_text(path: Path, anyio_backend: str) -> None:
+    platform = Answering()
+    async with serving(path, platform) as running:
+        await running.gateway.send(message(text="", parts=MessageParts(card="{}")))
+    platform.close()
+    assert [(request.text, request.parts) for request in platform.tried] == [("", MessageParts(card="{}"))]
+
+
+UNUSABLE_PARTS: list[Any] = [
+    ("silent", Reason.BAD_ARGUMENT),
+    (MessageParts(silent="yes"), Reason.BAD_ARGUMENT),  # pyright: ignore[reportArgumentType]
+    (MessageParts(effect="half \ud83d"), Reason.BAD_ARGUMENT),
+    (MessageParts(silent=True), Reason.UNSUPPORTED),
+]
+
+
+@pytest.mark.parametrize(("parts", "reason"), UNUSABLE_PARTS)
+async def test_parts_that_cannot_be_sent_are_refused(
+    path: Path, platform: Platform, parts: Any, reason: Reason
+) -> None:
+    async with serving(path, platform) as running:
+        with pytest.raises(InvalidSend) as caught:
+            await running.gateway.send(message(parts=parts))
+    assert caught.value.reason is reason
+    assert platform.sent == []
