@@ -23,7 +23,10 @@ def make_gateway(seed: int, ground: Ground) -> dict[str, Any]:
         delivery=(0.6, lambda: delivery(draws)),
         hands=(0.4, lambda: hands(draws)),
         control=(0.3, lambda: _control(draws, ground)),
+        tools=(0.7, lambda: {"message": message_tool(draws, ground)}),
     )
+    if draws.chance(0.2):
+        draws.pick(agents)["tools"] = {"message": message_tool(draws, ground)}
     return made
 
 
@@ -34,6 +37,7 @@ def make_reload(draws: Draws, ground: Ground) -> dict[str, Any]:
         channels=(0.4, lambda: channels(draws, ground)),
         delivery=(0.4, lambda: delivery(draws)),
         hands=(0.3, lambda: hands(draws)),
+        tools=(0.2, lambda: {"message": message_tool(draws, ground)}),
     )
     return made or {"delivery": delivery(draws)}
 
@@ -118,6 +122,38 @@ def delivery(draws: Draws) -> dict[str, Any]:
         lease=(0.1, lambda: draws.pick(("30s", "90s"))),
         watch=(0.1, lambda: "5s"),
         retention=(0.05, lambda: draws.pick(("1m", "1h"))),
+    )
+
+
+def message_tool(draws: Draws, ground: Ground) -> dict[str, Any]:
+    """Where agents may write: mostly everywhere, so that there is something to see."""
+
+    def marker() -> dict[str, Any]:
+        return draws.fields(
+            enabled=(0.3, lambda: False),
+            within_provider=(0.4, lambda: True),
+            prefix=(0.2, lambda: draws.pick(("<{channel}> ", ""))),
+            suffix=(0.2, lambda: " (from {channel})"),
+        )
+
+    def cross_context() -> dict[str, Any]:
+        return draws.fields(
+            allow_within_provider=(0.15, lambda: False),
+            allow_across_providers=(0.8, lambda: True),
+            marker=(0.4, marker),
+        )
+
+    def without_origin() -> dict[str, Any]:
+        return draws.fields(
+            reach=(0.3, lambda: draws.pick(("last", "none"))),
+            targets=(0.3, lambda: [draws.pick(ground.platforms)]),
+            marked=(0.3, lambda: False),
+        )
+
+    return draws.fields(
+        allow_cross_context_send=(0.1, lambda: True),
+        cross_context=(0.9, cross_context),
+        without_origin=(0.4, without_origin),
     )
 
 

@@ -217,26 +217,27 @@ class MarksAreSeen(_Contexts):
         crossing = self._crossing(event, body.requested)
         if crossing is None or (body.parts is not None and body.parts.sticker is not None and not body.text):
             return
-        shown = (one.body.parts for one in crossing.facts.accepts if isinstance(one.body, WireAccepted))
-        embed = next((parts.embed for parts in shown if parts is not None and parts.embed is not None), None)
-        texts = (self._unmarked(body.text), *body.poll[:1])
-        last = body.chunk == crossing.facts.body.chunks - 1
-        self._judge(event, crossing, texts, embed, first=body.chunk == 0, last=last)
+        seen = {one.body.chunk: one.body for one in crossing.facts.accepts if isinstance(one.body, WireAccepted)}
+        if len(seen) < crossing.facts.body.chunks:
+            # A long mark may be cut where a short message ends.
+            return
+        chunks = [seen[number] for number in sorted(seen)]
+        embed = next((one.parts.embed for one in chunks if one.parts is not None and one.parts.embed is not None), None)
+        whole = "".join(self._unmarked(one.text) for one in chunks)
+        self._judge(event, crossing, (whole, *body.poll[:1]), embed)
 
     @on(WireActed)
     def _edited(self, event: Event, body: WireActed) -> None:
         crossing = self._crossing(event, body.requested) if body.action is Action.EDIT else None
         if crossing is not None:
-            self._judge(event, crossing, (body.text,), None, first=True, last=True)
+            self._judge(event, crossing, (body.text,), None)
 
     def _unmarked(self, text: str) -> str:
         """The text without the mark of an uncertain repeat."""
         mark = "" if self.run.limits is None else self.run.limits.mark or ""
         return text.removeprefix(mark)
 
-    def _judge(
-        self, event: Event, crossing: _Crossing, texts: tuple[str, ...], embed: str | None, *, first: bool, last: bool
-    ) -> None:
+    def _judge(self, event: Event, crossing: _Crossing, texts: tuple[str, ...], embed: str | None) -> None:
         decided, turn = crossing.decided, crossing.turn
         settings = self._settings[turn.agent] if decided is None else decided.settings
         if not _is_marked(turn, crossing.place, settings):
@@ -245,12 +246,11 @@ class MarksAreSeen(_Contexts):
         if decided is None or not decided.body.allowed:
             return
         self.exercised += 1
-        label = ".+" if turn.places else re.escape(_NOWHERE.get(turn.work, _TASK))
-        if embed is not None and re.fullmatch(f"From {label}", embed):
+        label = ".+" if turn.places else re.escape(_bare(_NOWHERE.get(turn.work, _TASK)))
+        if embed is not None and re.fullmatch(f"From{label}", _bare(embed)):
             return
-        before = _pattern(settings.prefix, label) if first else ""
-        after = _pattern(settings.suffix, label) if last else ""
-        if any(re.fullmatch(f"{before}.*{after}", text.strip(), re.DOTALL) for text in texts):
+        marked = f"{_pattern(settings.prefix, label)}.*{_pattern(settings.suffix, label)}"
+        if any(re.fullmatch(marked, _bare(text), re.DOTALL) for text in texts):
             return
         wanted = " … ".join(part for part in (settings.prefix.strip(), settings.suffix.strip()) if part)
         self.violate(
@@ -275,7 +275,12 @@ def _is_marked(turn: _Turn, place: Address, settings: AgentContexts) -> bool:
 
 
 def _pattern(template: str, label: str) -> str:
-    return re.escape(template.strip()).replace(_CHANNEL, label)
+    return re.escape(_bare(template)).replace(_CHANNEL, _bare(label))
+
+
+def _bare(text: str) -> str:
+    """A text without white space, which cuts and platforms may take away."""
+    return "".join(text.split())
 
 
 class DeniedIsNotDone(_Contexts):
