@@ -39,7 +39,7 @@ label_text(
     WireDeduplicated, "{address.channel} recognises the key and repeats the first receipt; nothing new is visible"
 )
 row_text(WireDeduplicated, "same key, kept one", look=Look.SUPPRESSED, at="address", tags=("sup",), arrow=True)
-label_text(WireRefused, "{address.channel} refuses: {reason}{detail: (…)}")
+label_text(WireRefused, "{address.channel} refuses{action: …}: {reason}{detail: (…)}")
 
 
 @row(WireRefused, arrow=True)
@@ -48,7 +48,7 @@ def _refused_row(draw: RowBuilder, event: Event, body: WireRefused) -> TimelineR
     return draw.outbound(event, look, body.address, f"refused: {body.reason}", "✗")
 
 
-label_text(WireResponseLost, "the response of {address.channel} is lost")
+label_text(WireResponseLost, "the response of {address.channel}{action: to …} is lost")
 
 
 @row(WireResponseLost, arrow=True)
