@@ -30,6 +30,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     account: str | None = None
     #: the same as an address, where it is known
     place: Address | None = None
+    #: what kind of conversation it is, where that is known without an address
+    kind: ChatKind | None = None
 
 
 class TargetQuestion(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,7 +138,9 @@ def _route(question: TargetQuestion, target: str) -> Route:
     account = _given(question.last.account)
     if named is not None:
         return Route(channel=channel, to=named, account=account)
-    return Route(channel=channel, to=_given(question.last.to), account=account, place=_room(question.last.place))
+    return msgspec.structs.replace(
+        question.last, channel=channel, to=_given(question.last.to), account=account, place=_room(question.last.place)
+    )
 
 
 def _room(place: Address | None) -> Address | None:
@@ -178,7 +182,9 @@ def _recipient(question: TargetQuestion, route: Route, nowhere: HeartbeatTarget,
     if recipient is None:
         return nowhere
     same = route.place if reason is None else None
-    kind = same.kind if same else ChatKind.DIRECT if proven else _kind(channel, recipient, question.profile)
+    kind = same.kind if same else route.kind
+    if kind is None:
+        kind = ChatKind.DIRECT if proven else _kind(channel, recipient, question.profile)
     # Upstream lets a recipient of unknown kind pass.
     direct = kind is ChatKind.DIRECT or (kind is None and not question.profile.upstream)
     if direct and question.direct_policy == "block":

@@ -6,6 +6,7 @@ from trunkline.core.channels import known_channels
 from trunkline.core.heartbeat.targets import Route, TargetQuestion, resolve_heartbeat_target
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
+from trunkline.core.values import ChatKind
 
 Fields = dict[str, Any]
 
@@ -34,6 +35,7 @@ def run(case: Fields, profile: Profile) -> Fields:
                 channel=session.get("last_channel"),
                 to=session.get("last_to"),
                 account=session.get("last_account_id"),
+                kind=ChatKind(session["chat_type"]) if session.get("chat_type") else None,
             ),
             recipients={name: _texts(settings.get("allow_from")) for name, settings in channels.items()},
             accounts={name: _texts(accounts) for name, accounts in (given.get("accounts") or {}).items()},

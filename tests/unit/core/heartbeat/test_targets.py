@@ -112,6 +112,9 @@ def test_a_place_proves_its_kind() -> None:
     direct = Address(channel="telegram", account="ops", kind=ChatKind.DIRECT, conversation="5")
     last = Route(channel="telegram", to="@somebody", account="ops", place=direct)
     assert resolve(target="last", last=last, direct_policy="block")[2] is Reason.DM_BLOCKED
+    known = Route(channel="telegram", to="@somewhere", kind=ChatKind.DIRECT)
+    for profile in Profile:
+        assert resolve(target="last", last=known, direct_policy="block", profile=profile)[2] is Reason.DM_BLOCKED
     group = Route(channel="telegram", to="@somewhere", account="ops", place=GROUP)
     assert resolve(target="last", last=group, direct_policy="block") == ("telegram", "@somewhere", None)
 
