@@ -11,6 +11,7 @@ from trunkline.app.report.summary import EXPECTATIONS, LINES, VIOLATIONS, shorte
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.explanation import reproduction
 from trunkline.app.view.hands.runs import HandRuns
+from trunkline.app.view.heartbeat.facts import standing_facts
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import NOT_JUDGED
@@ -75,6 +76,7 @@ def _run(view: RunView) -> Iterator[Fact]:
     if isinstance(end, RunEnded):
         left = f"no: {clean(', '.join(end.open))}" if end.open else "no"
         yield Fact(label="at rest", text="yes" if end.at_rest else left)
+    yield from standing_facts(view, view.last)
     if view.run.trace.cut:
         yield Fact(label="cut", text=f"{clean(view.run.trace.cut)}; {NOT_JUDGED}", tone=Tone.WARN)
     yield _holds(view)

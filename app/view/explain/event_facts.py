@@ -12,6 +12,7 @@ import msgspec
 from trunkline.app.view.explain.binding_facts import own_bound_facts, routed_facts, spoken_facts
 from trunkline.app.view.explain.policy_facts import recorded_policy
 from trunkline.app.view.explain.route_facts import own_facts, requested_facts, route_facts, target_facts
+from trunkline.app.view.heartbeat.facts import recorded_heartbeat
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.kinds.hands import step_label
@@ -50,6 +51,7 @@ from trunkline.core.events.gateway import (
     RouteDecided,
     TurnEnded,
 )
+from trunkline.core.events.heartbeat import HeartbeatEnded, HeartbeatSkipped, HeartbeatStarted
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
@@ -73,6 +75,8 @@ def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
     own = (*own_facts(event.body, view.places.label, event.seq), *own_bound_facts(view, event))
     if isinstance(event.body, PolicyDecided):
         own = tuple(recorded_policy(view, event))
+    elif isinstance(event.body, HeartbeatSkipped | HeartbeatStarted | HeartbeatEnded):
+        own = tuple(recorded_heartbeat(view, event))
     if own:
         yield from own
         return

@@ -14,6 +14,7 @@ from trunkline.app.runs.model import Run, so_far
 from trunkline.app.view.index.bindings import BindingHistory
 from trunkline.app.view.index.causality import Causes
 from trunkline.app.view.index.evidence import Evidence
+from trunkline.app.view.index.heartbeats import Heartbeats
 from trunkline.app.view.index.places import PlaceKey, Places
 from trunkline.app.view.index.session_moves import SessionMoves
 from trunkline.app.view.index.session_states import SessionStates
@@ -70,11 +71,12 @@ class RunView(Projection):
         self._by_inbound: dict[str, list[Event]] = {}
         self.transcripts = Transcripts(self.session_moves)
         self.visible = VisibleMessages(self.places)
+        self.heartbeats = Heartbeats()
         #: decisions about messages of a place, other than by a session binding
         self._routes: dict[PlaceKey, tuple[Address, list[Event]]] = {}
         #: events by which a conversation got another session
         self.left: list[Event] = []
-        self._feed = EventFeed(self.places, self.session_moves, self.transcripts, self.visible, self)
+        self._feed = EventFeed(self.places, self.session_moves, self.transcripts, self.visible, self.heartbeats, self)
         #: the views that grow with the run, each after those that it reads
         self._views: list[Growing] = []
         #: invariant -> number of violations that were indexed

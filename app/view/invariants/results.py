@@ -34,6 +34,7 @@ FAMILIES = {
     "B": "bindings",
     "P": "audience",
     "V": "visibility",
+    "A": "actions",
 }
 
 

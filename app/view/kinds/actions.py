@@ -9,18 +9,48 @@ from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.actions import ActionAnswered, ActionPreviewed, PolicyDecided, TranscriptChanged
+from trunkline.core.events.delivery import IntentPrepared
 from trunkline.sim.events.actions import AgentActs, WireActed, WireAnswered
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PeerSaid
 
 
 @label(WireActed)
-def _acted(_view: RunView, _event: Event, body: WireActed) -> str:
+def _acted(view: RunView, event: Event, body: WireActed) -> str:
     what = f" {quoted(body.text)}" if body.text else ""
-    message = f" on message {body.message_id}" if body.message_id else ""
+    old = f", {quoted(body.before)} until now" if body.before and not body.repeated else ""
     again = ", which was so already" if body.repeated else ""
-    return f"{body.address.channel} carries out {body.action.value}{what}{message}{again}"
+    return f"{body.address.channel} carries out {body.action.value}{what}{_of(view, event, body)}{old}{again}"
 
 
-row_text(WireActed, "{action} {text}", look=Look.NOTE, at="address", arrow=True)
+def _of(view: RunView, event: Event, body: WireActed) -> str:
+    """The message that a change concerns: the event that made it visible, else its id."""
+    if body.message_id is None:
+        return ""
+    prepared = view.of_intent(event.intent, IntentPrepared)
+    of = prepared[0].body.of if prepared and isinstance(prepared[0].body, IntentPrepared) else None
+    accepts = (one for one in view.of_intent(of, WireAccepted) if one.seq < event.seq)
+    for accepted in accepts:
+        if isinstance(accepted.body, WireAccepted) and accepted.body.provider_id == body.message_id:
+            return f" of #{accepted.seq}"
+    said = view.visible.posted(body.address.channel, body.message_id)
+    if said is not None and isinstance(said.body, PeerSaid) and said.body.address.lane[2:] == body.address.lane[2:]:
+        return f" of #{said.seq}"
+    return f" of message {body.message_id}"
+
+
+@row(WireActed, arrow=True)
+def _acted_row(draw: RowBuilder, event: Event, body: WireActed) -> TimelineRow:
+    what = f" {quoted(body.text)}" if body.text else ""
+    text = f"{body.action.value}{what}{_of(draw.view, event, body)}"
+    marks = draw.view.marks
+    if event.seq in marks.copies or event.seq in marks.misplaced:
+        return draw.outbound(event, Look.COPY, body.address, text, "✗")
+    if body.repeated:
+        return draw.outbound(event, Look.SUPPRESSED, body.address, f"{text}: so already", "sup")
+    return draw.outbound(event, Look.DELIVERED, body.address, text)
+
+
 label_text(AgentActs, "the agent asks for {action}{message: on …}")
 row_text(AgentActs, "{action} {message}", look=Look.NOTE)
 label_text(WireAnswered, "{address.channel} answers {action}")

@@ -57,7 +57,7 @@ row_text(HeartbeatStarted, "heartbeat of {agent} ({wake})")
 @label(HeartbeatEnded)
 def _ended(view: RunView, _event: Event, body: HeartbeatEnded) -> str:
     to = f" to {view.places.label(body.to)}" if body.to else ""
-    why = f" ({body.reason.value})" if body.reason else ""
+    why = _why(body)
     detail = f" {clean(body.detail)}" if body.detail else ""
     text = f": {quoted(body.preview)}" if body.preview else ""
     return f"the heartbeat of {body.agent} ends: {body.status}{to}{why}{detail}{text}"
@@ -66,8 +66,12 @@ def _ended(view: RunView, _event: Event, body: HeartbeatEnded) -> str:
 @row(HeartbeatEnded)
 def _ended_row(draw: RowBuilder, event: Event, body: HeartbeatEnded) -> TimelineRow:
     look = Look.ALARM if body.status == "failed" else Look.SUPPRESSED if body.silent else Look.NOTE
-    why = f" ({body.reason.value})" if body.reason else ""
-    return draw.note(event, look, f"heartbeat {body.status}{why}", draw.lanes.gateway)
+    return draw.note(event, look, f"heartbeat {body.status}{_why(body)}", draw.lanes.gateway)
+
+
+def _why(body: HeartbeatEnded) -> str:
+    """The reason of an end, unless its status says it already."""
+    return f" ({body.reason.value})" if body.reason is not None and body.reason.value != body.status else ""
 
 
 label_text(SystemEventAdded, "the next heartbeat of {agent} will deal with {text:quoted}{source:, from …}")

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from trunkline.app.view.explain.resolver import title
+from trunkline.app.view.heartbeat.facts import standing_facts
 from trunkline.app.view.index.bindings import BindingRow, Standing
 from trunkline.app.view.index.message import MessageHistory
 from trunkline.app.view.index.places import PlaceKey
@@ -134,6 +135,7 @@ def _violated(view: RunView, found: Sequence[Violation], *, brief: bool) -> Iter
     for other in others:
         yield Fact(label=f"✗ {other.invariant}", text=clean(other.summary), tone=Tone.BAD, seq=at)
     yield from blame_facts(view, main, "step")
+    yield from standing_facts(view, at)
 
 
 def _copies(view: RunView, violation: Violation, *, brief: bool) -> Iterator[Fact]:
@@ -183,6 +185,7 @@ def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[F
     for unmet in view.unmet if not view.marks.violations else ():
         yield Fact(label="unmet", text=clean(unmet.summary), tone=Tone.BAD)
     yield Fact(label="run", text=clean(view.header.title))
+    yield from standing_facts(view, seq)
     for bug in view.header.bugs:
         yield Fact(label="defect", text=clean(bug), tone=Tone.WARN)
     if story:
