@@ -206,9 +206,12 @@ def _permitted(channel: str, to: str, question: TargetQuestion) -> tuple[str | N
     if number is None:
         return next(iter(people), None), None
     is_listed = _key(number, profile) in (_key(person, profile) for person in people)
-    if is_listed or not people or ANYBODY in listed or number.endswith("@g.us"):
+    if is_listed or ANYBODY in listed or number.endswith("@g.us"):
         return number, None
-    return people[0], Reason.ALLOW_FROM_FALLBACK
+    if people:
+        return people[0], Reason.ALLOW_FROM_FALLBACK
+    # Upstream takes a list of which it can read nothing as none, and writes to anybody.
+    return (None if listed and not profile.upstream else number), None
 
 
 def _whatsapp(text: str, profile: Profile) -> str | None:

@@ -135,6 +135,12 @@ def test_whatsapp_replaces_a_person_who_is_not_listed(profile: Profile) -> None:
     assert to("x@y") == (None, Reason.NO_TARGET)
 
 
+def test_a_list_that_cannot_be_read_permits_nobody() -> None:
+    facts: dict[str, Any] = {"target": "whatsapp", "to": "+1999", "recipients": {"whatsapp": ("ana",)}}
+    assert resolve(**facts) == (None, None, Reason.NO_TARGET)
+    assert resolve(**facts, profile=Profile.OPENCLAW) == ("whatsapp", "+1999", None)
+
+
 def test_an_account_is_one_of_the_channel_in_any_case() -> None:
     def account(**facts: Any) -> tuple[str | None, Reason | None]:
         question = {"target": "telegram", "to": "5", "default": "owner", "channels": CHANNELS, **facts}
