@@ -62,6 +62,8 @@ class BroadcastConfig(Model):
 
     enabled: bool = True
     """Whether agents may broadcast. Each target is still decided on by itself."""
+    max_sends: Annotated[int, Field(gt=0)] = 100
+    """Maximum number of sends of one broadcast: its targets times its channels."""
 
 
 class MessageToolConfig(Model):

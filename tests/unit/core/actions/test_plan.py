@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from trunkline.core.actions.names import Action
-from trunkline.core.actions.planning.broadcasts import MOST_SENDS
 from trunkline.core.actions.planning.calls import CallContext, ChannelSource, PlannedCall, TargetSource
 from trunkline.core.actions.planning.plan import check_call, plan_call
 from trunkline.core.config import GatewayConfig
@@ -14,6 +13,7 @@ from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 
 CONFIG = GatewayConfig()
+MOST = CONFIG.tools.message.broadcast.max_sends
 UPSTREAM = GatewayConfig(profile=Profile.OPENCLAW)
 HERE = CallContext(target="channel:C1", channel="slack", message_id="m7")
 
@@ -149,10 +149,12 @@ def test_a_broadcast_that_cannot_be(
 
 
 def test_a_broadcast_has_limits_that_upstream_has_not() -> None:
-    many = [str(number) for number in range(MOST_SENDS)]
-    assert len(planned("slack", action="broadcast", targets=many, message="x").sends) == MOST_SENDS
+    many = [str(number) for number in range(MOST)]
+    assert len(planned("slack", action="broadcast", targets=many, message="x").sends) == MOST
     too_many = error("slack", action="broadcast", targets=[*many, "x"], message="x")
     assert too_many.sentence == "Broadcast makes at most 100 sends, and this one would make 101."
+    raised = GatewayConfig.model_validate({"tools": {"message": {"broadcast": {"max_sends": 101}}}})
+    assert len(planned("slack", action="broadcast", targets=[*many, "x"], message="x", config=raised).sends) == 101
     assert "101" not in error("slack", "telegram", action="broadcast", targets=many, message="x").sentence
     assert error("slack", action="broadcast", targets=["a", "b", "a"]).sentence == "targets: named twice: a"
     assert len(planned("slack", action="broadcast", targets=["a", "a"], config=UPSTREAM).sends) == 2
