@@ -116,6 +116,11 @@ class InboundReceived(Body, frozen=True, kw_only=True):
     #: the message whose button was pressed; none: a message was written
     pressed: str | None = None
 
+    @property
+    def subject(self) -> str:
+        """Id of the message that an answer quotes: the one that was written, or the one with the button."""
+        return self.message_id if self.pressed is None else self.pressed
+
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A route rule that was considered: its tier, and the first reason why it won or lost."""

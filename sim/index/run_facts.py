@@ -107,10 +107,10 @@ class RunFacts(Projection):
         return named(address, self._names) if address is not None else "nowhere"
 
     def origin(self, inbound: str | None) -> tuple[Address, str] | None:
-        """Place and message id at the origin of a piece of work, through callbacks; none for wake-ups."""
+        """Place and message at the origin of a piece of work, through callbacks; none for wake-ups."""
         event = self.received.get(self.message_behind(inbound))
         if event is not None and isinstance(event.body, InboundReceived):
-            return event.body.address, event.body.message_id
+            return event.body.address, event.body.subject
         return None
 
     def message_behind(self, inbound: str | None) -> str:

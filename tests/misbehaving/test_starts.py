@@ -249,6 +249,7 @@ ENVELOPES = {
     "half a surrogate in the message id": envelope(id_="m" + HALF),
     "half a surrogate in the peer id": envelope(peer=Peer(id="p" + HALF)),
     "half a surrogate in stands_for": envelope(stands_for="s" + HALF),
+    "half a surrogate in pressed": envelope(pressed="s" + HALF),
     "message id is a number": envelope(id_=7),
     "message id is None": envelope(id_=None),
     "message id is empty": envelope(id_=""),

@@ -46,7 +46,7 @@ class ReplyReferences(Checker):
             return
         assert isinstance(received.body, InboundReceived)
         if received.body.address.lane == body.address.lane:
-            self._quotes[event.intent or ""] = received.body.pressed or received.body.message_id
+            self._quotes[event.intent or ""] = received.body.subject
 
     def quoted(self, event: Event, body: WireAccepted) -> None:
         """Compare the reference of an accepted answer with the message that it answers."""
