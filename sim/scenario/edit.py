@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
 from typing import Any, cast
+
+from pydantic import PlainSerializer
+from pydantic.fields import FieldInfo
 
 from trunkline.core.config import Model, parse_duration
 from trunkline.core.errors import UsageError
@@ -104,7 +107,7 @@ def step_text(step: Mapping[str, Any], at: float) -> str:
 def _plain(value: object) -> object:
     if isinstance(value, Model):
         given = ((name, info) for name, info in type(value).model_fields.items() if name in value.model_fields_set)
-        return {file_name(name, info): _plain(getattr(value, name)) for name, info in given}
+        return {file_name(name, info): _plain(_written(info, getattr(value, name))) for name, info in given}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, dict):
@@ -112,6 +115,12 @@ def _plain(value: object) -> object:
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(item) for item in cast("list[object]", value)]
     return value
+
+
+def _written(info: FieldInfo, value: object) -> object:
+    """A value in the form that its field is written in: an interval has its unit."""
+    forms = [one for one in info.metadata if isinstance(one, PlainSerializer)]
+    return cast("Callable[[object], object]", forms[-1].func)(value) if forms else value
 
 
 # ---------------------------------------------------------------- text
