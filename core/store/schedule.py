@@ -91,8 +91,8 @@ class ListSystemEvents(Read[tuple[SystemEvent, ...]], frozen=True, kw_only=True)
     limit: int = 50
 
 
-class ListWaitingAgents(Read[tuple[str, ...]], frozen=True, kw_only=True):
-    """The agents with system events that do not wait for the time of the heartbeat."""
+class ListWaitingAgents(Read[tuple[tuple[str, str], ...]], frozen=True, kw_only=True):
+    """The agents with system events that do not wait for the heartbeat's time, with the source of the first one."""
 
 
 class FindLastRoute(Read[LastRoute | None], frozen=True, kw_only=True):

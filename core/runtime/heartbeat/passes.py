@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from functools import partial
 
@@ -25,7 +24,7 @@ from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.heartbeat.admissions import Admissions, Busy
 from trunkline.core.runtime.heartbeat.facts import Destination, Destinations, Instructions, instructions_of
 from trunkline.core.runtime.heartbeat.outcome import in_hours, visibility_of
-from trunkline.core.runtime.heartbeat.timers import HEARTBEAT, Timers, moved
+from trunkline.core.runtime.heartbeat.timers import HEARTBEAT, Timers, moved, stamp
 from trunkline.core.sends.api import named_session
 from trunkline.core.store.queries import FindSession
 from trunkline.core.store.records import Work
@@ -304,9 +303,4 @@ def _work_id(ctx: Context, wake: WakeRequest, timer: Timer | None, due: float | 
     again = timer is not None and timer.last_at is not None and due is not None and due <= timer.last_at
     if due is None or again:
         return ctx.env.ids.new("heartbeat", wake.agent, wake.reason)
-    return f"heartbeat-{wake.agent}-{_number(due)}"
-
-
-def _number(at: float) -> str:
-    """A time as a part of an id."""
-    return str(int(at)) if math.isfinite(at) and at == int(at) else repr(at)
+    return f"heartbeat-{wake.agent}-{stamp(due)}"

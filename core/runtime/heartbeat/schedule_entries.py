@@ -15,7 +15,7 @@ from trunkline.core.routing.key_text import config_key
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.heartbeat.admissions import Admissions
 from trunkline.core.runtime.heartbeat.facts import Destination, Destinations
-from trunkline.core.runtime.heartbeat.timers import CRON, Timers, moved
+from trunkline.core.runtime.heartbeat.timers import CRON, Timers, moved, stamp
 from trunkline.core.store.records import Work
 from trunkline.core.store.schedule import Fire, NewSystemEvent, Timer
 from trunkline.core.values import InboundId, Peer, WorkKind
@@ -85,7 +85,7 @@ class ScheduleEntries:
             raise
         except Exception:  # noqa: BLE001 -- adapters and decisions may be user code; the turn takes place all the same
             place = Destination(reason=Reason.NO_TARGET)
-        name = f"cron-{entry.id}-{body.due:g}" if body.due < 1e6 else f"cron-{entry.id}-{body.due:.3f}"
+        name = f"cron-{entry.id}-{stamp(body.due)}"
         work = Work(
             id=InboundId(name),
             kind=WorkKind.CRON,

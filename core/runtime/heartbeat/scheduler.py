@@ -122,9 +122,9 @@ class Scheduler:
                     loaded = True
                     await self._timers.load()
                     await self._plan(started)
-                    for agent in await self._ctx.store.read(ListWaitingAgents()):
+                    for agent, source in await self._ctx.store.read(ListWaitingAgents()):
                         # The wake-up that came with the event may have ended with its process.
-                        self._request(_request_of(agent, WakeKind.WAKE.value, self._ctx.env.steady()))
+                        self._request(_request_of(agent, source or WakeKind.WAKE.value, self._ctx.env.steady()))
                 elif loaded and (config is not self._planned or self._clock_was_set()):
                     await self._plan(None)
                 if loaded:

@@ -5,6 +5,7 @@ Times are on the wall clock: people configure them by it, and the next process c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import msgspec
@@ -69,3 +70,8 @@ def moved(timer: Timer, next_at: float | None, fired_at: float | None = None) ->
     """A timer with its next time; `fired_at`: it has fired. The latest such time stays: a clock may be set back."""
     fired = [at for at in (timer.last_at, fired_at) if at is not None]
     return msgspec.structs.replace(timer, next_at=next_at, last_at=max(fired, default=None))
+
+
+def stamp(at: float) -> str:
+    """A time as a part of an id."""
+    return str(int(at)) if math.isfinite(at) and at == int(at) else repr(at)

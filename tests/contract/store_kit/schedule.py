@@ -87,7 +87,7 @@ async def the_events_of_a_run_go_with_its_admission_and_later_ones_stay(bench: B
         await it.store.write(AddSystemEvent(event=quiet, now=3.0), answer)
         assert await texts(it, "lab") == ["four"]
         assert await texts(it) == ["one", "three"]
-        assert await it.store.read(ListWaitingAgents()) == ("main", "ops")
+        assert await it.store.read(ListWaitingAgents()) == (("main", "test"), ("ops", "test"))
         first, _ = await it.store.read(ListSystemEvents(agent="main"))
         await it.store.write(Fire(timer=None, admit=admit(beat()), taken=first.n, now=4.0), same)
         assert await texts(it) == ["three"]

@@ -73,10 +73,11 @@ def list_system_events(c: sqlite3.Connection, query: ListSystemEvents) -> tuple[
     return tuple(SystemEvent(n=row[0], text=row[1], source=row[2], at=row[3]) for row in rows)
 
 
-def list_waiting_agents(c: sqlite3.Connection, _: ListWaitingAgents) -> tuple[str, ...]:
+def list_waiting_agents(c: sqlite3.Connection, _: ListWaitingAgents) -> tuple[tuple[str, str], ...]:
     """Handle `ListWaitingAgents`."""
-    sql = "SELECT DISTINCT agent_id FROM system_events WHERE wakes = 1 ORDER BY agent_id"
-    return tuple(agent for (agent,) in c.execute(sql))
+    first = "SELECT min(n) FROM system_events WHERE wakes = 1 GROUP BY agent_id"
+    rows = c.execute(f"SELECT agent_id, source FROM system_events WHERE n IN ({first}) ORDER BY agent_id")  # noqa: S608
+    return tuple((agent, source) for agent, source in rows)
 
 
 def find_last_route(c: sqlite3.Connection, query: FindLastRoute) -> LastRoute | None:

@@ -123,7 +123,9 @@ def remember(c: sqlite3.Connection, row: SessionRow, reason: str, now: float) ->
 
 _STORED = (
     "SELECT session_key, session_id, max(updated_at, coalesce("
-    "(SELECT max(t.at) FROM transcript t WHERE t.session_id = session_map.session_id), 0)) FROM session_map"
+    "(SELECT max(t.at) FROM transcript t WHERE t.session_id = session_map.session_id"
+    # What a heartbeat did there is no use of the session.
+    " AND t.ref NOT LIKE 'heartbeat-%'), 0)) FROM session_map"
 )
 
 
