@@ -1,11 +1,15 @@
 """What every store must do with timers, system events, and with what heartbeats have said."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from tests.contract.store_kit.bench import KEY, Bench, Opened, check, same
+from tests.contract.store_kit.session_cases import OLD, migrate, plan, stored
 from tests.support.factories import direct, intent, room, session, work
 from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.heartbeat.run import HeartbeatRun, HeartbeatText
+from trunkline.core.keys import Migration, StoredKey
 from trunkline.core.store.commands import Admit, FinishTurn
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import LoadUnfinished
@@ -150,3 +154,39 @@ async def a_text_that_reached_nobody_was_not_said(bench: Bench) -> None:
         await it.end(parked, DeliveryEvent.PARK)
         # Somebody may have read it.
         assert await it.store.read(asked) == SaidBefore(at=3.0)
+
+
+@check
+async def a_heartbeat_is_no_use_of_its_session(bench: Bench) -> None:
+    seen: list[list[float]] = []
+
+    def look(rows: Sequence[StoredKey]) -> Migration:
+        seen.append([row.updated_at for row in rows])
+        return plan(rows)
+
+    async with bench.opened() as it:
+        await stored(it, OLD, "a", 3.0)
+        run = msgspec.structs.replace(beat("heartbeat-main-1800"), session_key=OLD)
+        await it.store.write(
+            Fire(timer=None, admit=Admit(work=run, identity="h", session=session(OLD, "s-a"), now=50.0), now=50.0),
+            answer,
+        )
+        await migrate(it, look)
+    assert seen[0] == [3.0]
+
+
+@check
+async def a_message_is_use_of_its_session(bench: Bench) -> None:
+    seen: list[list[float]] = []
+
+    def look(rows: Sequence[StoredKey]) -> Migration:
+        seen.append([row.updated_at for row in rows])
+        return plan(rows)
+
+    async with bench.opened() as it:
+        await stored(it, OLD, "a", 3.0)
+        await it.store.write(
+            Admit(work=work("m1", session_key=OLD), identity="m1", session=session(OLD, "s-a"), now=50.0), answer
+        )
+        await migrate(it, look)
+    assert seen[0] == [50.0]
