@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
+from trunkline.app.cli.io.output import print_json
 from trunkline.app.cli.options import Flag
 from trunkline.core.actions.schema import SchemaForm, Surroundings, tool_schema
 from trunkline.core.channels import known_channels
@@ -69,7 +70,7 @@ def print_schema(
     names = channels if current is None else (*channels, current)
     around = Surroundings(channels=dict.fromkeys(names), agent=who, current=current)
     document = tool_schema(loaded, around).form(form or SchemaForm.OPENAI)
-    print(json.dumps(document, indent=2, ensure_ascii=True))
+    print_json(json.dumps(document, indent=2, ensure_ascii=True))
     return 0
 
 
