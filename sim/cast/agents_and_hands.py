@@ -91,6 +91,8 @@ class ScriptedAgent:
                 self._note(said, turn, self._named(action.send, turn), text)
             slots |= await self._tool.send(action.send, turn, text)
         elif action.act is not None:
+            for where, text in self._tool.texts_of(action.act, turn, slots):
+                self._note(said, turn, where, text)
             slots |= await self._tool.act(action.act, turn, slots, number)
         elif action.delegate is not None:
             task = await _filled(action.delegate.task, turn, slots)

@@ -19,10 +19,10 @@ from trunkline.sim.events.actions import AgentActs
 from trunkline.sim.scenario.model.agent_actions import ActAction, SendAction
 from trunkline.sim.scenario.templates import fill
 
+#: actions that send a message
+_SENDS = frozenset(action.value for action, spec in SPECS.items() if spec.kind is ActionKind.MESSAGE)
 #: actions whose `of` is the message that they answer
-_ANSWERS = frozenset(action.value for action, spec in SPECS.items() if spec.kind is ActionKind.MESSAGE) - {
-    Action.REPLY.value
-}
+_ANSWERS = _SENDS - {Action.REPLY.value}
 #: slots for the texts of later actions
 Slots = dict[str, str]
 
@@ -92,6 +92,14 @@ class ToolUser:
         except (UsageError, PlatformError) as error:
             return _refused(error)
         return self._done(turn, result, act.label)
+
+    def texts_of(self, act: ActAction, turn: Turn, slots: Mapping[str, str]) -> list[tuple[str, str]]:
+        """The text that a call sends, with each place as the agent names it; empty for the place of the turn."""
+        said = act.parameters.get("message") or act.parameters.get("pollQuestion")
+        if act.action not in _SENDS or not isinstance(said, str) or act.parameters.get("dryRun"):
+            return []
+        places = ["" if self._resolve(place) == turn.place else place for place in act.to]
+        return [(place, fill(said, slots)) for place in places or [str(act.parameters.get("target", ""))]]
 
     def _where(self, act: ActAction, turn: Turn) -> dict[str, Any]:
         """Place and person as wire parameters."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from trunkline.core.actions.places import is_conversation
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared, TargetResolved
 from trunkline.core.events.gateway import RouteDecided
@@ -74,7 +75,10 @@ class AddressFidelity(Checker):
     def _asked(self, event: Event, body: WireAccepted | WireRefused) -> None:
         asked = body.requested if isinstance(body, WireAccepted) else body.address
         self.exercised += 1
-        if asked.lane in self._places:
+        if asked.lane in self._places or not is_conversation(asked):
+            return
+        if event.intent is None and isinstance(body, WireRefused) and body.action is not None:
+            # A question about a place that the agent made up: it is answered with the refusal.
             return
         facts = self.run.intents.get(event.intent or "")
         if facts is None or facts.lane != asked.lane:
