@@ -8,7 +8,9 @@ from heapq import merge
 import msgspec
 
 from trunkline.app.view.index.session_moves import SessionMoves
+from trunkline.app.view.index.visible_messages import changed_text
 from trunkline.core.events import Event
+from trunkline.core.events.actions import TranscriptChanged
 from trunkline.core.events.delivery import MirrorAppended
 from trunkline.core.events.gateway import SessionMoved, SessionReset, TranscriptAppended
 from trunkline.sim.index.projection import Projection, on
@@ -54,6 +56,16 @@ class Transcripts(Projection):
             inbound=event.inbound if heard else None,
             intent=None if heard else event.intent,
             earlier=self._earlier(body.session_id, body.session_key),
+        )
+        self._write(body.session_key, entry)
+
+    @on(TranscriptChanged)
+    def _changed(self, event: Event, body: TranscriptChanged) -> None:
+        """An edit or a deletion of an earlier entry: an entry of its own, since both texts were there."""
+        text = changed_text(body.text, deleted=body.deleted)
+        earlier = self._earlier(body.session_id, body.session_key)
+        entry = TranscriptEntry(
+            seq=event.seq, at=event.at, role="agent", text=text, intent=event.intent, earlier=earlier
         )
         self._write(body.session_key, entry)
 

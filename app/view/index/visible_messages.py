@@ -7,10 +7,20 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from trunkline.app.view.index.places import PlaceKey, Places
+from trunkline.core.actions.names import Action
 from trunkline.core.events import Event
+from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.projection import Projection, on
+
+#: actions that change what people read, and whether they take it away
+CHANGES_TEXT = {Action.EDIT: False, Action.DELETE: True, Action.UNSEND: True}
+
+
+def changed_text(text: str, *, deleted: bool) -> str:
+    """How a changed message is shown, to people and in transcripts alike."""
+    return "(deleted)" if deleted else f"(edited) {text}"
 
 
 class VisibleMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,5 +84,22 @@ class VisibleMessages(Projection):
             intent=event.intent,
             chunk=body.chunk,
             media=body.media,
+        )
+        self._seen.setdefault(seen.place, []).append(seen)
+
+    @on(WireActed)
+    def _acted(self, event: Event, body: WireActed) -> None:
+        deleted = CHANGES_TEXT.get(body.action)
+        if deleted is None or body.repeated:
+            return
+        seen = VisibleMessage(
+            seq=event.seq,
+            at=event.at,
+            place=body.address.lane,
+            who="",
+            text=changed_text(body.text, deleted=deleted),
+            message_id=body.message_id or "",
+            intent=event.intent,
+            chunk=body.chunk,
         )
         self._seen.setdefault(seen.place, []).append(seen)

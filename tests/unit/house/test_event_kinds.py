@@ -64,7 +64,6 @@ def test_bodies_declare_what_records_them(name: str):
 WITHOUT_PROJECTION = {
     "action.answered": "an answer changes nothing that people see",
     "action.previewed": "a dry run has no effect",
-    "transcript.changed": "the lines of the transcript are judged",
     "wire.answered": "an answer changes nothing that people see",
     "peer.deleted": "the gateway does not hear of it",
     "peer.edited": "the gateway does not hear of it",
