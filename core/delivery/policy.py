@@ -193,7 +193,7 @@ def before_attempt(
 
     A process that stood still, or a lane that comes late, sends later than planned. The fields: see `AttemptFacts`.
     """
-    if doubt_at is not None and attempts >= config.max_attempts:
+    if doubt_at is not None and can.repeat_after and attempts >= config.max_attempts:
         # Only a change waits for this: its last request can no longer overtake the next one.
         return _park(Reason.PARKED)
     if doubt_at is not None and key_is_lost(doubt_at, now, can, config):
