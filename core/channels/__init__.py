@@ -12,6 +12,7 @@ from trunkline.core.channels.adapter import (
     Resolved,
 )
 from trunkline.core.channels.capabilities import check_capabilities, check_poll, for_action, require, require_action
+from trunkline.core.channels.directory import DirectoryEntry, find_in_directory
 from trunkline.core.channels.registry import known_channels, register_channel, registered_channel, rules_for
 from trunkline.core.channels.rules import (
     ChannelRules,
@@ -30,6 +31,7 @@ __all__ = [
     "ChannelRules",
     "CurrentConversation",
     "Directory",
+    "DirectoryEntry",
     "Hints",
     "InboundPlace",
     "InboundStream",
@@ -44,6 +46,7 @@ __all__ = [
     "TextAndMediaChannel",
     "check_capabilities",
     "check_poll",
+    "find_in_directory",
     "for_action",
     "known_channels",
     "register_channel",

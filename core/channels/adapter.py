@@ -153,5 +153,8 @@ class Directory(Protocol):
     """An adapter that can look names and aliases up on its platform."""
 
     async def resolve_target(self, text: str) -> Resolved | None:
-        """Resolve a target; None if the directory does not know it. A failure is a `core.errors.PlatformError`."""
+        """Resolve a target; None if the directory does not know it. A failure is a `core.errors.PlatformError`.
+
+        `find_in_directory` finds a name among entries, and raises `AmbiguousTarget` if several have it.
+        """
         ...

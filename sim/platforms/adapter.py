@@ -12,13 +12,14 @@ import anyio
 
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.bindings.records import Placement, PlaceState
-from trunkline.core.channels import InboundStream, Ready, Resolved
+from trunkline.core.channels import InboundStream, Ready, Resolved, find_in_directory
 from trunkline.core.errors import IdentityGone, NotSent, PlatformError
 from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, Identity, Receipt, SendRequest
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.api_calls import opening
 from trunkline.sim.platforms.api.binding_adapter import binding_of
 from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.directory import entries_of
 from trunkline.sim.platforms.rooms import WorldPort, resolve
 from trunkline.sim.scenario.model.world import NOT_READY
 
@@ -169,6 +170,6 @@ class FakeAdapter:
         await anyio.sleep(self._platform.spec.latency)
         room = self._platform.find(self._account, text)
         if room is None:
-            return None
+            return find_in_directory(text, entries_of(self._platform, self._account), self._platform.channel)
         word = "user" if room.kind is ChatKind.DIRECT else room.kind.value
         return Resolved(target=f"{word}:{room.conversation}", kind=room.kind)

@@ -62,6 +62,8 @@ class FakePlatform(ABC):
     identities: Idempotency | None = None
     text_limit = 4096
     room_kind = ChatKind.GROUP
+    #: names can be looked up
+    has_directory = False
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         self._world = world
@@ -123,7 +125,7 @@ class FakePlatform(ABC):
         return address.conversation, address.thread
 
     def find(self, account: str, text: str) -> Room | None:
-        """Look up a text in the platform's directory for an account; most platforms have none."""
+        """The conversation that a text means for an account, by an alias; most platforms have none."""
         return None
 
     def visible(self, request: SendRequest | ActionRequest) -> str:

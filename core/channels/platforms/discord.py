@@ -78,7 +78,7 @@ _ACTIONS = table(
         Action.UNPIN: action("messageId", gate="pins"),
         Action.LIST_PINS: action(gate="pins"),
         Action.PERMISSIONS: action(gate="permissions"),
-        Action.THREAD_CREATE: action("threadName", gate="threads"),
+        Action.THREAD_CREATE: ChannelAction(needs=("threadName",), gate="threads", group_only=True),
         Action.THREAD_LIST: action("guildId", gate="threads"),
         Action.THREAD_REPLY: action("message", gate="threads"),
         Action.SEARCH: action("guildId", "query", gate="search"),

@@ -70,6 +70,8 @@ class DirectoryAnswer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     resolved: Resolved | None = None
     note: str = ""
+    #: what the error says of a target that is no id and not in the directory
+    unknown: str = ""
 
     def answer(self, question: OutboundQuestion) -> OutboundQuestion:
         """The routing question with the directory's answer."""
@@ -92,11 +94,14 @@ def refusal(error: UsageError) -> Reason:
     return Reason.AMBIGUOUS_TARGET if isinstance(error, AmbiguousTarget) else Reason.BAD_TARGET
 
 
-def resolve(decisions: Decisions, question: OutboundQuestion, note: str, config: GatewayConfig) -> OutboundRoute:
-    """The route of a send. Raises `TargetError`, with the note on the directory."""
+def resolve(
+    decisions: Decisions, question: OutboundQuestion, note: str, config: GatewayConfig, *, unknown: str = ""
+) -> OutboundRoute:
+    """The route of a send. Raises `TargetError`, with what the directory says: `note`, or for a name `unknown`."""
     try:
         return decisions.resolve_outbound(question, config)
     except TargetError as error:
+        note = note or ("" if isinstance(error, AmbiguousTarget) else unknown)
         if not note:
             raise
         raise type(error)(f"{error.facts}; {note}") from error
@@ -221,7 +226,7 @@ class TargetResolver:
         """Resolve a target and record the decision. Raises `TargetError`."""
         looked = await self.look_up(question.channel, question.account or "", question.target)
         question, ctx = looked.answer(question), self._ctx
-        route = resolve(ctx.decisions, question, looked.note, ctx.config)
+        route = resolve(ctx.decisions, question, looked.note, ctx.config, unknown=looked.unknown)
         bound = ctx.bindings.at(route.address)
         other = other_agent_at(route.address, question.agent, ctx.config) if bound is None else None
         note = () if bound is None else (f"that conversation is bound to a session, by {bound.binding_id}",)
@@ -248,6 +253,8 @@ class TargetResolver:
             with anyio.fail_after(_DIRECTORY_TIMEOUT), UserCode():
                 resolved = await adapter.resolve_target(text)
             wrong = "" if resolved is None else _check(resolved)
+            if resolved is None:
+                return DirectoryAnswer(unknown=f"the directory of {channel} has no such name")
             if not wrong:
                 return DirectoryAnswer(resolved=resolved)
             why = f"its answer: {wrong}"

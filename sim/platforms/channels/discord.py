@@ -34,6 +34,7 @@ class FakeDiscord(FakePlatform):
     identities = Idempotency.NONE
     text_limit = 2000
     room_kind = ChatKind.CHANNEL
+    has_directory = True
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         super().__init__(world, spec, recorder)

@@ -31,6 +31,7 @@ class FakeMatrix(FakePlatform):
     opens_by_sending = True
     text_limit = 16_000
     room_kind = ChatKind.CHANNEL
+    has_directory = True
 
     def new_id(self, *what: str) -> str:
         """``!AbC:example.org`` for a room, ``@ana:example.org`` for a person, ``$AbC`` for everything else."""

@@ -31,6 +31,7 @@ class FakeMsTeams(FakePlatform):
     opens_by_sending = True
     text_limit = 7000
     room_kind = ChatKind.CHANNEL
+    has_directory = True
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         super().__init__(world, spec, recorder)

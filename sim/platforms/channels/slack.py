@@ -40,6 +40,7 @@ class FakeSlack(FakePlatform):
     opens_by_sending = True
     text_limit = 4000
     room_kind = ChatKind.CHANNEL
+    has_directory = True
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         super().__init__(world, spec, recorder)

@@ -36,3 +36,13 @@ def test_other_actions_take_both() -> None:
     assert {Action.RENAME_GROUP, Action.LEAVE_GROUP} <= set(GROUP_ACTIONS)
     for kind in ChatKind:
         check_kind(planned("bluebubbles", Action.REACT), place("bluebubbles", kind))
+
+
+def test_a_thread_of_discord_needs_a_channel() -> None:
+    call = plan_call(
+        {"action": "thread-create", "target": "x", "threadName": "deploy"}, CallContext(), GatewayConfig(), ["discord"]
+    )
+    with pytest.raises(InvalidAction, match="needs a group") as raised:
+        check_kind(call, place("discord", ChatKind.DIRECT))
+    assert raised.value.reason is Reason.BAD_TARGET
+    check_kind(call, place("discord", ChatKind.CHANNEL))
