@@ -36,7 +36,9 @@ def is_listed(place: Address, entry: str) -> bool:
     listed = listed_place(entry)
     if listed.channel != place.channel:
         return False
-    return listed.conversation is None or conversation_ids(place) & _ids(place.channel, *listed.conversation) != set()
+    if listed.conversation is None:
+        return True
+    return not conversation_ids(place).isdisjoint(_ids(place.channel, *listed.conversation))
 
 
 def same_conversation(one: Address, other: Address) -> bool:

@@ -288,7 +288,7 @@ def _check_keys(tree: object, report: ProblemReport) -> None:
 def _check_world(tree: object, report: ProblemReport) -> None:
     """Names of people, accounts, rooms and threads must be usable in places, and members must be accounts."""
     written = items(tree, "world", "crowd")
-    crowd = items(written, "count") if isinstance(written, dict) else written
+    crowd = items(cast("object", written), "count") if isinstance(written, dict) else written
     for path, name in _names(tree, ("world", "people")):
         number = name[1:]
         if name[:1] == "p" and number.isdecimal() and isinstance(crowd, int) and 1 <= int(number[:6]) <= crowd:

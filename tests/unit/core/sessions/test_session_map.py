@@ -65,7 +65,7 @@ def play(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Play]:
         anyio.run(test, Maps(lambda: connect_file(path, durability="normal"), system_env()), backend="asyncio")
 
     def on_disk(test: Told) -> None:
-        run(lambda loop: test(Maps(disk.connect, sim_env(loop.time, loop.time, SimIds(lambda _: None), 1))))
+        run(lambda loop: test(Maps(disk.connect, sim_env(loop.time, loop.time, SimIds(lambda _: None), 1, {}))))
 
     yield on_file if request.param == "a file" else on_disk
     disk.discard()

@@ -76,8 +76,8 @@ async def test_a_free_text_is_kept_beside_the_reason(
         [stored] = (await again.gateway._ctx.store.read(ListBindings(ended=True))).rows
         assert (stored.status, stored.reason) == (BindingStatus.ENDED, Reason.UNBOUND)
         assert stored.metadata["end_note"] == kept
-    [event] = [event for event in running.log.events if isinstance(event.body, BindingEnded)]
-    assert (event.body.reason, event.body.detail) == (Reason.UNBOUND, kept)
+    [ended] = [event.body for event in running.log.events if isinstance(event.body, BindingEnded)]
+    assert (ended.reason, ended.detail) == (Reason.UNBOUND, kept)
     # The trace can be read.
     assert [decode_event(encode_event(one)) for one in running.log.events] == list(running.log.events)
 
