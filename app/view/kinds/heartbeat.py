@@ -23,8 +23,8 @@ from trunkline.core.events.heartbeat import (
 
 
 def _guards(guards: tuple[GuardResult, ...]) -> str:
-    """What every guard said, in order."""
-    said = [f"{one.guard} {'passes' if one.reason is None else 'says ' + one.reason.value}" for one in guards]
+    """What the guard said that stopped it; the Why pane has the others."""
+    said = [f"{one.guard} says {one.reason.value}" for one in guards if one.reason is not None]
     return f"; {', '.join(said)}" if said else ""
 
 
