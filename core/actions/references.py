@@ -13,7 +13,7 @@ from trunkline.core.actions.requests import ActionPart
 from trunkline.core.channels import rules_for
 from trunkline.core.delivery.policy import is_misplaced
 from trunkline.core.delivery.states import is_final
-from trunkline.core.errors import InvalidSend
+from trunkline.core.errors import InvalidAction
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Identity, InboundId, IntentId, IntentState, Receipt
 
@@ -66,7 +66,7 @@ class MessageReference(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def decide_reference(
     action: Action, name: str, place: Address, found: KnownMessage, *, moderates: bool = False
 ) -> MessageReference:
-    """The message that an action means. Raises `InvalidSend`.
+    """The message that an action means. Raises `InvalidAction`.
 
     People's messages may be answered, pinned, reacted to; they are never edited, and deleted only where the account
     `moderates` the conversation. `place`: the conversation that the action names.
@@ -77,11 +77,11 @@ def decide_reference(
         return _ours(action, name, place, ours)
     if action in _OF_OWN and not (moderates and action is Action.DELETE):
         if found.inbound is not None:
-            raise InvalidSend(
+            raise InvalidAction(
                 f"{action}: somebody else wrote message {name!r}; only own messages can be changed",
                 Reason.NOT_OWN_MESSAGE,
             )
-        raise InvalidSend(
+        raise InvalidAction(
             f"{action}: no own message {name!r} is known in {place}; use the messageId that its send returned",
             Reason.UNKNOWN_MESSAGE,
         )
@@ -90,21 +90,21 @@ def decide_reference(
 
 def _ours(action: Action, name: str, place: Address, sent: OwnMessage) -> MessageReference:
     if sent.change:
-        raise InvalidSend(f"{action}: {name!r} is a change, and no message", Reason.UNKNOWN_MESSAGE)
+        raise InvalidAction(f"{action}: {name!r} is a change, and no message", Reason.UNKNOWN_MESSAGE)
     where = place_of(sent)
     if not same_conversation(place, where):
-        raise InvalidSend(
+        raise InvalidAction(
             f"{action}: message {name!r} is in {where}, and not in {place}; name that place, or none",
             Reason.OTHER_CONVERSATION,
         )
     ids = [one.provider_id for one in sent.receipts if named(one)]
     if is_final(sent.state) and not ids:
-        raise InvalidSend(
+        raise InvalidAction(
             f"{action}: message {name!r} has ended as {sent.state.value}, and the platform gave no id for it",
             Reason.NOTHING_TO_CHANGE,
         )
     if action is Action.EDIT and sent.chunks > 1:
-        raise InvalidSend(
+        raise InvalidAction(
             f"edit: message {name!r} is {sent.chunks} messages on the platform; delete it and send it again",
             Reason.BAD_ACTION,
         )

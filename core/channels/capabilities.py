@@ -11,7 +11,7 @@ from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import ActionKind
 from trunkline.core.channels.adapter import Actions, Queries
-from trunkline.core.errors import InvalidSend
+from trunkline.core.errors import InvalidAction, InvalidSend
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Capability, DeliveryMode, Idempotency, Poll
@@ -32,11 +32,11 @@ def require(capabilities: Capabilities, capability: Capability, what: str) -> No
 
 
 def require_action(adapter: object, capabilities: Capabilities, action: Action, where: str) -> None:
-    """Raise `InvalidSend` if an adapter does not carry out an action. `where`: channel and account."""
+    """Raise `InvalidAction` if an adapter does not carry out an action. `where`: channel and account."""
     has_method = isinstance(adapter, Queries if SPECS[action].kind is ActionKind.QUERY else Actions)
     if not has_method or action not in capabilities.actions:
         there = ", ".join(sorted(capabilities.actions)) if has_method else ""
-        raise InvalidSend(f"{action} on {where}: the adapter has {there or 'no actions'}", Reason.UNSUPPORTED)
+        raise InvalidAction(f"{action} on {where}: the adapter has {there or 'no actions'}", Reason.UNSUPPORTED)
 
 
 def for_action(capabilities: Capabilities, action: Action) -> Capabilities:

@@ -32,7 +32,10 @@ def run(case: Fields, profile: Profile) -> Fields:
     result: Fields = {"allowed": answer.reason is not Reason.CROSS_CONTEXT_DENIED, "error": answer.error or None}
     if given["kind"] == "enforce":
         return result
-    names = {str(known).lower(): name for known, name in (given.get("directory_names") or {}).items()}
+    names = {
+        rules_for(question.channel).comparable(str(known)): name
+        for known, name in (given.get("directory_names") or {}).items()
+    }
     mark, text = None, given.get("message") or ""
     if result["allowed"] and not (given.get("tool_context") or {}).get("skip_cross_context_decoration"):
         key = rules_for(question.channel).comparable(question.current)

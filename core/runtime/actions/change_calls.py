@@ -7,7 +7,7 @@ from trunkline.core.actions.names import Action
 from trunkline.core.actions.planning.calls import PlannedCall, TargetSource
 from trunkline.core.actions.planning.plan import check_call
 from trunkline.core.actions.result import ActionResult
-from trunkline.core.errors import InvalidSend
+from trunkline.core.errors import InvalidAction
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.actions.call_places import CallPlaces
 from trunkline.core.runtime.actions.context_policy import ContextPolicy
@@ -53,7 +53,7 @@ class ChangeCalls:
             return self._results.previewed(action, call, place, draft.text, cause)
         row = await self._changes.prepare(work, call.intent(), draft, cause, mark)
         if not row.chunks and row.state is not IntentState.CANCELLED:
-            raise InvalidSend(f"{action}: nothing of the new text is visible", Reason.NOTHING_TO_SEND)
+            raise InvalidAction(f"{action}: nothing of the new text is visible", Reason.NOTHING_TO_SEND)
         named = planned.target.source in (TargetSource.EXPLICIT, TargetSource.ALIAS)
         # The message itself names the room, if the turn answers in a thread that is opened on it.
         targeted = named or row.address != work.reply_to
@@ -62,7 +62,7 @@ class ChangeCalls:
         return self._results.stored(action, row)
 
     async def _place_meant(self, call: ToolCall, draft: ChangeDraft) -> Address:
-        """The conversation of the message that is meant, without any effect. Raises `InvalidSend`."""
+        """The conversation of the message that is meant, without any effect. Raises `InvalidAction`."""
         if not SPECS[draft.action].of_message:
             return draft.place
         meant = await self._changes.reference(call.work, draft.action, draft.message or "", draft.place)

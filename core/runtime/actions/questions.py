@@ -11,7 +11,7 @@ from trunkline.core.actions.planning.plan import check_call
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.actions.result import ActionResult, ActionStatus
 from trunkline.core.channels import Queries, require_action
-from trunkline.core.errors import InvalidSend, PlatformError
+from trunkline.core.errors import InvalidAction, PlatformError
 from trunkline.core.events.actions import ActionAnswered
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.actions.call_places import CallPlaces
@@ -50,7 +50,7 @@ class Questions:
         check_call(planned, self._ctx.config, None if adapter is None else adapter.capabilities)
         if adapter is None:
             facts = f"{action}: the adapter of {place.channel}:{place.account} is not there"
-            raise InvalidSend(facts, Reason.NO_ADAPTER)
+            raise InvalidAction(facts, Reason.NO_ADAPTER)
         require_action(adapter, adapter.capabilities, action, f"{place.channel}:{place.account}")
         if SPECS[action].of_message:
             place, message = await self._message(call, action, message or "", place)
@@ -78,10 +78,10 @@ class Questions:
         )
 
     async def _message(self, call: ToolCall, action: Action, name: str, place: Address) -> tuple[Address, str]:
-        """The place and the platform's id of the message that is meant. Raises `InvalidSend`."""
+        """The place and the platform's id of the message that is meant. Raises `InvalidAction`."""
         meant = await self._changes.reference(call.work, action, name, place)
         if meant.message_id is None:
-            raise InvalidSend(f"{action}: message {name!r} is not sent yet", Reason.UNKNOWN_MESSAGE)
+            raise InvalidAction(f"{action}: message {name!r} is not sent yet", Reason.UNKNOWN_MESSAGE)
         return meant.address, meant.message_id
 
     async def _answer(self, adapter: Queries, query: ActionQuery) -> str:

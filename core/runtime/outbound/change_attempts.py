@@ -15,7 +15,7 @@ from trunkline.core.delivery.policy import (
     outcome_of_error,
 )
 from trunkline.core.delivery.states import DeliveryEvent
-from trunkline.core.errors import Ambiguous, InvalidSend
+from trunkline.core.errors import Ambiguous, InvalidAction
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import Deadlines
@@ -52,7 +52,7 @@ class ChangeAttempts:
                 receipt = await adapter.act(_request(row, part, meant, cause))
                 return _accepted(row, part, receipt)
             return outcome_of(Ambiguous("no answer in time"))
-        except InvalidSend as error:
+        except InvalidAction as error:
             # The adapter is another one since the change was stored.
             return AttemptOutcome(reason=error.reason, detail=error.facts)
         except Exception as error:  # noqa: BLE001 -- any error of an adapter is an outcome

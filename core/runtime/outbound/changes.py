@@ -17,7 +17,7 @@ from trunkline.core.actions.references import REMOVES, MessageReference, place_o
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.channels import require_action
 from trunkline.core.decisions import identity_at
-from trunkline.core.errors import InvalidSend
+from trunkline.core.errors import InvalidAction
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
@@ -68,10 +68,10 @@ class Changes:
     async def reference(
         self, work: Work, action: Action, name: str, place: Address, *, moderates: bool = False
     ) -> MessageReference:
-        """The message that an action means, also for questions and replies. Raises `InvalidSend`."""
+        """The message that an action means, also for questions and replies. Raises `InvalidAction`."""
         ctx = self._ctx
         if not name.strip():
-            raise InvalidSend(f"{action}: messageId is blank", Reason.BAD_ACTION)
+            raise InvalidAction(f"{action}: messageId is blank", Reason.BAD_ACTION)
         query = FindMessage(
             name=name,
             place=place,
@@ -89,7 +89,7 @@ class Changes:
     async def prepare(
         self, work: Work, intent: IntentId, draft: ChangeDraft, cause: int | None, mark: ContextMark | None = None
     ) -> IntentRow:
-        """The change as it would be stored, waiting for room in the queue. Raises `InvalidSend`; stores nothing.
+        """The change as it would be stored, waiting for room in the queue. Raises `InvalidAction`; stores nothing.
 
         `mark`: what a new text has to show.
         """

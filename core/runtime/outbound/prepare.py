@@ -13,7 +13,7 @@ from trunkline.core.actions.marker import ContextMark
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.chunking.utf16 import visible
 from trunkline.core.delivery.hooks import Hooks, Sent, SentHook
-from trunkline.core.errors import InvalidSend
+from trunkline.core.errors import InvalidAction, InvalidSend
 from trunkline.core.events.delivery import HookSending, HookSent
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.key_text import config_key
@@ -84,15 +84,15 @@ class Preparer:
     async def prepare_edit(
         self, draft: IntentRow, text: str, cause: int | None, mark: ContextMark | None = None
     ) -> IntentRow:
-        """The change with the final bytes of its new text, or cancelled by a hook. Raises `InvalidSend`.
+        """The change with the final bytes of its new text, or cancelled by a hook. Raises `InvalidAction`.
 
         The text must fit into the one message that is edited.
         """
         count = len(self.preview(draft, text, mark).chunks)
         if count == 0:
-            raise InvalidSend("edit: the new text has nothing visible; delete the message", Reason.NOTHING_TO_SEND)
+            raise InvalidAction("edit: the new text has nothing visible; delete the message", Reason.NOTHING_TO_SEND)
         if count > 1:
-            raise InvalidSend(
+            raise InvalidAction(
                 f"edit: the new text needs {count} messages, but it replaces one: shorten it", Reason.TEXT_TOO_LONG
             )
         await self.wait_for_room(draft.address)

@@ -139,7 +139,7 @@ def test_the_talk_with_a_slack_user_is_reached_by_its_channel_id_too() -> None:
         ("#mine", "channel:C7MINE"),
         ("Channel:c7mine", "channel:C7MINE"),
         ("<#C7MINE|somewhere>", "channel:C7MINE"),
-        ("mine", None),
+        ("mine", "channel:C7MINE"),
         ("@carl", None),
         ("C0NOWHERE", None),
         ("", None),

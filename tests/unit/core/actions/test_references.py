@@ -18,7 +18,7 @@ from trunkline.core.actions.references import (
     same_conversation,
 )
 from trunkline.core.actions.requests import ActionPart
-from trunkline.core.errors import InvalidSend
+from trunkline.core.errors import InvalidAction
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, InboundId, IntentId, IntentState, Receipt
 
@@ -84,7 +84,7 @@ REFUSED: list[Any] = [
 
 @pytest.mark.parametrize(("action", "found", "reason"), REFUSED)
 def test_what_is_refused(action: Action, found: KnownMessage, reason: Reason) -> None:
-    with pytest.raises(InvalidSend) as caught:
+    with pytest.raises(InvalidAction) as caught:
         decide_reference(action, "x", HERE, found)
     assert caught.value.reason is reason
     assert caught.value.facts.startswith(f"{action}: message 'x'") or "'x'" in caught.value.facts
@@ -92,9 +92,9 @@ def test_what_is_refused(action: Action, found: KnownMessage, reason: Reason) ->
 
 def test_a_moderator_may_delete_what_others_wrote_and_edits_nothing_of_it() -> None:
     assert decide_reference(Action.DELETE, "x", HERE, PERSON, moderates=True).message_id == "x"
-    with pytest.raises(InvalidSend):
+    with pytest.raises(InvalidAction):
         decide_reference(Action.EDIT, "x", HERE, PERSON, moderates=True)
-    with pytest.raises(InvalidSend):
+    with pytest.raises(InvalidAction):
         decide_reference(Action.UNSEND, "x", HERE, PERSON, moderates=True)
 
 
@@ -109,7 +109,7 @@ def test_an_id_that_is_ours_elsewhere_may_be_a_persons_here() -> None:
         address=ELSEWHERE, message_id="11"
     )
     for action, known in ((Action.EDIT, found), (Action.REACT, ours("11"))):
-        with pytest.raises(InvalidSend) as caught:
+        with pytest.raises(InvalidAction) as caught:
             decide_reference(action, "11", ELSEWHERE, known)
         assert caught.value.reason is Reason.OTHER_CONVERSATION
 

@@ -12,7 +12,7 @@ from tests.support.factories import direct, room
 from tests.support.sending import message, serving
 from tests.support.small_gateway import ANA, BEN, KEY, Echo, Running
 from tests.support.tool_calls import Answering, Call, Outcome, called, outcome_of, the_error, the_result
-from trunkline import Action, ActionResult, ActionStatus, InvalidAction, InvalidSend, Turn
+from trunkline import Action, ActionResult, ActionStatus, InvalidAction, Turn
 from trunkline.core.actions.places import account_place, server_place
 from trunkline.core.errors import PlatformError, Refused
 from trunkline.core.events.actions import ActionAnswered
@@ -101,7 +101,7 @@ async def test_the_message_that_is_meant_is_checked_before_anything_is_stored(
     assert [one.reason for one in refused] == ([] if reason is None else [reason] * 2)
     if reason is not None:
         assert [type(one) for one in outcomes] == [type(outcomes[0])] * 2
-        assert isinstance(outcomes[0], InvalidSend | InvalidAction)
+        assert isinstance(outcomes[0], InvalidAction)
 
 
 GATES: dict[str, Any] = {"channels": {"discord": {"actions": {"moderation": True, "presence": True}}}}
@@ -214,7 +214,7 @@ async def test_what_is_said_to_one_person_is_not_known_in_the_chat_of_another(pa
         platform.say("m1", ANA)
         await running.until(TurnEnded)
     error = the_error(outcomes)
-    assert isinstance(error, InvalidSend)
+    assert isinstance(error, InvalidAction)
     assert error.reason in (Reason.UNKNOWN_MESSAGE, Reason.OTHER_CONVERSATION)
     assert platform.seen == {(str(BEN), "1"): "hi"}
     assert direct("200") == BEN

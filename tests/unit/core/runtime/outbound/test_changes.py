@@ -12,7 +12,7 @@ from tests.support.small_gateway import ANA, BEN, KEY
 from tests.support.stores import transcript_of
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.places import account_place, server_place
-from trunkline.core.errors import Ambiguous, InvalidSend, NotSent, Refused
+from trunkline.core.errors import Ambiguous, InvalidAction, NotSent, Refused
 from trunkline.core.events.actions import TranscriptChanged
 from trunkline.core.events.delivery import AttemptEnded, IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import InboundAdmitted
@@ -116,13 +116,13 @@ async def test_two_edits_and_a_deletion_keep_their_order(path: Path, platform: A
 async def test_an_edit_must_fit_into_one_message(path: Path, platform: Acting) -> None:
     async with changing(path, platform) as running:
         await running.send()
-        with pytest.raises(InvalidSend, match="the new text needs 2 messages, but it replaces one") as caught:
+        with pytest.raises(InvalidAction, match="the new text needs 2 messages, but it replaces one") as caught:
             await running.change(Action.EDIT, "send:k", "word " * 500)
         assert caught.value.reason is Reason.TEXT_TOO_LONG
-        with pytest.raises(InvalidSend, match="nothing visible"):
+        with pytest.raises(InvalidAction, match="nothing visible"):
             await running.change(Action.EDIT, "send:k", " \n")
         await running.send("word " * 500, "long")
-        with pytest.raises(InvalidSend, match="is 2 messages on the platform"):
+        with pytest.raises(InvalidAction, match="is 2 messages on the platform"):
             await running.change(Action.EDIT, "send:long", "short")
     assert platform.asked == []
 
@@ -162,7 +162,7 @@ async def test_a_deletion_of_a_message_that_never_arrived_ends_and_says_so(path:
         platform.held.set()
         await running.until(IntentSettled, 2)
         assert states(running)[row.id] == (IntentState.FAILED, Reason.NOTHING_TO_CHANGE)
-        with pytest.raises(InvalidSend, match="has ended as failed") as caught:
+        with pytest.raises(InvalidAction, match="has ended as failed") as caught:
             await running.change(Action.DELETE, "send:k")
         assert caught.value.reason is Reason.NOTHING_TO_CHANGE
     assert platform.asked == []
@@ -207,10 +207,10 @@ async def test_peoples_messages_are_neither_edited_nor_deleted(path: Path, platf
     async with changing(path, platform) as running:
         platform.say("p1")
         await running.until(IntentSettled)
-        with pytest.raises(InvalidSend, match="somebody else wrote message 'p1'") as caught:
+        with pytest.raises(InvalidAction, match="somebody else wrote message 'p1'") as caught:
             await running.change(action, "p1", "mine now")
         assert caught.value.reason is Reason.NOT_OWN_MESSAGE
-        with pytest.raises(InvalidSend, match="no own message 'p9' is known") as caught:
+        with pytest.raises(InvalidAction, match="no own message 'p9' is known") as caught:
             await running.change(action, "p9", "mine now")
         assert caught.value.reason is Reason.UNKNOWN_MESSAGE
     assert platform.asked == []
@@ -229,7 +229,9 @@ async def test_a_message_of_another_conversation_is_refused(path: Path, platform
     async with changing(path, platform) as running:
         await running.send()
         for name in ("send:k", "1"):
-            with pytest.raises(InvalidSend, match="is in discord:default/100, and not in discord:default/2") as caught:
+            with pytest.raises(
+                InvalidAction, match="is in discord:default/100, and not in discord:default/2"
+            ) as caught:
                 await running.change(Action.EDIT, name, "hi Ben", place=BEN)
             assert caught.value.reason is Reason.OTHER_CONVERSATION
         # Here it may be the id of a person's message.
@@ -253,7 +255,7 @@ async def test_actions_without_a_conversation_have_a_lane_for_each_server(path: 
 async def test_what_the_adapter_cannot_do_is_refused_before_it_is_stored(path: Path, anyio_backend: str) -> None:
     platform = acting(actions=frozenset({Action.REACT}))
     async with changing(path, platform) as running:
-        with pytest.raises(InvalidSend, match="kick on discord:default: the adapter has react") as caught:
+        with pytest.raises(InvalidAction, match="kick on discord:default: the adapter has react") as caught:
             await running.change(Action.KICK, place=direct())
         assert running.recorded(IntentPrepared) == []
     platform.close()
