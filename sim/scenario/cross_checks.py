@@ -15,6 +15,7 @@ from trunkline.core.config.heartbeat_checks import DEFAULTS
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim.events import BODIES
+from trunkline.sim.scenario.checks.action_checks import check_acts
 from trunkline.sim.scenario.checks.people_checks import check_people
 from trunkline.sim.scenario.model.abilities import ABILITIES
 from trunkline.sim.scenario.model.agent_actions import LAST
@@ -145,6 +146,7 @@ def check_references(tree: object, report: ProblemReport, known: KnownNames) -> 
         _check_chains(tree, report, known.world)
         check_bound(tree, report, known.world)
         check_people(tree, report, known.world)
+        check_acts(tree, report, known.world)
 
 
 def world_of(tree: object, world: WorldSpec) -> WorldSpec:
