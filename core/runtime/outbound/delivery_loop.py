@@ -279,13 +279,15 @@ class Delivery:
     def _judge(self, adapter: ChannelAdapter, item: QueuedIntent, row: IntentRow) -> Judge:
         """Judges the next chunk at the moment of its call."""
         ctx, can = self._ctx, can_of(adapter, row)
+        # Only a chunk in doubt is judged by its attempts.
+        counted = 0 if item.doubt is None else counted_attempts(row.attempts, row.interrupted, ctx.config.delivery)
 
         def judge() -> DeliveryDecision | None:
             return ctx.decisions.before_attempt(
                 created_at=_born(item),
                 doubt_at=item.doubt,
                 begun=row.acked > 0,
-                attempts=counted_attempts(row.attempts, row.interrupted, ctx.config.delivery),
+                attempts=counted,
                 now=ctx.env.steady(),
                 can=can,
                 config=ctx.config.delivery,

@@ -50,19 +50,22 @@ class SendingHooks:
         self, draft: IntentRow, text: str, mark: ContextMark | None, work: Work | None, cause: int | None
     ) -> HookedDraft:
         """Run the hooks on a message. `work`: that of its turn, whose origin decides where else it may go."""
-        passed = HookResult(text=text, media=draft.media, reply_to=draft.reply_to, to=draft.address)
-        marks = {draft.address: mark}
+        home = draft.address
+        passed = HookResult(text=text, media=draft.media, reply_to=draft.reply_to, to=home)
+        # of the other places that hooks have sent it to
+        marks: dict[Address, ContextMark | None] = {}
         for hook in self._hooks:
             failures = len(passed.failures)
             try:
                 answer = await self.in_time(hook.call, _shown(draft, passed, text))
                 if isinstance(answer, Change) and answer.to is not msgspec.UNSET and draft.action is None:
                     to = self._place(hook, draft, answer.to)
-                    if to not in marks:
+                    if to != home and to not in marks:
                         marks[to] = await self._allowed(draft, to, work, cause)
                     answer = msgspec.structs.replace(answer, to=to)
                 after = rules.apply(passed, hook, answer, change_only=draft.action is not None)
-                self._check_able(hook, draft, after)
+                if after.changed:
+                    self._check_able(hook, draft, after)
                 passed = after
             except Exception as error:  # noqa: BLE001 -- any error of a hook is recorded and decided on
                 passed = rules.failed(passed, hook, error)
@@ -73,8 +76,10 @@ class SendingHooks:
                 passed = msgspec.structs.replace(passed, text=storable)
             if passed.cancelled is not None:
                 break
+        if not passed.changed:
+            return HookedDraft(draft=draft, mark=mark, result=passed)
         assert passed.to is not None
-        return HookedDraft(draft=self._changed(draft, passed), mark=marks[passed.to], result=passed)
+        return HookedDraft(draft=self._changed(draft, passed), mark=marks.get(passed.to, mark), result=passed)
 
     async def in_time(self, call: Callable[[M], Awaitable[T]], message: M) -> T:
         """Call a hook. Raises `TimeoutError`."""
