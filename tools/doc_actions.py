@@ -36,8 +36,10 @@ def channel_actions_table() -> str:
             continue
         by_gate: dict[tuple[str, bool], list[str]] = defaultdict(list)
         for action, entry in rules.actions.items():
-            by_gate[entry.gate or "", entry.on].append(action.value)
+            by_gate[entry.gate or "", entry.on].append(f"`{action}`")
+            if entry.of_others is not None:
+                by_gate[entry.of_others, False].append(f"`{action}` of what others wrote")
         for (gate, on), actions in sorted(by_gate.items()):
             state = "" if not gate else "on" if on else "off"
-            rows.append((f"`{name}`", f"`{gate}`" if gate else "none", state, codes(actions)))
+            rows.append((f"`{name}`", f"`{gate}`" if gate else "none", state, ", ".join(actions)))
     return table(("channel", "gate", "by default", "actions"), rows)

@@ -32,6 +32,8 @@ class ChannelAction(msgspec.Struct, frozen=True, kw_only=True):
     gate: str | None = None
     #: whether the gate is on unless the configuration says otherwise
     on: bool = True
+    #: the switch, off by default, that extends it to other people's messages in rooms; None: to own ones only
+    of_others: str | None = None
     #: required parameter -> its name in the error, if that is another
     labels: Mapping[str, str] = {}
     #: required parameter -> the whole error
@@ -81,10 +83,15 @@ ActionTable = Mapping[Action, ChannelAction]
 
 
 def action(
-    *needs: str, gate: str | None = None, on: bool = True, we_need: tuple[str, ...] = (), ours: bool = False
+    *needs: str,
+    gate: str | None = None,
+    on: bool = True,
+    of_others: str | None = None,
+    we_need: tuple[str, ...] = (),
+    ours: bool = False,
 ) -> ChannelAction:
     """The usual entry of a table."""
-    return ChannelAction(needs=needs, gate=gate, on=on, we_need=we_need, ours=ours)
+    return ChannelAction(needs=needs, gate=gate, on=on, of_others=of_others, we_need=we_need, ours=ours)
 
 
 def react(remove: str = "emoji required", *, gate: str | None = "reactions", ours: bool = False) -> ChannelAction:

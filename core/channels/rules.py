@@ -197,7 +197,8 @@ class ChannelRules:
     @property
     def gates(self) -> tuple[str, ...]:
         """The switches of its actions in the configuration, sorted by name."""
-        return tuple(sorted({entry.gate for entry in self.actions.values() if entry.gate is not None}))
+        gates = {gate for entry in self.actions.values() for gate in (entry.gate, entry.of_others)}
+        return tuple(sorted(gate for gate in gates if gate is not None))
 
     @property
     def without_table(self) -> bool:

@@ -68,7 +68,7 @@ def test_wrong_questions_are_refused(trunkline, config, arguments, says):
 
 def test_a_gate_that_does_not_exist_is_refused_with_its_place(trunkline, tmp_path):
     path = tmp_path / "gateway.yaml"
-    path.write_text("channels:\n  telegram: {actions: {moderation: true}}\n")
+    path.write_text("channels:\n  telegram: {actions: {kicks: true}}\n")
     code, _, err = trunkline("schema", "--tool", "--config", path)
     assert code == 2
-    assert "gateway.yaml:2" in err and "channels.telegram.actions: no gate 'moderation'; there are: " in err
+    assert "gateway.yaml:2" in err and "channels.telegram.actions: no gate 'kicks'; there are: " in err

@@ -12,7 +12,7 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Capabilities, Capability
+from trunkline.core.values import Address, Capabilities, Capability, ChatKind
 
 UNSUPPORTED_POLL = "Unsupported poll channel: {channel}"
 #: capability of a message -> the feature that it is
@@ -41,6 +41,17 @@ def find_action(channel: str, action: Action, profile: Profile = Profile.TRUNKLI
 def is_open(entry: ChannelAction, channel: str, config: GatewayConfig) -> bool:
     """Whether the configuration lets an action through."""
     return entry.gate is None or config.channel(channel).actions.get(entry.gate, entry.on)
+
+
+def may_moderate(place: Address, action: Action, config: GatewayConfig) -> bool:
+    """Whether an action may concern what others wrote in a place: in rooms, with a switch that is off by default.
+
+    Whether the account has the right there, its platform knows.
+    """
+    entry = rules_for(place.channel).actions.get(action)
+    if entry is None or entry.of_others is None or place.kind is ChatKind.DIRECT:
+        return False
+    return config.channel(place.channel).actions.get(entry.of_others, False)
 
 
 def is_able(action: Action, capabilities: Capabilities) -> bool:

@@ -73,7 +73,7 @@ _ACTIONS = table(
         Action.REACTIONS: action("messageId", gate="reactions"),
         Action.READ: action(gate="messages"),
         Action.EDIT: action("messageId", "message", gate="messages"),
-        Action.DELETE: action("messageId", gate="messages"),
+        Action.DELETE: action("messageId", gate="messages", of_others="moderation"),
         Action.PIN: action("messageId", gate="pins"),
         Action.UNPIN: action("messageId", gate="pins"),
         Action.LIST_PINS: action(gate="pins"),

@@ -32,7 +32,7 @@ _ACTIONS = table(
         Action.REACTIONS: action("messageId", gate="reactions", ours=True),
         Action.READ: action(gate="messages", ours=True),
         Action.EDIT: action("messageId", "message", gate="messages", ours=True),
-        Action.DELETE: action("messageId", gate="messages", ours=True),
+        Action.DELETE: action("messageId", gate="messages", of_others="moderation", ours=True),
         Action.PIN: action("messageId", gate="pins", ours=True),
         Action.UNPIN: action("messageId", gate="pins", ours=True),
         Action.LIST_PINS: action(gate="pins", ours=True),

@@ -76,7 +76,7 @@ _ACTIONS = table(
         Action.POLL_RESULTS: action("messageId|pollId", gate="poll", ours=True),
         Action.REACT: react("Emoji is required to remove a Telegram reaction."),
         Action.EDIT: action("messageId", "message", gate="edit_message"),
-        Action.DELETE: action("messageId", gate="delete_message"),
+        Action.DELETE: action("messageId", gate="delete_message", of_others="moderation"),
         Action.STICKER: ChannelAction(
             needs=("to", "stickerId|fileId"), gate="sticker", on=False, labels={"stickerId|fileId": "fileId"}
         ),

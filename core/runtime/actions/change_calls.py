@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.names import Action
+from trunkline.core.actions.planning.availability import may_moderate
 from trunkline.core.actions.planning.calls import PlannedCall, TargetSource
 from trunkline.core.actions.planning.plan import check_call
 from trunkline.core.actions.result import ActionResult
@@ -47,6 +48,7 @@ class ChangeCalls:
             text=_text(planned),
             remove=planned.call.remove,
             fields=planned.call.fields,
+            moderates=may_moderate(aim.address, action, self._ctx.config),
         )
         if planned.dry_run:
             place = await self._place_meant(call, draft)
@@ -65,7 +67,9 @@ class ChangeCalls:
         """The conversation of the message that is meant, without any effect. Raises `InvalidAction`."""
         if not SPECS[draft.action].of_message:
             return draft.place
-        meant = await self._changes.reference(call.work, draft.action, draft.message or "", draft.place)
+        meant = await self._changes.reference(
+            call.work, draft.action, draft.message or "", draft.place, moderates=draft.moderates
+        )
         return meant.address
 
 

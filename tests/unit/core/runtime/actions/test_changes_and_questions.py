@@ -129,6 +129,35 @@ async def test_a_person_is_no_channel(path: Path, platform: Answering) -> None:
     assert the_error(outcomes).facts == 'Channel id "user:100" resolved to a user target.'
 
 
+ROOM = room("500")
+MODERATED: list[Any] = [
+    pytest.param(ROOM, GATES, {}, None, id="in a room, with the gate"),
+    pytest.param(ROOM, {}, {}, Reason.NOT_OWN_MESSAGE, id="without the gate"),
+    pytest.param(ANA, GATES, {}, Reason.NOT_OWN_MESSAGE, id="in a direct chat"),
+    pytest.param(ROOM, GATES, {"action": "edit", "message": "x"}, Reason.NOT_OWN_MESSAGE, id="an edit"),
+]
+
+
+@pytest.mark.parametrize(("at", "config", "params", "reason"), MODERATED)
+async def test_an_agent_that_moderates_deletes_what_others_wrote_in_a_room(
+    path: Path, platform: Answering, at: Any, config: Any, params: dict[str, object], reason: Reason | None
+) -> None:
+    """Also a dry run says which."""
+    call = {"action": "delete", "messageId": "m1", **params}
+
+    async def look(running: Running) -> None:
+        if reason is None:
+            await running.until(IntentSettled)
+
+    outcomes, _ = await called(path, platform, calls=[{**call, "dryRun": True}, call], at=at, see=look, **config)
+    if reason is None:
+        assert [isinstance(one, ActionResult) for one in outcomes] == [True, True]
+        assert [(one.action, one.message_id) for one in platform.asked] == [(Action.DELETE, "m1")]
+    else:
+        assert [one.reason for one in outcomes if isinstance(one, InvalidSend)] == [reason] * 2
+        assert platform.asked == []
+
+
 # ---------------------------------------------------------------- questions
 
 
