@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import msgspec
 
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.policy import ContextDecision, ContextQuestion, decide_context
+from trunkline.core.actions.result import ActionResult
 from trunkline.core.actions.spec import ActionKind
+from trunkline.core.agent import Agent, Turn
 from trunkline.core.config import GatewayConfig
+from trunkline.core.errors import PolicyDenied
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.bugs.base import bug, deciding
@@ -56,6 +61,41 @@ def _nowhere_is_web_chat(question: ContextQuestion, config: GatewayConfig) -> Co
 def _unmarked(question: ContextQuestion, config: GatewayConfig) -> ContextDecision:
     """What the message tool sends is never marked, wherever it comes from."""
     return msgspec.structs.replace(decide_context(question, config), mark=None)
+
+
+class _FallsBack:
+    """A turn whose denied sends go to its own place."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._turn, name)
+
+    async def send(self, text: str, to: Any = None, **options: Any) -> ActionResult:
+        """Send; a denied text is sent to the place of the turn. The agent gets the denial."""
+        try:
+            return await self._turn.send(text, to, **options)
+        except PolicyDenied:
+            await self._turn.send(text)
+            raise
+
+
+class _AgentFallsBack:
+    """Gives its agent turns that fall back."""
+
+    def __init__(self, inner: Agent) -> None:
+        self._inner = inner
+
+    async def turn(self, turn: Turn) -> str | None:
+        """The answer of the agent."""
+        return await self._inner.turn(cast("Turn", _FallsBack(turn)))
+
+
+@bug("denied-text-goes-home", reports=("B158",), caught_by=("P5",))
+def _install_fallback(wiring: Wiring) -> None:
+    """A text that may not go elsewhere is delivered in the conversation of its turn."""
+    wiring.wrap_agent = _AgentFallsBack
 
 
 @bug("denial-holds-once", caught_by=("P5",))

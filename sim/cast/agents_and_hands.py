@@ -15,7 +15,7 @@ from trunkline.core.values import Address, WorkKind
 from trunkline.sim.cast.message_tool import ToolUser
 from trunkline.sim.cast.named_messages import NamedMessages
 from trunkline.sim.cast.nonsense import talk_nonsense
-from trunkline.sim.events.script import SaidTwice
+from trunkline.sim.cast.speech import Speech
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.scenario import AgentAction, AgentRule, HandRule, Match, SendAction
 from trunkline.sim.scenario.templates import fill, uses
@@ -60,40 +60,37 @@ class ScriptedAgent:
         if rule is None:
             return None
         slots = {**_slots(turn), "n": str(self._number(turn.session_key, turn.id))}
-        said: set[tuple[str, str]] = set()
+        speech = Speech(turn.agent, turn.id, self._record)
+        answer = await self._play(rule, turn, slots, speech)
+        speech.end()
+        return answer
+
+    async def _play(self, rule: AgentRule, turn: Turn, slots: dict[str, str], speech: Speech) -> str | None:
         for number, action in enumerate(rule.do, 1):
             if action.reply is not None:
                 text = await _filled(action.reply, turn, slots)
-                self._note(said, turn, "", text)
+                speech.asks("", text)
+                speech.passes(text)
                 return text
             if action.silent:
                 return None
             if action.nonsense is not None:
                 return cast("str", await talk_nonsense(action.nonsense))
-            await self._act(action, turn, slots, said, number)
+            await self._act(action, turn, slots, speech, number)
         return None
 
-    def _note(self, said: set[tuple[str, str]], turn: Turn, where: str, text: str) -> None:
-        """Record that the agent says a text again, in a place where it has said it in this turn."""
-        words = " ".join(text.split())
-        if (where, words) in said:
-            self._record(SaidTwice(by=f"agent {turn.agent}", text=text), turn=turn.id)
-        said.add((where, words))
-
-    async def _act(
-        self, action: AgentAction, turn: Turn, slots: dict[str, str], said: set[tuple[str, str]], number: int
-    ) -> None:
+    async def _act(self, action: AgentAction, turn: Turn, slots: dict[str, str], speech: Speech, number: int) -> None:
         if action.think is not None:
             await anyio.sleep(action.think)
         elif action.send is not None:
             text = await _filled(action.send.text, turn, slots)
             if not action.send.dry_run:
-                self._note(said, turn, self._named(action.send, turn), text)
-            slots |= await self._tool.send(action.send, turn, text)
+                speech.asks(self._named(action.send, turn), text)
+            slots |= await self._tool.send(action.send, turn, text, speech)
         elif action.act is not None:
             for where, text in self._tool.texts_of(action.act, turn, slots):
-                self._note(said, turn, where, text)
-            slots |= await self._tool.act(action.act, turn, slots, number)
+                speech.asks(where, text)
+            slots |= await self._tool.act(action.act, turn, slots, number, speech)
         elif action.delegate is not None:
             task = await _filled(action.delegate.task, turn, slots)
             with suppress(UsageError):

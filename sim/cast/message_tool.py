@@ -11,10 +11,11 @@ from trunkline.core.actions.result import ActionResult
 from trunkline.core.actions.spec import ActionKind
 from trunkline.core.agent import Turn
 from trunkline.core.channels import rules_for
-from trunkline.core.errors import PlatformError, UsageError
+from trunkline.core.errors import PlatformError, PolicyDenied, UsageError
 from trunkline.core.message_parts import Button
 from trunkline.core.values import Address
 from trunkline.sim.cast.named_messages import NamedMessage, NamedMessages
+from trunkline.sim.cast.speech import Speech
 from trunkline.sim.events.actions import AgentActs
 from trunkline.sim.scenario.model.agent_actions import ActAction, SendAction
 from trunkline.sim.scenario.templates import fill
@@ -45,7 +46,7 @@ class ToolUser:
         self._person_id = person_id
         self._record = record
 
-    async def send(self, send: SendAction, turn: Turn, text: str) -> Slots:
+    async def send(self, send: SendAction, turn: Turn, text: str, speech: Speech) -> Slots:
         """Send a message; a refused one has no effect."""
         # A place that is not open yet is an error in the scenario, so it is not suppressed.
         to = send.target if send.to is None else self._resolve(send.to)
@@ -66,10 +67,12 @@ class ToolUser:
                 dry_run=send.dry_run,
             )
         except UsageError as error:
-            return _refused(error)
+            return _refused(error, speech, [text])
+        if not send.dry_run:
+            speech.passes(text)
         return self._done(turn, result, send.label)
 
-    async def act(self, act: ActAction, turn: Turn, slots: Mapping[str, str], number: int) -> Slots:
+    async def act(self, act: ActAction, turn: Turn, slots: Mapping[str, str], number: int, speech: Speech) -> Slots:
         """Call the tool with wire parameters; a refused call has no effect, and an unanswered question no answer.
 
         `number`: that of the call in its turn.
@@ -87,10 +90,13 @@ class ToolUser:
             of=meant.of,
         )
         self._record(acts, turn=turn.id)
+        texts = [text for _, text in self.texts_of(act, turn, slots)]
         try:
             result = await turn.message(params)
         except (UsageError, PlatformError) as error:
-            return _refused(error)
+            return _refused(error, speech, texts)
+        for text in texts:
+            speech.passes(text)
         return self._done(turn, result, act.label)
 
     def texts_of(self, act: ActAction, turn: Turn, slots: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -128,7 +134,10 @@ class ToolUser:
         return {"status": result.status.value, "error": result.detail, "data": result.data or ""}
 
 
-def _refused(error: UsageError | PlatformError) -> Slots:
+def _refused(error: UsageError | PlatformError, speech: Speech, texts: list[str]) -> Slots:
+    if isinstance(error, PolicyDenied):
+        for text in texts:
+            speech.is_denied(text)
     return {"status": "refused", "error": error.facts, "data": ""}
 
 

@@ -48,6 +48,15 @@ class SaidTwice(SimBody, frozen=True, kw_only=True):
     text: str
 
 
+class TextDenied(SimBody, frozen=True, kw_only=True):
+    """The policy denied a text to an agent, which says it nowhere else in that turn (invariant P5)."""
+
+    kind: ClassVar[str] = "cast.denied"
+    #: the agent, e.g. ``agent main``
+    by: str
+    text: str
+
+
 class HookRedirected(SimBody, frozen=True, kw_only=True):
     """A hook of the cast sends a message elsewhere or quotes another one, unless the gateway refuses (R1, R3)."""
 

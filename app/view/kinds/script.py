@@ -9,7 +9,15 @@ from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
-from trunkline.sim.events.script import BugEnabled, FaultFired, HookRedirected, RunPhase, SaidTwice, ScriptSkipped
+from trunkline.sim.events.script import (
+    BugEnabled,
+    FaultFired,
+    HookRedirected,
+    RunPhase,
+    SaidTwice,
+    ScriptSkipped,
+    TextDenied,
+)
 
 label_text(RunPhase, "phase: {phase}")
 label_text(BugEnabled, "defect on: {bug}. {sentence}")
@@ -17,6 +25,7 @@ row_text(BugEnabled, "defect on: {bug}", look=Look.ALARM)
 label_text(FaultFired, "fault: {fault}{detail: …}")
 row_text(FaultFired, "fault: {fault}{detail: …}", look=Look.ALARM)
 label_text(SaidTwice, "{by} says {text:quoted} again, by itself", row=note)
+label_text(TextDenied, "{by} may not say {text:quoted}, and says it nowhere", row=note)
 label_text(HookRedirected, "{by} reroutes it{to:, to …}{target:, to …}{quotes:, quotes …}", row=note)
 label_text(ScriptSkipped, "step skipped: {step}: {why}", row=alarm)
 

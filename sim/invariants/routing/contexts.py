@@ -16,6 +16,7 @@ from trunkline.core.events.actions import PolicyDecided
 from trunkline.core.events.gateway import RouteDecided, TurnStarted
 from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.actions import WireActed
+from trunkline.sim.events.script import TextDenied
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import AgentContexts, ThreadOpened, WorldLimits, WorldPlace
 from trunkline.sim.index.projection import on
@@ -142,6 +143,11 @@ class _Contexts(Checker):
         text = event.body.text if isinstance(event.body, WireAccepted) else ""
         return f"#{event.seq} {event.at:.3f}s “{text}” at {at}"
 
+    def _unmarked(self, text: str) -> str:
+        """The text without the mark of an uncertain repeat."""
+        mark = "" if self.run.limits is None else self.run.limits.mark or ""
+        return text.removeprefix(mark)
+
     def _from(self, turn: _Turn) -> str:
         return self.run.name(turn.places[0]) if turn.places else _NOWHERE.get(turn.work, _TASK)
 
@@ -232,11 +238,6 @@ class MarksAreSeen(_Contexts):
         if crossing is not None:
             self._judge(event, crossing, (body.text,), None)
 
-    def _unmarked(self, text: str) -> str:
-        """The text without the mark of an uncertain repeat."""
-        mark = "" if self.run.limits is None else self.run.limits.mark or ""
-        return text.removeprefix(mark)
-
     def _judge(self, event: Event, crossing: _Crossing, texts: tuple[str, ...], embed: str | None) -> None:
         decided, turn = crossing.decided, crossing.turn
         settings = self._settings[turn.agent] if decided is None else decided.settings
@@ -284,23 +285,45 @@ def _bare(text: str) -> str:
 
 
 class DeniedIsNotDone(_Contexts):
-    """P5: what the policy denied is not on the wire."""
+    """P5: what the policy denied is not on the wire, and neither is its text anywhere else."""
 
     id = "P5"
     title = "Denied is not done"
     evidence = EvidenceKind.MISPLACED
-    sentence = "What the cross-context policy denied to a turn is not on the wire."
+    sentence = "What the cross-context policy denied to a turn is not on the wire, nor is its text anywhere else."
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: turn -> the texts that were denied to it, with the seqs of the denials
+        self._denied: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        #: turn -> its messages that people see
+        self._said: defaultdict[str, dict[str, Event]] = defaultdict(dict)
 
     @on(PolicyDecided)
     def _counted(self, event: Event, body: PolicyDecided) -> None:
         self._decision(event, body)
         self.exercised += not body.allowed
 
+    @on(TextDenied)
+    def _withheld(self, event: Event, body: TextDenied) -> None:
+        turn = event.turn or ""
+        self._denied[turn][_bare(body.text)] = event.seq
+        for said in self._said.pop(turn, {}).values():
+            self._judge_text(said, turn)
+
+    @on(TurnStarted)
+    def _begins(self, event: Event, body: TurnStarted) -> None:
+        self._started(event, body)
+        # It may run again because its process died; by now the configuration may allow the text.
+        self._denied.pop(event.turn or "", None)
+
     @on(WireAccepted, WireActed)
     def _seen(self, event: Event, body: WireAccepted | WireActed) -> None:
         crossing = self._crossing(event, body.requested)
         decided = None if crossing is None else crossing.decided
         if crossing is None or decided is None or decided.body.allowed:
+            if isinstance(body, WireAccepted):
+                self._elsewhere(event)
             return
         prepared = crossing.facts.prepared.seq
         self.violate(
@@ -310,4 +333,29 @@ class DeniedIsNotDone(_Contexts):
             actual=[self._shown(crossing, event)],
             evidence=[decided.event.seq, prepared, event.seq],
             first_wrong=prepared,
+        )
+
+    def _elsewhere(self, event: Event) -> None:
+        """A message that no decision denied. Its text may have been denied, in another place."""
+        facts = self.run.intents.get(event.intent or "")
+        turn = "" if facts is None else facts.prepared.turn or ""
+        if turn in self._denied:
+            self._judge_text(event, turn)
+        elif turn:
+            self._said[turn][event.intent or ""] = event
+
+    def _judge_text(self, event: Event, turn: str) -> None:
+        facts = self.run.intents[event.intent or ""]
+        seen = {one.body.chunk: one.body.text for one in facts.accepts if isinstance(one.body, WireAccepted)}
+        whole = "".join(self._unmarked(seen[number]) for number in sorted(seen))
+        denied = self._denied[turn].get(_bare(whole))
+        if denied is None:
+            return
+        self.violate(
+            at=event.seq,
+            summary=f"{event.intent} says what {turn} was not allowed to say elsewhere",
+            expected=["nobody sees the text"],
+            actual=[f"#{event.seq} {event.at:.3f}s “{whole}” at {self.run.name(facts.body.address)}"],
+            evidence=sorted((denied, facts.prepared.seq, event.seq)),
+            first_wrong=facts.prepared.seq,
         )

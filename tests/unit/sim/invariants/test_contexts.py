@@ -13,6 +13,7 @@ from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, Peer, WorkKind
 from trunkline.sim.events.actions import WireActed
+from trunkline.sim.events.script import TextDenied
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import AgentContexts, WorldLimits
 from trunkline.sim.invariants import Status
@@ -231,3 +232,30 @@ def test_a_later_allowance_counts() -> None:
     decided(story, ELSEWHERE)
     says(story, ELSEWHERE, "hello")
     assert story.verdict.status is Status.OK
+
+
+@pytest.mark.parametrize("first", ["denied", "seen"])
+@pytest.mark.parametrize(
+    ("texts", "wrong"),
+    [(("a secret",), 1), (("a ", "secret"), 1), (("I may not say: a secret",), 0), (("secret",), 0)],
+)
+def test_a_denied_text_is_seen_nowhere_else(texts: tuple[str, ...], wrong: int, first: str) -> None:
+    """An answer may speak of it."""
+    story = turn("P5", within=False)
+    decided(story, ELSEWHERE, allowed=False)
+    denied = TextDenied(by="agent main", text="a secret")
+    if first == "denied":
+        story.tell(denied, node="sim", turn="t1")
+    says(story, PLACE, *texts, targeted=False)
+    if first == "seen":
+        story.tell(denied, node="sim", turn="t1")
+    assert len(story.wrong) == wrong
+
+
+def test_what_was_denied_to_an_earlier_run_of_a_turn_may_be_allowed_by_now() -> None:
+    story = turn("P5", within=False)
+    story.tell(TextDenied(by="agent main", text="a secret"), node="sim", turn="t1")
+    again = TurnStarted(agent="main", session_id="s", session_key="k", work=WorkKind.MESSAGE, origin=PLACE, attempt=2)
+    story.tell(again, inbound="m1", turn="t1")
+    says(story, PLACE, "a secret", targeted=False)
+    assert story.wrong == []

@@ -154,7 +154,7 @@ async def test_an_agent_that_moderates_deletes_what_others_wrote_in_a_room(
         assert [isinstance(one, ActionResult) for one in outcomes] == [True, True]
         assert [(one.action, one.message_id) for one in platform.asked] == [(Action.DELETE, "m1")]
     else:
-        assert [one.reason for one in outcomes if isinstance(one, InvalidSend)] == [reason] * 2
+        assert [one.reason for one in outcomes if isinstance(one, InvalidAction)] == [reason] * 2
         assert platform.asked == []
 
 
