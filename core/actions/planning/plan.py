@@ -15,7 +15,7 @@ from trunkline.core.actions.parsing.text_marks import CURRENT_MESSAGE
 from trunkline.core.actions.planning.broadcasts import plan_broadcast
 from trunkline.core.actions.planning.calls import CallContext, PlannedCall
 from trunkline.core.actions.planning.channel_choice import choose_call_channel
-from trunkline.core.actions.planning.requirements import check_requirements
+from trunkline.core.actions.planning.requirements import check_core, check_requirements
 from trunkline.core.actions.planning.target_rules import choose_target, require_explicit_target
 from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig
@@ -38,6 +38,8 @@ def plan_call(
         planned = plan_broadcast(call, context, config, served)
         if not config.profile.upstream:
             choose_target(call.spec, params, context)
+            # What is wrong with all of its sends is said once.
+            check_core(planned.sends[0].call, config.profile)
         return planned
     target = choose_target(call.spec, params, context, config.profile)
     channel = choose_call_channel(call.channel, context, served, config.profile)

@@ -166,4 +166,5 @@ def test_broadcasts_may_be_switched_off_for_an_agent() -> None:
     found = error("slack", action="broadcast", config=config, context=CallContext(agent="ops"))
     assert found.sentence == "Broadcast is disabled. Set tools.message.broadcast.enabled to true."
     assert found.reason is Reason.ACTION_DISABLED
-    assert planned("slack", action="broadcast", targets=["a"], config=config, context=CallContext(agent="main"))
+    main = CallContext(agent="main")
+    assert planned("slack", action="broadcast", targets=["a"], message="x", config=config, context=main)

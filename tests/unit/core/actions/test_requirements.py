@@ -250,10 +250,14 @@ def test_of_a_platform_without_a_table_its_adapter_decides() -> None:
 # -------------------------------------------------------------------- broadcasts, upstream
 
 
-def test_each_send_of_a_broadcast_is_checked() -> None:
-    planned = plan_call({"action": "broadcast", "targets": ["a"]}, CallContext(), OPEN, ["slack"])
+def test_a_broadcast_without_a_message_is_refused_once_and_by_upstream_for_each_send() -> None:
+    empty = {"action": "broadcast", "targets": ["a", "b"]}
     with pytest.raises(InvalidAction) as raised:
-        check_call(planned, OPEN)
+        plan_call(empty, CallContext(), OPEN, ["slack"])
+    assert raised.value.sentence == "message required"
+    planned = plan_call(empty, CallContext(), UPSTREAM, ["slack"])
+    with pytest.raises(InvalidAction) as raised:
+        check_call(planned, UPSTREAM)
     assert raised.value.sentence == "message required"
 
 
