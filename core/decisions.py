@@ -29,7 +29,7 @@ from trunkline.core.heartbeat.reply import ReplyDecision, ReplyFacts, decide_rep
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason
 from trunkline.core.routing import RouteDecision, resolve_route
-from trunkline.core.routing.agent_accounts import account_of_agent
+from trunkline.core.routing.agent_accounts import account_of_agent, other_agent_at
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.routing.scopes import place_key
@@ -209,6 +209,8 @@ class Decisions:
     resolve_outbound: Callable[[OutboundQuestion, GatewayConfig], OutboundRoute] = resolve_outbound_route
     choose_account: Callable[[str, str | None, Address | None, Sequence[str], GatewayConfig], str] = choose_account
     account_of_agent: Callable[[str, str, Address | None, Sequence[str], GatewayConfig], str | None] = account_of_agent
+    #: the route of the answers to what an agent sends to a place, if another agent gets them
+    other_agent_at: Callable[[Address, str, GatewayConfig], RouteDecision | None] = other_agent_at
     route_bound: Callable[..., RouteDecision] = route_bound
     resolve_destination: Callable[..., RouterDecision] = resolve_destination
     plan_reply: Callable[[Envelope, GatewayConfig], ReplyPlan] = plan_reply

@@ -15,7 +15,6 @@ from trunkline.core.decisions import Decisions
 from trunkline.core.errors import AmbiguousTarget, SendFailed, TargetError, UsageError
 from trunkline.core.events import EventSink
 from trunkline.core.events.delivery import SendRefused, TargetResolved
-from trunkline.core.routing.agent_accounts import other_agent_at
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
 from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer, refusal, resolve
@@ -209,7 +208,7 @@ class SendPlanner:
             return None
 
     def _resolved(self, question: OutboundQuestion, route: OutboundRoute, note: str) -> TargetResolved:
-        other = other_agent_at(route.address, question.agent, self._ports.config)
+        other = self._decisions.other_agent_at(route.address, question.agent, self._ports.config)
         return TargetResolved(
             channel=question.channel,
             target=question.target,

@@ -24,7 +24,6 @@ from trunkline.core.errors import (
 )
 from trunkline.core.events.delivery import TargetResolved
 from trunkline.core.reasons import Reason
-from trunkline.core.routing.agent_accounts import other_agent_at
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.context import Context
@@ -144,7 +143,7 @@ class TargetResolver:
     def _note_other_agent(self, agent: str, place: Address, cause: int, ids: Mapping[str, str | None]) -> int:
         """Record that another agent gets the answers from an exact place, if so."""
         ctx = self._ctx
-        other = other_agent_at(place, agent, ctx.config)
+        other = ctx.decisions.other_agent_at(place, agent, ctx.config)
         if other is None or ctx.bindings.at(place) is not None:
             return cause
         body = TargetResolved(
@@ -228,7 +227,9 @@ class TargetResolver:
         question, ctx = looked.answer(question), self._ctx
         route = resolve(ctx.decisions, question, looked.note, ctx.config, unknown=looked.unknown)
         bound = ctx.bindings.at(route.address)
-        other = other_agent_at(route.address, question.agent, ctx.config) if bound is None else None
+        other = None
+        if bound is None:
+            other = ctx.decisions.other_agent_at(route.address, question.agent, ctx.config)
         note = () if bound is None else (f"that conversation is bound to a session, by {bound.binding_id}",)
         body = TargetResolved(
             channel=question.channel,

@@ -11,7 +11,7 @@ from tests.support.factories import direct
 from tests.support.sending import message, serving
 from tests.support.small_gateway import ANA, Clerk, Echo, Running
 from tests.support.tool_calls import Answering, Call, called, the_error
-from trunkline import Action, ActionResult, InvalidAction, Turn
+from trunkline import Action, ActionResult, Decisions, InvalidAction, Turn
 from trunkline.core.actions.schema import SchemaForm
 from trunkline.core.errors import InvalidCall, TurnOver, UsageError
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled, TargetResolved
@@ -151,3 +151,19 @@ async def test_a_send_says_which_other_agent_gets_the_answers(
 
     _, running = await called(path, platform, calls=[lambda turn: turn.send("hi", to)], see=look, **OTHERS)
     assert [one.answered_by for one in running.recorded(TargetResolved)] == [answered_by] * 2
+
+
+@pytest.mark.parametrize("to", ["user:200", direct("200")])
+async def test_who_gets_the_answers_is_a_decision_that_a_program_may_replace(
+    path: Path, platform: Answering, to: Any
+) -> None:
+    async def act(turn: Turn) -> None:
+        await turn.send("hi", to)
+
+    unaware = Decisions(other_agent_at=lambda *_: None)
+    async with serving(path, platform, agent=Echo(act), decisions=unaware, **OTHERS) as running:
+        platform.say("m1", ANA)
+        await running.gateway.send(message(to=to))
+        await running.until(IntentSettled, 2)
+        await running.until(TurnEnded)
+    assert {one.answered_by for one in running.recorded(TargetResolved)} == {None}
