@@ -136,6 +136,8 @@ def _check_entry(path: str, entry: CronConfig, config: GatewayConfig) -> None:
     given = [name for name in ("at", "every", "cron") if getattr(entry, name) is not None]
     if len(given) != 1:
         raise ValueError(f"{path}: it needs one of `at`, `every` and `cron`, and has {' and '.join(given) or 'none'}")
+    if not entry.text.strip():
+        raise ValueError(f"{path}.text: it is blank; say what the agent is asked")
     with _at(f"{path}.cron"):
         if entry.cron is not None:
             check_expression(entry.cron)

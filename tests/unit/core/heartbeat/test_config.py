@@ -173,6 +173,7 @@ def test_the_question_for_a_target_has_the_facts_of_the_configuration() -> None:
             {"every": "1h", "cron": "0 9 * * *"},
             "cron[0]: it needs one of `at`, `every` and `cron`, and has every and cron",
         ),
+        ({"every": "1h", "text": " \n"}, "cron[0].text: it is blank; say what the agent is asked"),
         ({"cron": "0 0 30 2 *"}, "cron[0].cron: '0 0 30 2 *' never fires"),
         ({"cron": "0 9 * *"}, "cron[0].cron: '0 9 * *' has 4 fields, and needs 5"),
         ({"at": "soon"}, "cron[0].at: 'soon' is no time: write 2026-11-23T09:00"),
