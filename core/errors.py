@@ -4,12 +4,14 @@ TrunklineError
   UsageError              the caller made a mistake
     ConfigError           a configuration value is unusable
     KeyFormatError        the text is not a session key
+    ChannelConflict       the channel has other rules already
     UnknownName           there is no such agent, hand, account or place
     TargetError           the text does not name a place on its platform
       AmbiguousTarget     it may name several places
     InvalidSend           the send is invalid; nothing was sent or stored
     BindingError          the conversation cannot be bound or unbound; nothing was changed
     InvalidCall           a tool was called with unusable arguments; nothing was done
+    InvalidAction         the message tool cannot carry the call out; nothing was done
     PolicyDenied          the policy does not allow it; nothing was done
     TurnOver              a tool was called after its turn had ended; nothing was done
   PlatformError           the platform did not accept a message; says whether it may have
@@ -24,6 +26,7 @@ TrunklineError
   SendFailed              a client's send was not delivered; the event and the facts say what is known
   HandError               a hand failed
   HookError               a hook returned an invalid answer
+  ChunkerError            the chunker of a channel or an adapter returned unusable chunks
   UserCodeEscape          user code raised what would end a task or the process; it counts as an error of that call
   StoreError              the store cannot be used
     StoreTooNew           written by a newer version; left untouched
