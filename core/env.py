@@ -13,7 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+import anyio
 import anyio.to_thread
+
+#: threads that read files
+_READERS = 4
 
 
 class Ids(Protocol):
@@ -74,9 +78,14 @@ class Env:
 
 
 class _SystemFiles:
+    def __init__(self) -> None:
+        self._threads: anyio.CapacityLimiter | None = None
+
     async def read(self, path: str, limit: int) -> bytes | None:
-        # A file on a dead network drive blocks its thread, and nothing else.
-        return await anyio.to_thread.run_sync(_read, path, limit, abandon_on_cancel=True)
+        if self._threads is None:
+            self._threads = anyio.CapacityLimiter(_READERS)
+        # A file on a dead network drive blocks its thread, and in time the others here, but none of the program's own.
+        return await anyio.to_thread.run_sync(_read, path, limit, abandon_on_cancel=True, limiter=self._threads)
 
 
 def _read(path: str, limit: int) -> bytes | None:

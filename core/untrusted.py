@@ -16,7 +16,7 @@ import msgspec
 from trunkline.core.values import Address, ChatKind, Envelope, Identity, Peer, Receipt
 from trunkline.core.well_formed import is_well_formed, plain_text
 
-#: bounds of a platform's answer to a question: values, levels, characters of a text, and the largest number
+#: bounds of a platform's answer to a question: values, levels, characters of all texts, and the largest number
 _MOST_JSON, _DEEPEST_JSON, _LONGEST_JSON, _LARGEST_JSON = 10_000, 50, 1_000_000, 2**63
 #: seconds; no clock of a platform shows more
 _LATEST = 1e12
@@ -106,7 +106,7 @@ def check_texts(names: Iterable[tuple[str, object]]) -> str:
 def check_json(value: object) -> str:
     """What is wrong with an answer that must be a value that JSON has, of a bounded size and depth."""
     left = [(value, 0)]
-    seen = 0
+    seen = said = 0
     while left:
         one, depth = left.pop()
         seen += 1
@@ -114,6 +114,7 @@ def check_json(value: object) -> str:
             return f"has more than {_MOST_JSON} values, or more than {_DEEPEST_JSON} levels"
         if isinstance(one, dict):
             members = cast("dict[object, object]", one)
+            said += sum(len(name) for name in members if isinstance(name, str))
             if wrong := next((wrong for name in members if (wrong := _check_text("a name", name))), ""):
                 return f"is no JSON: {wrong}"
             left += [(member, depth + 1) for member in members.values()]
@@ -121,12 +122,16 @@ def check_json(value: object) -> str:
             left += [(member, depth + 1) for member in cast("list[object]", one)]
         elif wrong := _check_scalar(one):
             return f"is no JSON: {wrong}"
+        elif isinstance(one, str):
+            said += len(one)
+        if said > _LONGEST_JSON:
+            return f"has more than {_LONGEST_JSON} characters"
     return ""
 
 
 def _check_scalar(value: object) -> str:
     if isinstance(value, str):
-        return _check_text("a text", value) or ("a text is too long" if len(value) > _LONGEST_JSON else "")
+        return _check_text("a text", value)
     if isinstance(value, float):
         return "" if math.isfinite(value) else f"a number is {value}"
     if isinstance(value, int):

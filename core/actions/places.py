@@ -25,11 +25,6 @@ def server_place(channel: str, account: str, server: str | None) -> Address:
     return Address(channel=channel, account=account, kind=ChatKind.CHANNEL, conversation=_SERVER + server.strip())
 
 
-def server_of(place: Address) -> str | None:
-    """The server that a place stands for; none for any other place."""
-    return place.conversation.removeprefix(_SERVER) if place.conversation.startswith(_SERVER) else None
-
-
 def is_conversation(place: Address) -> bool:
     """Whether a place is a conversation of its platform."""
     return place.conversation != _ACCOUNT and not place.conversation.startswith(_SERVER)

@@ -28,6 +28,8 @@ class OwnMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A message of ours: its intent, and what the platform gave for it so far."""
 
     intent: IntentId
+    #: the agent that sent it, or for which a client did
+    agent: str
     address: Address
     state: IntentState
     #: number of chunks, each a message of its own on the platform
@@ -64,18 +66,30 @@ class MessageReference(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def decide_reference(
-    action: Action, name: str, place: Address, found: KnownMessage, *, moderates: bool = False
+    action: Action,
+    name: str,
+    place: Address,
+    found: KnownMessage,
+    *,
+    agent: str | None = None,
+    moderates: bool = False,
 ) -> MessageReference:
     """The message that an action means. Raises `InvalidAction`.
 
-    People's messages may be answered, pinned, reacted to; they are never edited, and deleted only where the account
-    `moderates` the conversation. `place`: the conversation that the action names.
+    Any message may be answered, pinned and reacted to. Only own messages are edited and deleted, and others are deleted
+    where the account `moderates` the conversation. `place`: the conversation that the action names. `agent`: the agent
+    that asks, whose own messages are those that it sent; none: those of every agent are.
     """
-    ours = found.ours
+    ours, any_author = found.ours, moderates and action is Action.DELETE
+    if ours is not None and action in _OF_OWN and not (any_author or ours.change or agent in (None, ours.agent)):
+        raise InvalidAction(
+            f"{action}: agent {ours.agent} sent message {name!r}; only own messages can be changed",
+            Reason.NOT_OWN_MESSAGE,
+        )
     # Many platforms number the messages of each conversation: an id that is ours elsewhere may be a person's here.
-    if ours is not None and (action in _OF_OWN or ours.chunk is None or same_conversation(place, place_of(ours))):
+    if ours is not None and (action in _OF_OWN or ours.chunk is None or same_place(place, place_of(ours))):
         return _ours(action, name, place, ours)
-    if action in _OF_OWN and not (moderates and action is Action.DELETE):
+    if action in _OF_OWN and not any_author:
         if found.inbound is not None:
             raise InvalidAction(
                 f"{action}: somebody else wrote message {name!r}; only own messages can be changed",
@@ -92,7 +106,7 @@ def _ours(action: Action, name: str, place: Address, sent: OwnMessage) -> Messag
     if sent.change:
         raise InvalidAction(f"{action}: {name!r} is a change, and no message", Reason.UNKNOWN_MESSAGE)
     where = place_of(sent)
-    if not same_conversation(place, where):
+    if not same_place(place, where):
         raise InvalidAction(
             f"{action}: message {name!r} is in {where}, and not in {place}; name that place, or none",
             Reason.OTHER_CONVERSATION,
@@ -126,8 +140,8 @@ def place_of(sent: OwnMessage) -> Address:
     return astray[-1] if astray else sent.address
 
 
-def same_conversation(one: Address, other: Address) -> bool:
-    """Whether two addresses are one conversation, whatever the case of ids that have none."""
+def same_place(one: Address, other: Address) -> bool:
+    """Whether two addresses are one conversation or one thread, whatever the case of ids that ignore it."""
     if one.lane == other.lane:
         return True
     fold = rules_for(one.channel).fold

@@ -94,24 +94,6 @@ class Readiness(Protocol):
 
 
 @runtime_checkable
-class Edits(Protocol):
-    """An adapter that can change a message that it sent (`Capability.EDIT`)."""
-
-    async def edit(self, address: Address, provider_id: str, text: str) -> None:
-        """Replace the text of a message. A failure is a `trunkline.core.errors.PlatformError`."""
-        ...
-
-
-@runtime_checkable
-class Reactions(Protocol):
-    """An adapter that can react to a message (`Capability.REACTIONS`)."""
-
-    async def react(self, address: Address, provider_id: str, emoji: str) -> None:
-        """Add a reaction to a message. A failure is a `trunkline.core.errors.PlatformError`."""
-        ...
-
-
-@runtime_checkable
 class Actions(Protocol):
     """An adapter that carries out actions that are no messages (`Capabilities.actions`)."""
 

@@ -6,7 +6,7 @@ What an action needs is written as in upstream's documents: ``messageId`` is req
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -19,8 +19,6 @@ NO_HANDLER = "Action {action} is not supported for provider {channel}."
 #: the options of a vote
 VOTE = "pollOption|pollOptionIndex|pollOptionIndexes|pollOptionId|pollOptionIds"
 _FILE = "media|path|filePath|buffer"
-#: what is missing, in the order of `ChannelAction.needs`
-MissingSentence = Callable[[tuple[str, ...]], str]
 
 
 class ChannelAction(msgspec.Struct, frozen=True, kw_only=True):

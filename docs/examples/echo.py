@@ -147,6 +147,7 @@ class Log:
     """Writes events as JSON lines while they happen, and tracks the messages without an outcome."""
 
     def __init__(self, folder: Path, env: Env) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         self.process = 1 + len(list(folder.glob("process-*.jsonl")))
         header = TraceHeader(scenario="echo", title="docs/examples/echo.py")
         self.recording = Recording(folder / f"process-{self.process}.jsonl", header)

@@ -69,9 +69,6 @@ class MessageTool:
 
     async def _send(self, call: ToolCall, what: ToolMessage, called: int, target: int = 0) -> ActionResult:
         check_enabled(what.action, call.work.agent, self._ctx.config)
-        if what.aim.reply_to is not None:
-            replied = await self._messages.message_id(what.aim.reply_to)
-            what = msgspec.structs.replace(what, aim=msgspec.structs.replace(what.aim, reply_to=replied))
         return await self._messages.send(call, what, called, target=target)
 
     async def run(self, call: ToolCall, params: Mapping[str, object]) -> ActionResult:

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import msgspec
 
+from trunkline.core.actions.conversations import same_conversation
 from trunkline.core.actions.planning.plan import check_call
+from trunkline.core.actions.references import named
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.channels.capabilities import check_able
 from trunkline.core.errors import InvalidSend
@@ -21,7 +23,7 @@ from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Enqueue
 from trunkline.core.store.queries import FindIntentFate
 from trunkline.core.store.records import IntentRow
-from trunkline.core.values import Capabilities, IntentId, IntentKind, IntentState
+from trunkline.core.values import Capabilities, IntentId, IntentKind, IntentState, Receipt
 
 
 class MessageSender:
@@ -51,13 +53,20 @@ class MessageSender:
             before = await self._results.of_earlier_run(action, intent, call, what.text, called)
             if before is not None:
                 return before
+        answered = await self._answered(what.aim.reply_to)
+        if answered is not None:
+            what = msgspec.structs.replace(what, aim=msgspec.structs.replace(what.aim, reply_to=answered.provider_id))
         aim = await self._targets.aim(call.work.agent, what.aim, call.work.reply_to, called, call.ids)
         if aim is None:
             raise InvalidSend(f"Action {action.value} requires a target.", Reason.NO_TARGET)
+        if answered is not None and not same_conversation(answered.address, aim.address):
+            # Its id may be that of another message there.
+            facts = f"{action}: the message that it answers is in {answered.address}, and not in {aim.address}"
+            raise InvalidSend(facts, Reason.OTHER_CONVERSATION)
         mark, cause = None, aim.cause
         if what.aim.to is not None and not self._policy.is_at_home(call.work, aim.address):
-            named = what.aim.to if isinstance(what.aim.to, str) else ""
-            mark = await self._policy.check(call.work, action, aim.address, cause, text=named)
+            text = what.aim.to if isinstance(what.aim.to, str) else ""
+            mark = await self._policy.check(call.work, action, aim.address, cause, text=text)
         if not what.is_plain or what.planned is not None:
             what = self._checked(what, aim)
         draft = self._drafts.of_turn(call.work, call.session, _turn_message(what, intent, aim))
@@ -87,17 +96,18 @@ class MessageSender:
         )
         return msgspec.structs.replace(what, poll=poll)
 
-    async def message_id(self, name: str | None) -> str | None:
-        """The platform's id of a message to answer, which the agent may name by its intent. Raises `InvalidSend`."""
+    async def _answered(self, name: str | None) -> Receipt | None:
+        """The receipt of the message to answer, if the agent names it by its intent. Raises `InvalidSend`."""
         if name is None or not name.strip():
             return None
         fate = await self._ctx.store.read(FindIntentFate(intent=IntentId(name.strip())))
         if fate is None:
-            return name
-        if not fate.receipts:
+            return None
+        known = [receipt for receipt in fate.receipts if named(receipt)]
+        if not known:
             facts = f"message {name!r} has no id yet: it is {fate.state.value}"
             raise InvalidSend(facts, Reason.UNKNOWN_MESSAGE)
-        return fate.receipts[-1].provider_id
+        return known[-1]
 
     async def _enqueue(self, call: ToolCall, what: ToolMessage, row: IntentRow, cause: int) -> ActionResult:
         """Store the message and queue it for delivery."""

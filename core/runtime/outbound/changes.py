@@ -80,7 +80,9 @@ class Changes:
             keys=self._keys(work, place),
         )
         found = await ctx.store.read(query)
-        return ctx.decisions.decide_reference(action, name, place, found, moderates=moderates)
+        # Upstream knows the messages of an account, and not which agent sent them.
+        agent = None if ctx.config.profile.upstream else work.agent
+        return ctx.decisions.decide_reference(action, name, place, found, agent=agent, moderates=moderates)
 
     def _keys(self, work: Work, place: Address) -> tuple[str, ...]:
         bound = self._ctx.bindings.speaking(place, work.binding)

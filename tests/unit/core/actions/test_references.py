@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.factories import direct, group, room
 from trunkline.core.actions.names import Action
-from trunkline.core.actions.places import account_place, is_conversation, server_of, server_place
+from trunkline.core.actions.places import account_place, is_conversation, server_place
 from trunkline.core.actions.references import (
     NO_MESSAGE_ID,
     KnownMessage,
@@ -15,7 +15,7 @@ from trunkline.core.actions.references import (
     decide_reference,
     message_meant,
     needs_receipts,
-    same_conversation,
+    same_place,
 )
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.errors import InvalidAction
@@ -34,7 +34,7 @@ def receipts(*ids: str, at: Address = HERE) -> tuple[Receipt, ...]:
 def ours(*ids: str, at: Address = HERE, **fields: Any) -> KnownMessage:
     """A message of ours in `HERE`: delivered, with these ids."""
     defaults: dict[str, Any] = {"state": IntentState.DELIVERED, "chunks": len(ids), "receipts": receipts(*ids, at=at)}
-    return KnownMessage(ours=OwnMessage(intent=ONE, address=HERE, **{**defaults, **fields}))
+    return KnownMessage(ours=OwnMessage(intent=ONE, agent="main", address=HERE, **{**defaults, **fields}))
 
 
 PERSON = KnownMessage(inbound=InboundId("m7"))
@@ -98,6 +98,17 @@ def test_a_moderator_may_delete_what_others_wrote_and_edits_nothing_of_it() -> N
         decide_reference(Action.UNSEND, "x", HERE, PERSON, moderates=True)
 
 
+def test_an_agent_changes_its_own_messages_only_and_may_react_to_those_of_others() -> None:
+    found = ours("11")
+    for action in (Action.EDIT, Action.UNSEND, Action.DELETE):
+        assert decide_reference(action, "x", HERE, found, agent="main").of == ONE
+        with pytest.raises(InvalidAction, match="agent main sent message 'x'") as caught:
+            decide_reference(action, "x", HERE, found, agent="other")
+        assert caught.value.reason is Reason.NOT_OWN_MESSAGE
+    assert decide_reference(Action.REACT, "x", HERE, found, agent="other").message_id == "11"
+    assert decide_reference(Action.DELETE, "x", HERE, found, agent="other", moderates=True).message_id == "11"
+
+
 def test_a_message_that_arrived_elsewhere_is_changed_where_it_is() -> None:
     astray = ours("11", at=ELSEWHERE, state=IntentState.MISPLACED)
     assert decide_reference(Action.DELETE, "x", ELSEWHERE, astray).address == ELSEWHERE
@@ -128,7 +139,7 @@ SAME: list[Any] = [
 
 @pytest.mark.parametrize(("one", "other", "same"), SAME)
 def test_one_conversation_or_two(one: Address, other: Address, same: bool) -> None:
-    assert same_conversation(one, other) is same
+    assert same_place(one, other) is same
 
 
 # ---------------------------------------------------------------- at the moment of the request
@@ -176,7 +187,6 @@ def test_the_id_for_a_request(action: Action, chunk: int, has: tuple[Receipt, ..
 
 def test_a_server_and_an_account_have_lanes_of_their_own() -> None:
     server, account = server_place("discord", "default", " g1 "), account_place("discord", "default")
-    assert (server_of(server), server_of(account), server_of(HERE)) == ("g1", None, None)
     assert server_place("discord", "default", "") == server_place("discord", "default", None) == account
     assert [is_conversation(one) for one in (server, account, HERE)] == [False, False, True]
     assert len({server.lane, account.lane, HERE.lane, server_place("discord", "default", "g2").lane}) == 4

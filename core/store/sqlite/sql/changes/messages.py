@@ -91,6 +91,7 @@ def _of_account(one: Address, other: Address) -> bool:
 def _sent(row: IntentRow, receipts: tuple[Receipt, ...], chunk: int | None) -> OwnMessage:
     return OwnMessage(
         intent=row.id,
+        agent=row.agent,
         address=row.address,
         state=row.state,
         chunks=len(row.chunks),

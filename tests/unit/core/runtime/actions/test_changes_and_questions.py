@@ -193,6 +193,7 @@ WRONG: list[Any] = [
     (lambda: b"bytes", "a value is of type bytes"),
     (lambda: {"text": "cut \ud83d"}, "half a character"),
     (lambda: ["x"] * 20_000, "more than 10000 values"),
+    (lambda: ["x" * 600_000, {"y" * 600_000: 1}], "more than 1000000 characters"),
     (lambda: {"x": 2**70}, "a number is too large"),
     (deep, "levels"),
     (endless, "levels"),

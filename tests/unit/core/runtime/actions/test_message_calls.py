@@ -197,6 +197,30 @@ async def test_a_message_without_an_id_yet_cannot_be_answered(path: Path, platfo
     assert error.reason is Reason.UNKNOWN_MESSAGE
 
 
+async def test_a_message_that_is_named_by_its_intent_is_answered_in_its_conversation(
+    path: Path, platform: Answering
+) -> None:
+    outcomes: list[Outcome] = []
+
+    async def act(turn: Turn) -> None:
+        if turn.text == "one":
+            outcomes.append(await outcome_of({"action": "send", "message": "first"}, turn))
+            return
+        assert isinstance(outcomes[0], ActionResult)
+        there = {"action": "send", "message": "second", "target": "group:-1005", "replyTo": outcomes[0].intent}
+        outcomes.append(await outcome_of(there, turn))
+
+    async with serving(path, platform, agent=Echo(act)) as running:
+        platform.say("m1", HERE, "one")
+        await running.until(IntentSettled)
+        platform.say("m2", HERE, "two")
+        await running.until(TurnEnded, 2)
+    error = the_error(outcomes[1:])
+    assert isinstance(error, InvalidSend)
+    assert error.reason is Reason.OTHER_CONVERSATION
+    assert len(platform.tried) == 1
+
+
 # ---------------------------------------------------------------- broadcasts
 
 
