@@ -22,6 +22,11 @@ _ALIAS_OF_MESSAGE = "messageId"
 _LEGACY = "Use `target` instead of `to`/`channelId`."
 
 
+def has_target(spec: ActionSpec, params: Mapping[str, object]) -> bool:
+    """Whether the parameters of an action name its target: `to`, `channelId`, or what stands for it."""
+    return any(_named(params, name) for name in ("to", "channelId")) or alias_of(spec, params) is not None
+
+
 def alias_of(spec: ActionSpec, params: Mapping[str, object]) -> str | None:
     """The parameter that stands for the target of an action, if there is one that is not blank."""
     return next((name for name in spec.aliases if _named(params, name)), None)

@@ -8,7 +8,7 @@ from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.planning.calls import CallContext, ChosenTarget, TargetSource
 from trunkline.core.actions.planning.plan import plan_call
-from trunkline.core.actions.planning.target_rules import alias_of, choose_target
+from trunkline.core.actions.planning.target_rules import choose_target, has_target
 from trunkline.core.actions.spec import TargetMode
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
@@ -119,14 +119,16 @@ def test_another_parameter_may_stand_for_the_target(action: Action, alias: str, 
 
 
 @pytest.mark.parametrize("action", list(Action))
-def test_which_parameter_stands_for_the_target(action: Action) -> None:
-    spec = SPECS[action]
-    for name in ("messageId", "chatGuid", "chatIdentifier", "chatId", "target"):
-        wanted = name if name in spec.aliases else None
-        assert alias_of(spec, {name: "x"}) == wanted
-        assert alias_of(spec, {name: 5}) == wanted
-        for blank in (" ", float("nan"), True):
-            assert alias_of(spec, {name: blank}) is None
+def test_whether_there_is_a_target(action: Action) -> None:
+    aliases = SPECS[action].aliases
+    assert has_target(SPECS[action], {"to": "a"})
+    assert has_target(SPECS[action], {"channelId": "a"})
+    assert not has_target(SPECS[action], {"to": " ", "channelId": "", "target": "a"})
+    for name in ("messageId", "chatGuid", "chatIdentifier", "chatId"):
+        assert has_target(SPECS[action], {name: "x"}) is (name in aliases)
+        assert has_target(SPECS[action], {name: 5}) is (name in aliases)
+        assert not has_target(SPECS[action], {name: float("nan")})
+        assert not has_target(SPECS[action], {name: True})
 
 
 @pytest.mark.parametrize(
