@@ -58,6 +58,8 @@ class SendingHooks:
             failures = len(passed.failures)
             try:
                 answer = await self.in_time(hook.call, _shown(draft, passed, text))
+                if answer is None:
+                    continue
                 if isinstance(answer, Change) and answer.to is not msgspec.UNSET and draft.action is None:
                     to = self._place(hook, draft, answer.to)
                     if to != home and to not in marks:
