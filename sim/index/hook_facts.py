@@ -19,6 +19,11 @@ class RunHooks(Projection):
         found = self._rerouted.get(intent or "", ())
         return any(body.target is not None or (body.to is not None and body.to.lane == place.lane) for body in found)
 
+    def targets(self, intent: str | None) -> tuple[str, ...]:
+        """The targets that hooks name for an intent, as text."""
+        found = self._rerouted.get(intent or "", ())
+        return tuple(body.target for body in found if body.target is not None)
+
     def quotable(self, intent: str | None) -> tuple[str | None, ...]:
         """What hooks let an intent quote, by id."""
         return tuple(body.quotes for body in self._rerouted.get(intent or "", ()))

@@ -34,6 +34,7 @@ from trunkline.core.values import Address, WorkKind
 from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PlatformPushed, ThreadOpened, WorldAccount, WorldLimits, WorldPlace
+from trunkline.sim.index.answered_messages import AnsweredMessages
 from trunkline.sim.index.binding_facts import RunBindings
 from trunkline.sim.index.heartbeat_facts import RunHeartbeats
 from trunkline.sim.index.hook_facts import RunHooks
@@ -91,13 +92,14 @@ class RunFacts(Projection):
         self._original: dict[tuple[Lane, str], str] = {}
         #: inbound id -> the place of its session
         self._homes: dict[str, Address] = {}
-        #: session bindings, the gateway's processes, what hooks do, and heartbeats
+        #: session bindings, the gateway's processes, what hooks do, what agents answer, and heartbeats
         self.bindings = RunBindings()
         self.processes, self.hooks, self.heartbeats = RunProcesses(), RunHooks(), RunHeartbeats()
+        self.answered = AnsweredMessages(self.intents)
 
     def handlers(self) -> Handlers:
         """Its own handlers, and those of its parts."""
-        parts = (self.bindings, self.processes, self.hooks, self.heartbeats)
+        parts = (self.bindings, self.processes, self.hooks, self.answered, self.heartbeats)
         found = {kind: handler for part in parts for kind, handler in part.handlers().items()}
         return {**found, **super().handlers()}
 

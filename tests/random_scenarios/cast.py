@@ -3,6 +3,8 @@
 from copy import deepcopy
 from typing import Any
 
+from tests.random_scenarios.acts import ASKED, change_of, changes_of_last, other_act
+from tests.random_scenarios.beats import beat_rules
 from tests.random_scenarios.draws import Draws
 from tests.random_scenarios.texts import odd
 from tests.random_scenarios.world import Ground
@@ -30,34 +32,29 @@ WORDS = (
     "ask",
     "amend",
     "wave",
-)
-_BUTTONS = {"action": "send", "with": {"message": "which {n}?", "buttons": [[{"text": "Yes", "callback_data": "yes"}]]}}
-_POLL = {"action": "poll", "with": {"pollQuestion": "which {n}?", "pollOption": ["a", "b"]}}
-#: changes of the bot's last message, with what each needs
-_CHANGES: tuple[dict[str, Any], ...] = (
-    {"action": "edit", "of": "last", "with": {"message": "edited {text}"}},
-    {"action": "delete", "of": "last"},
-    {"action": "pin", "of": "last"},
-    {"action": "react", "of": "last", "with": {"emoji": "👍"}},
-    {"action": "react", "of": "last", "with": {"emoji": "👍", "remove": True}},
+    "touch",
+    "tool",
 )
 
 
-def make_cast(seed: int, ground: Ground, agents: list[str], *, threads: list[str]) -> dict[str, Any]:
-    """`threads`: places of threads that the gateway may open."""
+def make_cast(
+    seed: int, ground: Ground, agents: list[str], *, threads: list[str], said: dict[str, str]
+) -> dict[str, Any]:
+    """`threads`: places of threads that the gateway may open. `said`: ids of people's messages, and their places."""
     draws = Draws(seed, "cast")
-    made: dict[str, Any] = {"agents": {name: _agent(draws, ground, threads) for name in agents}}
+    rules = {name: _agent(draws, ground, threads, said) for name in agents}
+    made: dict[str, Any] = {"agents": {name: [*beat_rules(seed, ground), *own] for name, own in rules.items()}}
     made["hands"] = {"hare": _hand(draws, ("100ms", "500ms", "2s")), "snail": _hand(draws, ("5s", "40s", "3m"))}
     if draws.chance(0.35):
-        made["hooks"] = {f"h{number}": _hook(draws, ground) for number in range(draws.number(1, 3))}
+        made["hooks"] = {f"h{number}": _hook(draws, ground, said) for number in range(draws.number(1, 3))}
     return made
 
 
-def _agent(draws: Draws, ground: Ground, threads: list[str]) -> list[dict[str, Any]]:
+def _agent(draws: Draws, ground: Ground, threads: list[str], said: dict[str, str]) -> list[dict[str, Any]]:
     rules = [
         {"when": {"callback": "*"}, "do": _callback(draws, ground)},
         {"when": {"wake": True}, "do": _wake(draws, ground)},
-        *({"when": {"text": f"{word}*"}, "do": _said(draws, ground, word, threads)} for word in WORDS),
+        *({"when": {"text": f"{word}*"}, "do": _said(draws, ground, word, threads, said)} for word in WORDS),
     ]
     if draws.chance(0.15):
         rules.insert(0, {"when": {"person": draws.pick(ground.people)}, "do": [{"reply": "for you: {text}"}]})
@@ -103,7 +100,7 @@ def _wake(draws: Draws, ground: Ground) -> list[dict[str, Any]]:
     return [{"reply": "nobody hears this"}]
 
 
-def _said(draws: Draws, ground: Ground, word: str, threads: list[str]) -> list[dict[str, Any]]:
+def _said(draws: Draws, ground: Ground, word: str, threads: list[str], said: dict[str, str]) -> list[dict[str, Any]]:
     delegate: dict[str, Any] = {"hand": draws.pick(HANDS), "task": "{text}"}
     delegate |= draws.fields(thread=(0.3, lambda: draws.chance(0.5)))
     end = draws.weighted({"reply": 5, "silent": 2, "fail": 1})
@@ -112,7 +109,6 @@ def _said(draws: Draws, ground: Ground, word: str, threads: list[str]) -> list[d
         "silent": {"silent": True},
         "fail": {"fail": "the agent broke"},
     }
-    changes = [{"act": deepcopy(one)} for one in draws.some(_CHANGES, 3, 1)]
     parts = [{"send": {"text": f"part {number} {{text}}"}} for number in range(draws.number(1, 4))]
     return {
         "many": [*parts, ends["reply"]],
@@ -128,14 +124,22 @@ def _said(draws: Draws, ground: Ground, word: str, threads: list[str]) -> list[d
         "long": [{"reply": "re: {text} " + draws.pick(("word " * 60, "x" * 300, "line\n\n" * 20))}],
         "blank": [{"reply": draws.pick(("\n", " ", "\u200b"))}],
         "files": [{"send": {"text": "two {n}"}}, ends[end]],
-        "ask": [{"act": deepcopy(draws.pick((_BUTTONS, _POLL)))}, ends[end]],
+        "ask": [{"act": deepcopy(draws.pick(ASKED))}, ends[end]],
         "amend": [
             {"send": {"text": "first {n}"}},
-            *changes,
+            *changes_of_last(draws),
             ends[end],
         ],
         "wave": [{"act": {"action": "react", "with": {"messageId": "1", "emoji": "💡"}}}, ends[end]],
+        "touch": [_touch(draws, said), ends[end]],
+        "tool": [other_act(draws, ground), ends[end]],
     }[word]
+
+
+def _touch(draws: Draws, said: dict[str, str]) -> dict[str, Any]:
+    """A change of a person's message, by its place: an id alone is one of the conversation that the turn works in."""
+    message = draws.pick(list(said))
+    return {"act": {**change_of(draws, message)["act"], "to": said[message]}}
 
 
 def _hand(draws: Draws, takes: tuple[str, ...]) -> dict[str, Any]:
@@ -143,7 +147,7 @@ def _hand(draws: Draws, takes: tuple[str, ...]) -> dict[str, Any]:
     return {"takes": draws.pick(takes), **answer}
 
 
-def _hook(draws: Draws, ground: Ground) -> dict[str, Any]:
+def _hook(draws: Draws, ground: Ground, said: dict[str, str]) -> dict[str, Any]:
     def when() -> dict[str, Any]:
         return draws.fields(
             text=(0.4, lambda: draws.pick(("*1*", "re:*", "*news*"))),
@@ -163,5 +167,13 @@ def _hook(draws: Draws, ground: Ground) -> dict[str, Any]:
         {"cancel": "not today"},
         {"fail": "the hook broke"},
         {"nonsense": True},
+        {"media": draws.pick(([], ["https://example.org/h.png"]))},
+        {"quote": draws.pick(("", draws.pick(list(said))))},
     ]
-    return made | draws.pick(answers)
+    # What is secret stays where it was said.
+    elsewhere: list[dict[str, Any]] = [
+        {"to": draws.pick(ground.places)},
+        {"to": draws.pick(ground.places), "change": "{text} rerouted"},
+        {"target": draws.pick(TARGETS)},
+    ]
+    return made | draws.pick(answers if ground.secrets else [*answers, *elsewhere])

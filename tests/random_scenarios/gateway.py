@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.random_scenarios.beats import heartbeat, make_beats
 from tests.random_scenarios.draws import Draws
 from tests.random_scenarios.world import THREADLESS, Ground
 
@@ -27,7 +28,12 @@ def make_gateway(seed: int, ground: Ground) -> dict[str, Any]:
     )
     if draws.chance(0.2):
         draws.pick(agents)["tools"] = {"message": message_tool(draws, ground)}
-    return made
+    default = next((agent["id"] for agent in agents if agent.get("default")), names[0])
+    beats = make_beats(seed, ground, names, default)
+    for agent in agents:
+        if agent["id"] in beats:
+            agent["heartbeat"] = beats.pop(agent["id"])
+    return made | beats
 
 
 def make_reload(draws: Draws, ground: Ground) -> dict[str, Any]:
@@ -38,6 +44,7 @@ def make_reload(draws: Draws, ground: Ground) -> dict[str, Any]:
         delivery=(0.4, lambda: delivery(draws)),
         hands=(0.3, lambda: hands(draws)),
         tools=(0.2, lambda: {"message": message_tool(draws, ground)}),
+        heartbeat=(0.15, lambda: heartbeat(draws, ground)),
     )
     return made or {"delivery": delivery(draws)}
 
@@ -83,7 +90,17 @@ def _channel(draws: Draws, ground: Ground, platform: str) -> dict[str, Any]:
         text_limit=(0.2, lambda: draws.pick((20, 60, 500))),
         chunk_mode=(0.2, lambda: draws.pick(("length", "newline"))),
         thread_bindings=(0.4, lambda: _thread_bindings(draws)),
+        heartbeat=(0.2, lambda: _visibility(draws)),
+        actions=(0.0 if platform == "msteams" else 0.1, lambda: {"reactions": draws.chance(0.5)}),
         default_account=(0.1, lambda: draws.pick(ground.accounts[platform])),
+    )
+
+
+def _visibility(draws: Draws) -> dict[str, Any]:
+    return draws.fields(
+        show_ok=(0.5, lambda: draws.chance(0.7)),
+        show_alerts=(0.2, lambda: False),
+        use_indicator=(0.2, lambda: False),
     )
 
 
@@ -154,6 +171,8 @@ def message_tool(draws: Draws, ground: Ground) -> dict[str, Any]:
         allow_cross_context_send=(0.1, lambda: True),
         cross_context=(0.9, cross_context),
         without_origin=(0.4, without_origin),
+        broadcast=(0.2, lambda: draws.fields(enabled=(0.3, lambda: False), max_sends=(0.4, lambda: 2))),
+        disabled_actions=(0.1, lambda: [draws.pick(("edit", "react", "delete", "poll", "pin"))]),
     )
 
 

@@ -25,7 +25,7 @@ def make_scenario(seed: int) -> Tree:
         "seed": seed,
         "gateway": gateway,
         "world": ground.world,
-        "cast": make_cast(seed, ground, agents, threads=script.threads),
+        "cast": make_cast(seed, ground, agents, threads=script.threads, said=script.said),
         "script": steps,
     }
     stored = stored_sessions(seed, ground, agents)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from tests.random_scenarios.beats import system_event, wake_heartbeat
 from tests.random_scenarios.cast import QUIET, TARGETS, WORDS
 from tests.random_scenarios.draws import Draws
 from tests.random_scenarios.faults import make_fault
@@ -36,8 +37,8 @@ class Script:
         channels: dict[str, Any] = gateway.get("channels", {})
         #: platforms whose top-level messages get threads
         self._opening = [name for name, settings in channels.items() if settings.get("auto_thread")]
-        #: ids of `say` steps so far
-        self._said: list[str] = []
+        #: ids of `say` steps so far, and where each was said
+        self.said: dict[str, str] = {}
         #: threads that exist, or will if the gateway opens them
         self.threads = list(ground.threads)
         self._word = "m"
@@ -61,6 +62,8 @@ class Script:
             "webhook": (0.5, self._webhook),
             "bind": (1, self._bind),
             "unbind": (0.5, self._unbind),
+            "wake_heartbeat": (1, lambda: wake_heartbeat(self._draws, self._agents)),
+            "system_event": (0.7, lambda: system_event(self._draws, self._agents, self._word)),
         }
 
     def steps(self) -> list[dict[str, Any]]:
@@ -71,7 +74,7 @@ class Script:
             if step is not None:
                 at = round(at + draws.weighted(_GAPS), 2)
                 made.append({"at": at, **step})
-        return made if self._said else [*made, {"at": at, **self._say()}]
+        return made if self.said else [*made, {"at": at, **self._say()}]
 
     def _place(self, *, rooms: bool = True, direct: bool = True) -> str:
         ground = self._ground
@@ -80,11 +83,11 @@ class Script:
 
     def _say(self) -> dict[str, Any]:
         draws, place = self._draws, self._place()
-        own = f"m{len(self._said) + 1}"
+        own = f"m{len(self.said) + 1}"
         if place in self._ground.rooms and platform_of(place) in self._opening:
             self.threads.append(f"{place}/{own}")
-        self._said.append(own)
-        self._word = f"q{len(self._said)}z"
+        self.said[own] = place
+        self._word = f"q{len(self.said)}z"
         text = f"{draws.pick(WORDS)} {self._word}" if draws.chance(0.75) else f"hello {self._word}{literal(odd(draws))}"
         if self._commands and draws.chance(0.15):
             text = draws.pick(("/focus", "/focus main", "/focus other", "/unfocus", "/agents", "/focus nobody"))
@@ -122,8 +125,8 @@ class Script:
         step: dict[str, Any] = {"as": draws.pick(self._ground.people), "in": place, action: acts[action]}
         if action == "react":
             step |= draws.fields(remove=(0.3, lambda: True))
-        if self._said:
-            step |= draws.fields(of=(0.2, lambda: draws.pick(self._said)))
+        if self.said:
+            step |= draws.fields(of=(0.2, lambda: draws.pick(list(self.said))))
         return step
 
     def _send(self) -> dict[str, Any]:
@@ -180,7 +183,7 @@ class Script:
         return {"in": self._place(), "reset": agent}
 
     def _replay(self) -> dict[str, Any]:
-        messages = self._draws.some(self._said, 3)
+        messages = self._draws.some(list(self.said), 3)
         return {"replay": {"messages": messages} if messages else {}}
 
     def _thread(self) -> dict[str, Any] | None:

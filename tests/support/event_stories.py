@@ -120,6 +120,7 @@ class Story:
             attempt=more.pop("attempt", 1),
             transport=more.pop("transport", Transport.DIRECT),
             media=more.pop("media", ()),
+            reply_to=more.pop("reply_to", None),
         )
         return self.tell(body, node="telegram", intent=intent, **more)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptEnded, AttemptStarted, ChunkAcked, OperatorActed, RecoveryDecided
+from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
@@ -45,6 +46,8 @@ class BoundedAttempts(Checker):
         self._overlong: set[str | None] = set()
         #: intent -> attempts at its next chunk that a death may have interrupted
         self._interrupted: dict[str, int] = {}
+        #: process -> until when its store refuses, so that it can remember nothing
+        self._refusing: dict[int, float] = {}
         #: process and account -> first attempt of each recovered message that it has sent
         self._paced: dict[tuple[int, _Account], dict[str, Event]] = {}
 
@@ -58,6 +61,10 @@ class BoundedAttempts(Checker):
         """The process that made the last attempt on an intent."""
         facts = self.run.intents.get(intent)
         return None if facts is None or facts.started is None else facts.started.generation
+
+    @on(StoreFailed)
+    def _store_refused(self, event: Event, body: StoreFailed) -> None:
+        self._refusing[event.generation] = event.at + body.retry_in
 
     @on(WireRefused)
     def _refused(self, event: Event, body: WireRefused) -> None:
@@ -149,7 +156,8 @@ class BoundedAttempts(Checker):
         said = before.body
         assert isinstance(said, AttemptEnded)
         # The next process does not know what the dead one had no time to store.
-        known = bool(facts.settled) or self.run.processes.awake(before.generation, before.at, event.at) > _SLACK
+        since = max(before.at, self._refusing.get(before.generation, 0.0))
+        known = bool(facts.settled) or self.run.processes.awake(before.generation, since, event.at) > _SLACK
         known |= event.generation == before.generation
         if said.decision == "fail" and known:
             self._beyond(

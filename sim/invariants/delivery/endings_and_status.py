@@ -260,7 +260,8 @@ class StatusIsTruth(Checker):
         if facts.vouched:
             return  # an operator vouched for it, not the gateway
         wanted, seen = facts.body.chunks, len(facts.accepted_chunks)
-        astray = [e for e in facts.accepts if isinstance(e.body, WireAccepted) and e.body.address.lane != facts.lane]
+        made = (*facts.accepts, *facts.acts)
+        astray = [e for e in made if (place := _place(e)) is not None and place.lane != facts.lane]
         wrong = (
             (body.state is IntentState.DELIVERED and seen != wanted)
             or (body.state is IntentState.DELIVERED and any(e.intent not in self._fallbacks for e in astray))
@@ -276,7 +277,7 @@ class StatusIsTruth(Checker):
                 summary=f"{settled.intent} is recorded as {body.state.value}; accepted: {accepted}",
                 expected=[f"{body.state.value}: {_promise(body.state, wanted)}"],
                 actual=[f"#{settled.seq} {body.state.value} ({body.reason.value})", f"{seen} accepted on the platform"],
-                evidence=[*(e.seq for e in (*facts.accepts, *facts.acts)), settled.seq],
+                evidence=[*(e.seq for e in made), settled.seq],
                 first_wrong=settled.seq,
             )
 
@@ -297,7 +298,7 @@ def _names_what_was_changed(act: Event, receipt: ChunkAcked) -> bool:
 
 
 def _place(event: Event) -> Address | None:
-    return event.body.address if isinstance(event.body, WireAccepted) else None
+    return event.body.address if isinstance(event.body, WireAccepted | WireActed) else None
 
 
 def _promise(state: IntentState, chunks: int) -> str:

@@ -106,6 +106,10 @@ class EveryRunReports(Checker):
         bound = self.run.bindings.of_delegation.get(event.delegation or "")
         places = [run.origin, None if bound is None else bound.body.conversation]
         run.reported |= any(place is not None and body.address.lane == place.lane for place in places)
+        if self.run.hooks.may_go(event.intent, body.address):
+            # A hook has it sent elsewhere: the requester's part is done.
+            run.reported = True
+            return
         away = run.origin is not None and body.address.lane != run.origin.lane
         if body.intent_kind is IntentKind.ANNOUNCE and away and not _is_replaced(run.planned):
             run.posted = event

@@ -65,6 +65,9 @@ class SentOnce(Checker):
         first = said.setdefault((facts.lane, _words(facts.body.text)), event)
         if first.intent == event.intent or self._by_the_cast(turn) or self._by_the_cast(event.intent):
             return
+        if any(self.run.hooks.may_go(one.intent, facts.body.address) for one in (first, event)):
+            # A hook brought messages for two places to one.
+            return
         self.violate(
             at=event.seq,
             summary=f"{turn} posted “{facts.body.text}” twice at {self.run.name(facts.body.address)}",

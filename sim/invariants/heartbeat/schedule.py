@@ -16,6 +16,7 @@ from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.values import Address, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.world import WorldHeartbeat
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
@@ -58,10 +59,10 @@ class DueOnce(Checker):
             self._up = None
             self._noticed.clear()
 
-    @on(ConfigReloaded, FaultFired)
-    def _planned(self, event: Event, body: ConfigReloaded | FaultFired) -> None:
-        """Another configuration, or a clock that was set, may move times."""
-        if isinstance(body, ConfigReloaded) or body.fault == "clock":
+    @on(ConfigReloaded, WorldHeartbeat, FaultFired)
+    def _planned(self, event: Event, body: ConfigReloaded | WorldHeartbeat | FaultFired) -> None:
+        """Another configuration, also between two processes, or a clock that was set, may move times."""
+        if not isinstance(body, FaultFired) or body.fault == "clock":
             self._look(event)
             self._next.clear()
             if isinstance(body, FaultFired):

@@ -20,8 +20,8 @@ from trunkline.sim.invariants.base import Checker, EvidenceKind
 class AddressFidelity(Checker):
     """R4: adapters get the platform's own ids, of an existing account.
 
-    An agent or a client may name a place that is none. Its platform says so, the intent ends as failed, and nobody
-    else is to blame.
+    An agent, a client or a hook may name a place that is none. Its platform says so, the intent ends as failed, and
+    nobody else is to blame.
     """
 
     id = "R4"
@@ -90,20 +90,27 @@ class AddressFidelity(Checker):
             self._wrong(event, asked, why, [facts.prepared.seq, event.seq], missing)
 
     def _invented(self, facts: IntentFacts, asked: Address) -> bool:
-        """Whether the agent or the client that named the target made the refused id up."""
+        """Whether the agent, the client or the hook that named the target made the refused id up."""
+        if any(self._made_up(asked, target) for target in self.run.hooks.targets(facts.prepared.intent)):
+            return True
         if not facts.body.targeted:
             return False
         target = self._named.get(facts.prepared.cause or 0)
         if target is None:
             return True
         if asked.conversation not in self._ids.get(asked.channel, ()):
-            # Blame falls on what changed the spelling of an id that the platform did issue.
-            meant = (one for one in self._ids.get(asked.channel, ()) if _spelled(one, target.target))
-            return _spelled(asked.conversation, target.target) or not any(meant)
+            return self._made_up(asked, target.target)
         # The thread of the turn's own message is context that the gateway added, unless the target spells it.
         home = self.run.home(facts.prepared.inbound)
         added = asked.thread is not None and home is not None and home.thread == asked.thread
         return not added or _spelled(asked.thread or "", target.target)
+
+    def _made_up(self, asked: Address, target: str) -> bool:
+        """Whether a target names an id that the platform has not issued."""
+        ids = self._ids.get(asked.channel, ())
+        # Blame falls on what changed the spelling of an id that the platform did issue.
+        meant = any(_spelled(one, target) for one in ids)
+        return asked.conversation not in ids and (_spelled(asked.conversation, target) or not meant)
 
     def _wrong(
         self, event: Event, asked: Address, why: str, evidence: list[int], missing_after: int | None = None

@@ -48,12 +48,16 @@ class ReplyReferences(Checker):
         if received.body.address.lane == body.address.lane:
             self._quotes[event.intent or ""] = received.body.subject
 
+    def meant(self, prepared: Event) -> tuple[str | None, ...]:
+        """What a message quotes because a hook or its agent says so."""
+        return (*self.run.hooks.quotable(prepared.intent), *self.run.answered.quotable(prepared.turn))
+
     def quoted(self, event: Event, body: WireAccepted) -> None:
         """Compare the reference of an accepted answer with the message that it answers."""
         message = self._quotes.get(event.intent or "", body.reply_to)
-        if body.reply_to in (message, *self.run.hooks.quotable(event.intent)):
-            return
         prepared = self.run.intents[event.intent or ""].prepared
+        if body.reply_to in (message, *self.meant(prepared)):
+            return
         self.violate(
             at=event.seq,
             summary=f"the answer to {prepared.inbound} does not quote it",

@@ -54,13 +54,15 @@ class ExactReturnAddress(ReplyReferences):
             asked = {place.lane} if opened is None else {place.lane, opened.lane}
             self._of_bound_work(event, facts, bound, asked)
             return
-        quotable = (None, message, *self.run.hooks.quotable(event.intent))
+        quotable = (None, message, *self.meant(facts.prepared))
         if body.address == place and body.reply_to in quotable:
             return
         right = {place.lane} if opened is None else {place.lane, opened.lane}
         if body.requested.lane in right and body.address.lane not in right:
             return  # requested correctly, misplaced by the platform: R2 and L3 judge the record of it
         if body.address.lane in right and body.reply_to in quotable:
+            return
+        if self.run.answered.in_thread(facts.prepared.turn, place, body.address):
             return
         self.violate(
             at=event.seq,

@@ -62,7 +62,9 @@ class FrozenRoute(Checker):
         frozen = routed.body.reply_to
         self.exercised += 1
         left = frozen is not None and frozen != body.address and frozen.lane != body.address.lane
-        if frozen is not None and left and not self.run.hooks.may_go(event.intent, body.address):
+        if frozen is None or not left or self.run.hooks.may_go(event.intent, body.address):
+            return
+        if not self.run.answered.in_thread(event.turn, frozen, body.address):
             self._astray(event, f"{event.intent} left its route", frozen, body.address, [routed.seq, event.seq])
 
     def _astray(self, event: Event, summary: str, right: Address, wrong: Address, evidence: list[int]) -> None:

@@ -6,6 +6,7 @@ from tests.support.event_stories import Story
 from tests.support.factories import direct, room
 from trunkline.core.events.delivery import TargetResolved
 from trunkline.core.values import Address
+from trunkline.sim.events.script import HookRedirected
 from trunkline.sim.events.world import WorldPlace
 from trunkline.sim.invariants import Status
 
@@ -52,6 +53,18 @@ def test_an_id_is_spelled_only_as_a_whole() -> None:
     story = r4()
     named(story, "group:xAbC", NOWHERE)
     assert story.end().wrong == []
+
+
+@pytest.mark.parametrize(
+    ("target", "place", "wrong"), [("999", NOWHERE, 0), ("@nobody", NOWHERE, 0), ("group:AbC", FOLDED, 1)]
+)
+def test_a_place_that_a_hook_made_up_is_the_hooks(target: str, place: Address, wrong: int) -> None:
+    story = r4()
+    story.tell(HookRedirected(by="hook h", target=target), node="sim", intent="i1")
+    story.prepared(place=place)
+    story.started(place=place)
+    story.refused(address=place)
+    assert len(story.end().wrong) == wrong
 
 
 def test_an_answer_to_a_place_that_is_none_is_the_gateways_own() -> None:

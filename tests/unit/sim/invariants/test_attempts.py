@@ -5,6 +5,7 @@ import pytest
 from tests.support.event_stories import Story
 from tests.support.factories import direct
 from tests.support.invariants.attempt_trace import ELSEWHERE, ERROR
+from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
@@ -262,6 +263,19 @@ def test_what_a_process_took_with_it_the_next_one_does_not_know():
     story.started()
     story.refused()
     story.ended(Reason.REFUSED, "fail")
+    story.crashed()
+    story.started(2)
+    assert story.wrong == []
+
+
+def test_a_process_stores_nothing_while_its_store_refuses():
+    story = Story("L5")
+    story.prepared()
+    story.started()
+    story.refused()
+    story.ended(Reason.REFUSED, "fail")
+    story.tell(StoreFailed(reason=Reason.STORE_ERROR, error="disk I/O error", retry_in=5.0))
+    story.now += 5
     story.crashed()
     story.started(2)
     assert story.wrong == []

@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 
 from tests.support.event_stories import PLACE, Story
+from tests.support.factories import direct
 from trunkline.core.actions.names import Action
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Idempotency, IntentState
+from trunkline.core.values import Address, Idempotency, IntentState
 from trunkline.sim.events.actions import WireActed
 from trunkline.sim.invariants.base import Status
 
+ELSEWHERE = direct("200", channel="telegram")
 LOST = Reason.RESPONSE_LOST
 
 
@@ -26,11 +28,17 @@ def change(
 
 
 def acted(
-    story: Story, message: str | None = "11", *, action: Action = Action.EDIT, request: int = 0, made: str = ""
+    story: Story,
+    message: str | None = "11",
+    *,
+    action: Action = Action.EDIT,
+    request: int = 0,
+    made: str = "",
+    place: Address = PLACE,
 ) -> None:
     body = WireActed(
         action=action,
-        address=PLACE,
+        address=place,
         requested=PLACE,
         key=f"i1/{request}",
         chunk=request,
@@ -52,6 +60,14 @@ def test_a_change_that_was_carried_out_is_delivered() -> None:
     story.acked(provider_id="11")
     story.settled(IntentState.DELIVERED)
     assert story.verdict.status is Status.OK
+
+
+@pytest.mark.parametrize(("place", "wrong"), [(ELSEWHERE, False), (PLACE, True)], ids=["elsewhere", "there"])
+def test_a_change_is_misplaced_if_it_took_effect_elsewhere(place: Address, wrong: bool) -> None:
+    story = change("L3")
+    acted(story, place=place)
+    story.settled(IntentState.MISPLACED, reason=Reason.MISPLACED)
+    assert (story.verdict.status is Status.VIOLATED) is wrong
 
 
 def test_a_change_that_nobody_carried_out_is_not_delivered() -> None:

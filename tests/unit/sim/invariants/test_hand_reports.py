@@ -22,6 +22,7 @@ from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, HandOutcome, IntentKind, IntentState, WorkKind
 from trunkline.sim.events.processes import ProcessFrozen, ProcessThawed
+from trunkline.sim.events.script import HookRedirected
 from trunkline.sim.invariants import Status
 
 HAND: dict[str, Any] = {"delegation": "d1"}
@@ -220,6 +221,14 @@ def test_what_is_said_elsewhere_or_by_a_tool_is_no_report(story: Author, place: 
     story.posted(place, kind)
     story.end()
     assert story.blamed == planned
+
+
+def test_what_a_hook_sends_elsewhere_is_reported(story: Author) -> None:
+    story.asked()
+    story.finished(step("direct"))
+    story.tell(HookRedirected(by="hook h", to=ELSEWHERE), node="sim", intent="i1")
+    story.posted(ELSEWHERE, IntentKind.ANNOUNCE)
+    assert story.end().verdict.status is Status.OK
 
 
 @pytest.mark.parametrize("cancelled", [True, False])

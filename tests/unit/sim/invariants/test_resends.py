@@ -12,6 +12,7 @@ from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Idempotency, IntentKind, IntentState, Transport
 from trunkline.sim.events.processes import ProcessStopped
+from trunkline.sim.events.script import HookRedirected
 from trunkline.sim.events.wire import WireDeduplicated, WireResponseLost
 from trunkline.sim.invariants import Status
 
@@ -92,6 +93,15 @@ def test_a_turn_says_one_thing_once_in_a_place():
 def test_a_turn_may_say_one_thing_elsewhere_and_another_here(text, place):
     story = a_turn((IntentKind.TOOL, "it is done", PLACE), (IntentKind.REPLY, text, place))
     assert (story.verdict.status, story.verdict.exercised) == (Status.OK, 2)
+
+
+def test_a_hook_may_bring_messages_for_two_places_to_one():
+    story = Story("D3")
+    story.tell(HookRedirected(by="hook h", to=PLACE), node="sim", intent="i1")
+    for intent in ("i0", "i1"):
+        story.prepared(intent, "it is done", intent_kind=IntentKind.TOOL, targeted=True, turn="t1", inbound="m1")
+        story.accepted("it is done", intent)
+    assert story.verdict.status is Status.OK
 
 
 def test_two_turns_may_say_the_same():

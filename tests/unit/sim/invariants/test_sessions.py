@@ -18,6 +18,7 @@ from trunkline.core.events.gateway import (
 )
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentState, Peer, WorkKind
+from trunkline.sim.events.actions import AgentActs
 from trunkline.sim.events.world import ThreadOpened
 
 PER_PEER = "per-account-channel-peer"
@@ -91,6 +92,24 @@ def test_a_thread_on_a_message_is_that_of_the_messages_own_room(asked_in: str, w
     story.prepared(place=thread, inbound="m1")
     story.accepted(place=thread)
     assert len(story.end().wrong) == wrong
+
+
+@pytest.mark.parametrize(("named", "wrong"), [("17.4", 0), ("17.3", 1)])
+@pytest.mark.parametrize("own", [True, False], ids=["own", "of a person"])
+def test_an_agent_may_answer_another_message_that_it_names(named: str, wrong: int, own: bool) -> None:
+    story = Story("R1")
+    place = room("lab", channel="slack")
+    story.tell(InboundReceived(address=place, peer=Peer(id="u"), message_id="17.5", text="hi"), inbound="m1")
+    story.prepared("i0", place=place, inbound="m1", turn="t1")
+    story.accepted(intent="i0", place=place, provider_id=named)
+    of, message = ("i0", None) if own else (None, named)
+    acts = AgentActs(action="reply", call=1, of=of, place=None if own else place, message_id=message)
+    story.tell(acts, node="sim", turn="t1")
+    thread = room("lab", channel="slack", thread="17.4")
+    for intent, at, quoted in (("i1", place, "17.4"), ("i2", thread, None)):
+        story.prepared(intent, place=at, inbound="m1", turn="t1")
+        story.accepted(intent=intent, place=at, reply_to=quoted)
+    assert len(story.end().wrong) == wrong * 2
 
 
 # ---------------------------------------------------------------- S3: who shares a session
