@@ -1,7 +1,6 @@
 """The delivery loop: one intent at a time per conversation; `trunkline.core.delivery.policy` decides each next step.
 
-A chunk's receipt is durable before the next chunk is sent. This module only takes the next intent of each conversation,
-waits until it may be sent, and has it attempted and settled.
+A chunk's receipt is durable before the next is sent. This module takes intents, waits, and has them attempted.
 """
 
 from __future__ import annotations
@@ -277,9 +276,8 @@ class Delivery:
     # ------------------------------------------------------------ after the attempt
 
     def _judge(self, adapter: ChannelAdapter, item: QueuedIntent, row: IntentRow) -> Judge:
-        """Judges the next chunk at the moment of its call."""
+        """Judges the next chunk at the moment of its call; only one in doubt is judged by its attempts."""
         ctx, can = self._ctx, can_of(adapter, row)
-        # Only a chunk in doubt is judged by its attempts.
         counted = 0 if item.doubt is None else counted_attempts(row.attempts, row.interrupted, ctx.config.delivery)
 
         def judge() -> DeliveryDecision | None:
