@@ -8,10 +8,17 @@ import msgspec
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.references import KnownMessage, MessageReference
+from trunkline.core.agent import Agent, Turn
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.policy import AttemptFacts, AttemptOutcome, DeliveryDecision, after_attempt
+from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryDecision, recover
+from trunkline.core.runtime.inbound.live_turn import LiveTurn
 from trunkline.core.values import Address, Capabilities, Idempotency
 from trunkline.sim.bugs.base import bug, deciding
+from trunkline.sim.run.wiring import Wiring
+
+#: more calls than a turn of a scenario makes
+_CALLS = 100
 
 
 @bug("change-repeated-at-once", deciding("after_attempt"), caught_by=("A1",))
@@ -23,6 +30,12 @@ def _repeat_at_once(
     return after_attempt(outcome, tried=tried, now=now, can=hasty, config=config)
 
 
+@bug("recovery-repeats-changes-at-once", deciding("recover"), caught_by=("A1",))
+def _repeat_after_start(left: InterruptedIntent, *, can: Capabilities, **known: Any) -> RecoveryDecision:
+    """A change that a crash interrupted is repeated at the start, while its first request may still arrive."""
+    return recover(left, can=msgspec.structs.replace(can, repeat_after=0.0), **known)
+
+
 @bug("creation-repeated", deciding("after_attempt"), caught_by=("A1", "D4"))
 def _repeat_creation(
     outcome: AttemptOutcome, *, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
@@ -32,6 +45,25 @@ def _repeat_creation(
     if can.idempotency is Idempotency.NONE:
         keyed = msgspec.structs.replace(can, idempotency=Idempotency.KEY)
     return after_attempt(outcome, tried=tried, now=now, can=keyed, config=config)
+
+
+class _NumbersOn:
+    """An agent whose turns number their calls on when they run again."""
+
+    def __init__(self, inner: Agent) -> None:
+        self._inner = inner
+
+    async def turn(self, turn: Turn) -> str | None:
+        """Take the turn."""
+        if isinstance(turn, LiveTurn) and turn._again:  # pyright: ignore[reportPrivateUsage] -- the defect is in there
+            turn._calls += _CALLS  # pyright: ignore[reportPrivateUsage] -- the defect is in there
+        return await self._inner.turn(turn)
+
+
+@bug("calls-renamed-in-a-rerun", caught_by=("A1",))
+def _install_numbers_on(wiring: Wiring) -> None:
+    """A turn that runs again after a crash gives its calls new names, so what it did before is done again."""
+    wiring.wrap_agent = _NumbersOn
 
 
 @bug("message-ids-are-global", deciding("decide_reference"), caught_by=("A2",))

@@ -261,7 +261,9 @@ class StatusIsTruth(Checker):
             return  # an operator vouched for it, not the gateway
         wanted, seen = facts.body.chunks, len(facts.accepted_chunks)
         made = (*facts.accepts, *facts.acts)
-        astray = [e for e in made if (place := _place(e)) is not None and place.lane != facts.lane]
+        # A change may take effect in the place that it creates.
+        counted = made if body.state is IntentState.MISPLACED else facts.accepts
+        astray = [e for e in counted if (place := _place(e)) is not None and place.lane != facts.lane]
         wrong = (
             (body.state is IntentState.DELIVERED and seen != wanted)
             or (body.state is IntentState.DELIVERED and any(e.intent not in self._fallbacks for e in astray))

@@ -70,6 +70,14 @@ def test_a_change_is_misplaced_if_it_took_effect_elsewhere(place: Address, wrong
     assert (story.verdict.status is Status.VIOLATED) is wrong
 
 
+def test_a_change_may_take_effect_in_the_place_that_it_creates() -> None:
+    story = change("L3", action=Action.THREAD_CREATE)
+    acted(story, None, action=Action.THREAD_CREATE, made="200", place=ELSEWHERE)
+    story.acked(provider_id="200")
+    story.settled(IntentState.DELIVERED)
+    assert story.verdict.status is Status.OK
+
+
 def test_a_change_that_nobody_carried_out_is_not_delivered() -> None:
     story = change("L3")
     story.ended(Reason.ACCEPTED, "settle")
