@@ -67,6 +67,8 @@ class _Contexts(Checker):
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         self._settings: dict[str, AgentContexts] = {}
+        #: where each turn first started; few turns write to another place, and only their places are looked up
+        self._starts: dict[str, Event] = {}
         self._turns: dict[str, _Turn] = {}
         #: thread -> the conversation that it is in
         self._parents: dict[tuple[str, str], str] = {}
@@ -89,19 +91,25 @@ class _Contexts(Checker):
 
     @on(TurnStarted)
     def _started(self, event: Event, body: TurnStarted) -> None:
-        if event.turn in self._turns:
-            return
-        places: list[Address] = []
+        self._starts.setdefault(event.turn or "", event)
+
+    def _turn(self, turn: str | None) -> _Turn | None:
+        """A turn that has started, with its places."""
+        found, start = self._turns.get(turn or ""), self._starts.get(turn or "")
+        if found is not None or start is None or not isinstance(start.body, TurnStarted):
+            return found
+        body, places = start.body, list[Address]()
         if body.work not in _NOWHERE:
-            origin = self.run.origin(event.inbound)
+            origin = self.run.origin(start.inbound)
             # The answer of a callback may go elsewhere: to a bound conversation.
-            known = (self.run.home(event.inbound), None if origin is None else origin[0], body.origin)
+            known = (self.run.home(start.inbound), None if origin is None else origin[0], body.origin)
             places = [self._whole(place) for place in known if place is not None]
-        self._turns[event.turn or ""] = _Turn(body.agent, body.work, tuple(places))
+        made = self._turns[turn or ""] = _Turn(body.agent, body.work, tuple(places))
+        return made
 
     @on(PolicyDecided)
     def _decision(self, event: Event, body: PolicyDecided) -> None:
-        turn = self._turns.get(event.turn or "")
+        turn = self._turn(event.turn)
         settings = self._settings.get("" if turn is None else turn.agent)
         if turn is not None and settings is not None:
             configured = self._configured(turn, self._whole(body.target), settings)
@@ -127,7 +135,7 @@ class _Contexts(Checker):
         facts = self.run.intents.get(event.intent or "")
         if facts is None or facts.body.intent_kind is not IntentKind.TOOL or not _is_guarded(facts):
             return None
-        turn, place = self._turns.get(facts.prepared.turn or ""), self._whole(requested)
+        turn, place = self._turn(facts.prepared.turn), self._whole(requested)
         if turn is None or turn.agent not in self._settings:
             return None
         if any(same_conversation(one, place) for one in turn.places):
@@ -175,7 +183,7 @@ class CrossingsAreDecided(_Contexts):
     @on(PolicyDecided)
     def _decided(self, event: Event, body: PolicyDecided) -> None:
         self._decision(event, body)
-        turn = self._turns.get(event.turn or "")
+        turn = self._turn(event.turn)
         made = turn.decisions[-1] if turn is not None and turn.decisions else None
         if turn is None or made is None or made.event is not event or body.allowed or not made.configured:
             return
