@@ -68,6 +68,8 @@ class WorldHeartbeat(SimBody, frozen=True, kw_only=True):
     timezone: str = ""
     #: accounts in whose places an acknowledgement is shown, as ``<channel>:<account>``
     ok_shown: tuple[str, ...] = ()
+    #: what stands before its texts; empty: nothing
+    prefix: str = ""
 
 
 class WorldAccount(SimBody, frozen=True, kw_only=True):

@@ -28,4 +28,5 @@ def _promised(config: GatewayConfig, agent: str, accounts: Sequence[tuple[str, s
         end="" if hours is None else hours.end,
         timezone="" if hours is None else zones_of(config, agent, "UTC").of(hours.timezone).key,
         ok_shown=tuple(f"{channel}:{account}" for channel, account in shown),
+        prefix=heartbeat.response_prefix.strip(),
     )

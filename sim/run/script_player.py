@@ -9,6 +9,7 @@ from typing import Any
 
 from trunkline.core.errors import ConfigError, UnknownName
 from trunkline.core.events import BODIES, Event
+from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.values import Poll
 from trunkline.sim.cast.names import ChatterMessage, chatter
@@ -223,6 +224,7 @@ class ScriptPlayer:
             media=send.media,
             poll=None if send.poll is None else Poll(**send.poll.model_dump()),
             payload=send.payload,
+            parts=_parts(send),
             best_effort=send.best_effort,
             dry_run=send.dry_run,
             channel=send.channel,
@@ -282,3 +284,9 @@ class ScriptPlayer:
             return False
         text = getattr(event.body, "text", None)
         return when.text is None or (isinstance(text, str) and text_matches(when.text, text))
+
+
+def _parts(send: SendStep) -> MessageParts | None:
+    """What a client's message has beside its text, if anything."""
+    buttons = (tuple(Button(text=one, value=one) for one in send.buttons),) if send.buttons else ()
+    return MessageParts(silent=send.silent, buttons=buttons) if buttons or send.silent else None

@@ -4,8 +4,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.event_stories import Story
 from tests.support.scenario.worlds import broken, texts, values_of
+from trunkline.core.events.heartbeat import HeartbeatStarted
+from trunkline.core.values import IntentKind
 from trunkline.sim import run_scenario
+from trunkline.sim.events.world import WorldHeartbeat
 from trunkline.sim.scenario import load_text
 
 HEAD = """\
@@ -184,3 +188,31 @@ def test_the_schedule_gives_the_heartbeat_its_tasks() -> None:
     result = run(HELLO, END.format(at="12m"), cast=SAYS, more=cron)
     (asked,) = prompts(result)
     assert asked.endswith("The task:\nWater the plants\nWater the plants")
+
+
+@pytest.mark.parametrize(("cast", "ends"), [(ALERT, 0), (QUIET, 1)])
+def test_what_a_heartbeat_says_in_a_bound_conversation_keeps_it_bound(cast: str, ends: int) -> None:
+    """As any other message there does; an acknowledgement that nobody sees is none."""
+    result = run(
+        'at: 0s, as: ben, in: "@ben", say: hello',
+        "at: 2s, bind: {in: telegram/crew, session: telegram/@ben, label: crew}",
+        END.format(at="20m"),
+        heartbeat='{every: 10m, target: telegram, to: "-1007"}',
+        cast=cast,
+        more="  channels: {telegram: {threadBindings: {idleTimeout: 15m}}}\n",
+    )
+    kinds = [event.kind for event in result.trace.events if event.at > 300]
+    assert (kinds.count("binding.touched"), kinds.count("binding.ended")) == (1 - ends, ends)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"), [("[bot] HEARTBEAT_OK the disk is full", True), ("[bot] all is well", False)]
+)
+def test_a_token_behind_the_prefix_of_heartbeats_is_seen_too(text: str, wrong: bool) -> None:
+    """The invariant knows the prefix: see H1."""
+    story = Story("H1")
+    story.tell(WorldHeartbeat(agent="main", every=600.0, prefix="[bot]"), node="sim")
+    story.tell(HeartbeatStarted(agent="main", guards=(), wake="interval"), inbound="h1")
+    story.prepared("i1", text, inbound="h1", intent_kind=IntentKind.HEARTBEAT)
+    story.accepted(text)
+    assert bool(story.wrong) is wrong

@@ -2,6 +2,7 @@
 
 import pytest
 
+from trunkline.core.message_parts import Button, MessageParts
 from trunkline.sim import Status, run_scenario
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.scenario import load_text
@@ -40,3 +41,27 @@ def test_an_answer_to_a_press_quotes_the_message_with_the_button(platform: str, 
     asked, answer = (next(body for body in accepted if word in body.text) for word in ("Now?", "answer to yes"))
     assert len(accepted) == 2
     assert answer.reply_to == asked.provider_id
+
+
+CLIENT = """
+scenario: 1
+title: A client's buttons
+world:
+  people: [ana]
+  telegram: {}
+cast: {agents: {main: [{do: [{reply: "answer to {text}"}]}]}}
+script:
+  - {at: 0s, as: ana, in: "@ana", say: "hi"}
+  - {at: 1s, send: {to: "@ana", text: "Now?", buttons: [Now, Later], silent: true}}
+  - {at: 5s, as: ana, in: "@ana", press: Later}
+"""
+
+
+def test_a_client_sends_buttons_without_a_notification() -> None:
+    result = run_scenario(load_text(CLIENT))
+    assert [verdict.id for verdict in result.verdicts if verdict.status is Status.VIOLATED] == []
+    accepted = [event.body for event in result.trace.events if isinstance(event.body, WireAccepted)]
+    [asked] = [body for body in accepted if body.text == "Now?"]
+    buttons = tuple(Button(text=one, value=one) for one in ("Now", "Later"))
+    assert asked.parts == MessageParts(silent=True, buttons=(buttons,))
+    assert accepted[-1].text == "answer to Later"

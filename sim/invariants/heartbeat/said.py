@@ -47,9 +47,10 @@ class OkUnseen(Checker):
         if _heartbeat(self.run, event) is None:
             return
         self.exercised += 1
-        if _TOKEN.search(body.text) is None:
-            return
         settings = self.run.heartbeats.configured.get(_agent(self.run, event))
+        text = body.text if settings is None else body.text.lstrip().removeprefix(settings.prefix)
+        if _TOKEN.search(text) is None:
+            return
         account = f"{body.address.channel}:{body.address.account}"
         if settings is not None and account in settings.ok_shown and _SHOWN.fullmatch(body.text):
             return

@@ -155,6 +155,10 @@ class SendStep(Model):
     """A poll instead of a text."""
     payload: str | None = None
     """Platform-specific JSON, passed on as it is."""
+    buttons: tuple[str, ...] = ()
+    """A row of buttons, by their texts, which are also what a press sends."""
+    silent: bool = False
+    """Without a notification."""
     best_effort: bool = False
     """One attempt, without retries."""
     dry_run: bool = False

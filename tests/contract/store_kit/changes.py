@@ -11,8 +11,24 @@ from trunkline.core.actions.requests import ActionPart
 from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.reasons import Reason
-from trunkline.core.store.commands import AckChunk, EndIntent, ResetSession, ResolveIntent, StoreMirror, TakeNudges
-from trunkline.core.store.queries import FindMessage, ListDueMirrors, ListIntents, LoadIntents, ReadTranscript
+from trunkline.core.store.commands import (
+    AckChunk,
+    EndIntent,
+    ResetSession,
+    ResolveIntent,
+    RetryIntent,
+    StoreMirror,
+    TakeNudges,
+)
+from trunkline.core.store.port import answer
+from trunkline.core.store.queries import (
+    FindMessage,
+    ListDueMirrors,
+    ListIntents,
+    LoadIntents,
+    ReadTranscript,
+    ShowIntent,
+)
 from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
 from trunkline.core.store.records import IntentRow, Settlement
 from trunkline.core.values import Address, InboundId, IntentId, IntentKind, IntentState, SessionId, TranscriptLine
@@ -224,6 +240,22 @@ async def what_is_left_of_a_message_sent_in_part_is_deleted_by_an_end(bench: Ben
         changed = (await it.store.write(end, same)).changed
         assert changed is not None
         assert changed.deleted
+
+
+@check
+async def a_deleted_line_that_grows_later_keeps_its_mark(bench: Bench) -> None:
+    """An operator may have the rest of a message sent after its deletion."""
+    first = intent("i1", "one", "two")
+    async with bench.opened() as it:
+        await it.enqueue(first)
+        await it.ack(first)
+        await it.end(msgspec.structs.replace(first, acked=1), DeliveryEvent.REFUSE)
+        await carried_out(it, change("c1", Action.DELETE, "i1", ""))
+        await it.store.write(RetryIntent(intent=first.id, now=5.0), answer)
+        rest = (await it.store.read(ShowIntent(intent=first.id))).intent
+        await it.ack(rest)
+        [line] = await lines(it)
+    assert (line.text, line.partial, line.deleted) == ("one\ntwo", False, True)
 
 
 @check
