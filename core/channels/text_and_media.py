@@ -13,6 +13,7 @@ from typing import ClassVar, cast
 
 import anyio.lowlevel
 
+from trunkline.core.actions.names import Action
 from trunkline.core.channels.adapter import InboundStream
 from trunkline.core.channels.registry import rules_for
 from trunkline.core.errors import Ambiguous, IdentityGone, NotSent, PlatformError, Refused
@@ -46,6 +47,8 @@ class TextAndMediaChannel(ABC):
     threads: ClassVar[bool] = False
     #: longest text; None: as the rules of the channel say
     text_limit: ClassVar[int | None] = None
+    #: what the channel does beside sends: changes with `act`, questions with `ask` (`core.channels.Actions`, `Queries`)
+    actions: ClassVar[frozenset[Action]] = frozenset()
     #: seconds for which a request may still be accepted after its response timed out
     in_flight_seconds: ClassVar[float] = 30.0
 
@@ -152,6 +155,7 @@ class TextAndMediaChannel(ABC):
             idempotency=self.idempotency,
             in_flight_seconds=self.in_flight_seconds,
             text_limit=rules.text_limit if self.text_limit is None else self.text_limit,
+            actions=self.actions,
         )
 
     def _check(self, request: SendRequest) -> None:

@@ -16,7 +16,7 @@ from trunkline.core.config.schedule import CronConfig
 from trunkline.core.env import Files
 from trunkline.core.errors import StoreError, UsageError
 from trunkline.core.heartbeat.settings import target_question
-from trunkline.core.heartbeat.targets import HeartbeatTarget, Route, TargetQuestion, resolve_heartbeat_target
+from trunkline.core.heartbeat.targets import LAST, HeartbeatTarget, Route, TargetQuestion, resolve_heartbeat_target
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.outbound import OutboundQuestion
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
@@ -84,7 +84,7 @@ class Destinations:
         question = await self._question(agent, session_key, entry)
         found = resolve_heartbeat_target(question)
         if not found.deliverable:
-            return Destination(reason=found.reason)
+            return Destination(reason=found.reason, detail=_uncertain(question, found.reason))
         return await self._address(agent, found, cause)
 
     async def _question(self, agent: str, session_key: str | None, entry: CronConfig | None) -> TargetQuestion:
@@ -129,6 +129,13 @@ class Destinations:
         except UsageError as error:
             return Destination(reason=Reason.BAD_TARGET, detail=error.facts)
         return Destination(address=route.address, reason=found.reason)
+
+
+def _uncertain(question: TargetQuestion, reason: Reason | None) -> str:
+    """Why owners who are configured are not written to, and what to do about it."""
+    if reason is not Reason.NO_ROUTE or question.target == LAST or not question.owners:
+        return ""
+    return f"control.owners: {', '.join(question.owners)}: no text proves a direct chat here; write CHANNEL:user:ID"
 
 
 async def _people(adapter: Recipients) -> tuple[str, ...]:

@@ -7,8 +7,11 @@ from typing import Any, ClassVar
 import anyio
 import pytest
 
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.channels import require_action
 from trunkline.core.channels.text_and_media import TextAndMediaChannel
-from trunkline.core.errors import Ambiguous, IdentityGone, NotSent, PlatformError, RateLimited, Refused
+from trunkline.core.errors import Ambiguous, IdentityGone, NotSent, PlatformError, RateLimited, Refused, UsageError
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.testing.adapter_kit import Bench, SeenMessage, check_channel_adapter
 from trunkline.core.values import (
@@ -211,3 +214,16 @@ async def test_a_stream_that_is_no_generator_is_taken_too() -> None:
 
     async with Once().connect() as stream:
         assert [envelope async for envelope in stream] == []
+
+
+async def test_a_simple_channel_lists_the_changes_that_it_carries_out(anyio_backend: str) -> None:
+    class Editing(Pager):
+        actions = frozenset({Action.EDIT})
+
+        async def act(self, request: ActionRequest) -> Receipt:
+            return Receipt(provider_id=request.message_id or "", address=request.address)
+
+    assert Pager().capabilities.actions == frozenset()
+    require_action(Editing(), Editing().capabilities, Action.EDIT, "pager:default")
+    with pytest.raises(UsageError):
+        require_action(Pager(), Pager().capabilities, Action.EDIT, "pager:default")

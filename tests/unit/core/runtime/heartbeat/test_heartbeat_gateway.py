@@ -110,7 +110,16 @@ async def test_an_adapter_that_names_nobody_leaves_no_route(path: Path, platform
     async with serving(path, platform, says("the disk is full"), heartbeat={"every": "1h"}) as running:
         await running.gateway.wake_heartbeat("main")
         (skipped,) = await running.until(HeartbeatSkipped)
+    assert (skipped.reason, skipped.detail) == (Reason.NO_ROUTE, "")
+
+
+async def test_owners_who_cannot_be_proven_to_be_people_are_named(path: Path, platform: Named) -> None:
+    settings: dict[str, Any] = {"heartbeat": {"every": "1h"}, "control": {"owners": ["telegram:somebody"]}}
+    async with serving(path, platform, says("the disk is full"), **settings) as running:
+        await running.gateway.wake_heartbeat("main")
+        (skipped,) = await running.until(HeartbeatSkipped)
     assert skipped.reason is Reason.NO_ROUTE
+    assert "telegram:somebody" in skipped.detail
 
 
 @pytest.mark.parametrize("answer", [RuntimeError("boom"), 5, b"bytes"])
