@@ -210,7 +210,7 @@ def _permitted(channel: str, to: str, question: TargetQuestion) -> tuple[str | N
         return number, None
     if people:
         return people[0], Reason.ALLOW_FROM_FALLBACK
-    # Upstream takes a list of which it can read nothing as none, and writes to anybody.
+    # Upstream treats a list without a readable number as no list, and writes to anybody.
     return (None if listed and not profile.upstream else number), None
 
 
