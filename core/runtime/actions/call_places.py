@@ -35,11 +35,9 @@ class CallPlaces:
             return self._whole(call, planned, called)
         if planned.target.source is TargetSource.ALIAS and planned.target.text is None:
             return await self._of_message(call, planned, called)
-        work, named = call.work, planned.call.message_id
-        if work.open_on is not None and planned.target.source is TargetSource.CURRENT and named is not None:
-            # The thread for the answer may not be open yet, and of its messages only our own can be known.
-            found = await self._changes.place_of_message(work, named)
-            place = found if found == work.reply_to else work.place
+        work = call.work
+        if planned.target.source is TargetSource.CURRENT and work.reply_to is not None:
+            place = await self._unopened(call, planned, work.reply_to)
             if place is not None:
                 return ResolvedTarget(address=place, cause=called)
         asked = aim_of(call, planned)
@@ -47,7 +45,22 @@ class CallPlaces:
         if aim is None:
             raise InvalidAction(f"Action {planned.action} requires a target.", Reason.NO_TARGET)
         check_kind(planned, aim.address)
-        return aim
+        place = None if planned.call.thread is not None else await self._unopened(call, planned, aim.address)
+        return aim if place is None else msgspec.structs.replace(aim, address=place)
+
+    async def _unopened(self, call: ToolCall, planned: PlannedCall, at: Address) -> Address | None:
+        """The room of a message that is named, instead of `at`, the thread for the turn's answer; None: it is `at`.
+
+        That thread may not be open yet, and of its messages only our own can be known. `at` may be of another account.
+        """
+        work, named = call.work, planned.call.message_id
+        if work.open_on is None or work.place is None or work.reply_to is None or named is None:
+            return None
+        if at != msgspec.structs.replace(work.reply_to, account=at.account):
+            return None
+        if await self._changes.place_of_message(work, named) == at:
+            return at
+        return msgspec.structs.replace(work.place, account=at.account)
 
     def _whole(self, call: ToolCall, planned: PlannedCall, called: int) -> ResolvedTarget:
         """A server or account as a whole."""

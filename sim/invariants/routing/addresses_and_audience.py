@@ -81,6 +81,13 @@ class AddressFidelity(Checker):
             # A question about a place that the agent made up: it is answered with the refusal.
             return
         facts = self.run.intents.get(event.intent or "")
+        if (
+            facts is not None
+            and facts.body.action is None
+            and asked.thread in self.run.answered.quotable(facts.prepared.turn)
+        ):
+            # The thread of a message that the agent answers; its first answer makes it.
+            return
         if facts is None or facts.lane != asked.lane:
             # The intent names another place: the id was changed on its way to the wire.
             self._wrong(event, asked, f"{asked.channel} has issued no such id", [event.seq])
@@ -109,7 +116,8 @@ class AddressFidelity(Checker):
         """Whether a target names an id that the platform has not issued."""
         ids = self._ids.get(asked.channel, ())
         # Blame falls on what changed the spelling of an id that the platform did issue.
-        meant = any(_spelled(one, target) for one in ids)
+        # The channel of a thread is not what was changed: the agent names the thread apart from it.
+        meant = any(_spelled(one, target) for one in ids if one != asked.parent)
         return asked.conversation not in ids and (_spelled(asked.conversation, target) or not meant)
 
     def _wrong(

@@ -1,11 +1,13 @@
 """R4: what the gateway changes in an id is its fault; what an agent or a client makes up is not."""
 
+import msgspec
 import pytest
 
 from tests.support.event_stories import Story
 from tests.support.factories import direct, room
 from trunkline.core.events.delivery import TargetResolved
 from trunkline.core.values import Address
+from trunkline.sim.events.actions import AgentActs
 from trunkline.sim.events.script import HookRedirected
 from trunkline.sim.events.world import WorldPlace
 from trunkline.sim.invariants import Status
@@ -41,6 +43,23 @@ def test_a_place_that_the_agent_made_up_is_not_blamed_on_the_gateway(target: str
     story = r4()
     named(story, target, place)
     assert story.end().verdict.status is Status.OK
+
+
+def test_a_made_up_thread_of_a_channel_is_the_agents() -> None:
+    story = r4()
+    named(story, "channel:AbC", msgspec.structs.replace(NOWHERE, parent="AbC"))
+    assert story.end().wrong == []
+
+
+@pytest.mark.parametrize(("answered", "wrong"), [("17.5", 0), ("17.4", 1)])
+def test_an_agent_may_answer_in_a_thread_that_is_not_there_yet(answered: str, wrong: int) -> None:
+    story = r4()
+    story.tell(AgentActs(action="reply", call=1, place=KNOWN, message_id=answered), node="sim", turn="t1")
+    thread = msgspec.structs.replace(KNOWN, thread="17.5")
+    story.prepared(place=thread, turn="t1")
+    story.started(place=thread)
+    story.refused(address=thread)
+    assert len(story.end().wrong) == wrong
 
 
 def test_an_id_that_was_folded_on_its_way_from_the_target_is() -> None:

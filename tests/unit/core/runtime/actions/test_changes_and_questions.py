@@ -65,6 +65,23 @@ async def test_a_reaction_concerns_a_message_of_a_person(path: Path, platform: A
     assert platform.reactions == {(str(ANA), "m1"): {"+1"}}
 
 
+@pytest.mark.parametrize("named", [{}, {"target": "channel:C1"}], ids=["here", "by its target"])
+async def test_the_message_of_a_person_is_in_its_room_while_the_thread_for_the_answer_is_not_open(
+    path: Path, anyio_backend: str, named: dict[str, str]
+) -> None:
+    platform, hall = Answering("slack"), room("C1", channel="slack")
+    calls: list[Call] = [{"action": "react", "messageId": "m1", "emoji": "+1", **named}]
+
+    async def look(running: Running) -> None:
+        await running.until(IntentSettled)
+
+    opening = {"slack": {"auto_thread": True}}
+    outcomes, _ = await called(path, platform, calls=calls, at=hall, see=look, channels=opening)
+    assert the_result(outcomes).place == hall
+    assert platform.reactions == {(str(hall), "m1"): {"+1"}}
+    platform.close()
+
+
 MEANT: list[Any] = [
     pytest.param({"action": "edit", "messageId": "m1", "message": "x"}, Reason.NOT_OWN_MESSAGE, id="somebody else's"),
     pytest.param({"action": "delete", "messageId": "m1"}, Reason.NOT_OWN_MESSAGE, id="a deletion of somebody else's"),
