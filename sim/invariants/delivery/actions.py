@@ -55,15 +55,17 @@ class ActionOnce(Checker):
         done.setdefault(event.intent or "", event)
         asked = self._asked.get(what)
         if asked is not None and len(done) > len(asked):
-            self._twice(list(done.values()), body, f"{len(asked)} calls to {body.action.value}")
+            facts = self.run.intents.get(event.intent or "")
+            another = None if facts is None else facts.prepared.seq
+            self._twice(list(done.values()), body, f"{len(asked)} calls to {body.action.value}", another)
 
     def _message(self, event: Event, body: WireActed) -> str:
         """The message of a change as agents name it: the intent that sent it, or the platform's id."""
         facts = self.run.intents.get(event.intent or "")
         return (facts.body.of if facts is not None else None) or body.message_id or ""
 
-    def _twice(self, effects: list[Event], body: WireActed, what: str) -> None:
-        """Report effects that nobody asked for."""
+    def _twice(self, effects: list[Event], body: WireActed, what: str, another: int | None = None) -> None:
+        """Report effects that nobody asked for. `another`: the intent that nobody asked for."""
         # A late first request undoes what followed it, but the repeat was made too early.
         repeat = max(effects, key=_attempt)
         self.violate(
@@ -72,7 +74,7 @@ class ActionOnce(Checker):
             expected=["each asked-for action takes effect once"],
             actual=[_line(one) for one in effects],
             evidence=[one.seq for one in effects],
-            first_wrong=repeat.seq if repeat.cause is None else repeat.cause,
+            first_wrong=another or repeat.cause or repeat.seq,
         )
 
 

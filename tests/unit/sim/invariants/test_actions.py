@@ -66,9 +66,10 @@ def test_a_turn_that_runs_again_asks_for_nothing_more() -> None:
     asks(story)
     asks(story)
     change(story, "i1")
-    change(story, "i2")
+    another = story.prepared("i2", action=Action.REACT, mirror_key=None, message_id="11")
     acted(story, "i1")
     acted(story, "i2")
+    assert [violation.first_wrong for violation in story.verdict.violations] == [another]
     assert story.wrong == ["1 calls to react took effect 2 times at telegram:default/100"]
 
 
