@@ -10,6 +10,9 @@ from trunkline.core.store.queries import Read
 from trunkline.core.store.records import Admission
 from trunkline.core.values import Address, Peer
 
+#: system events that one run takes; the others have a run after it
+MOST_EVENTS = 50
+
 
 class Timer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A schedule: when it fires next, on the wall clock, and when it fired last."""
@@ -88,7 +91,7 @@ class ListSystemEvents(Read[tuple[SystemEvent, ...]], frozen=True, kw_only=True)
     """The system events of an agent that no heartbeat has taken, in order."""
 
     agent: str
-    limit: int = 50
+    limit: int = MOST_EVENTS
 
 
 class ListWaitingAgents(Read[tuple[tuple[str, str], ...]], frozen=True, kw_only=True):

@@ -28,7 +28,7 @@ from trunkline.core.runtime.heartbeat.timers import HEARTBEAT, Timers, moved, st
 from trunkline.core.sends.api import named_session
 from trunkline.core.store.queries import FindSession
 from trunkline.core.store.records import Work
-from trunkline.core.store.schedule import ListSystemEvents, Timer
+from trunkline.core.store.schedule import MOST_EVENTS, ListSystemEvents, Timer
 from trunkline.core.values import InboundId, Peer, WorkKind
 from trunkline.core.well_formed import describe
 
@@ -38,6 +38,8 @@ class Later(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     busy: bool = False
     delay: float | None = None
+    #: the run took place, and more system events wait than it could take
+    more: bool = False
 
 
 class _Pass(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +107,7 @@ class Passes:
             if not decision.runs:
                 return await self._skip(tried, decision)
             await self._start(tried, decision)
-            return Later()
+            return Later(more=len(tried.events) >= MOST_EVENTS)
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 -- decisions and adapters may be user code; the next time may be sound

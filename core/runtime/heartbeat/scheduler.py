@@ -205,6 +205,8 @@ class Scheduler:
         self._queues[wake.agent] = finished(queue, env.steady(), (wake,) if later.busy else ())
         if later.delay is not None:
             self._request(msgspec.structs.replace(wake, at=env.steady()), later.delay)
+        if later.more:
+            self._request(WakeRequest(agent=wake.agent, kind=WakeKind.WAKE, detail="more events", at=env.steady()))
         self._changed.set()
 
 

@@ -12,8 +12,9 @@ from trunkline import Turn
 from trunkline.core.channels import Ready
 from trunkline.core.errors import InvalidCall, UnknownName
 from trunkline.core.events.delivery import IntentSettled
-from trunkline.core.events.heartbeat import HeartbeatEnded, HeartbeatSkipped
+from trunkline.core.events.heartbeat import HeartbeatEnded, HeartbeatSkipped, HeartbeatStarted
 from trunkline.core.reasons import Reason
+from trunkline.core.store.schedule import MOST_EVENTS
 from trunkline.core.values import WorkKind
 
 pytestmark = pytest.mark.anyio
@@ -120,6 +121,17 @@ async def test_owners_who_cannot_be_proven_to_be_people_are_named(path: Path, pl
         (skipped,) = await running.until(HeartbeatSkipped)
     assert skipped.reason is Reason.NO_ROUTE
     assert "telegram:somebody" in skipped.detail
+
+
+async def test_events_that_one_run_cannot_take_wake_another(path: Path, platform: Named) -> None:
+    async with serving(path, platform, says("HEARTBEAT_OK"), heartbeat={"every": "1h", "target": "none"}) as running:
+        for number in range(MOST_EVENTS + 1):
+            await running.gateway.system_event("main", f"event {number}", "test", wake=False)
+        await running.gateway.wake_heartbeat("main")
+        (started,) = await running.until(HeartbeatStarted)
+        (waits,) = await running.until(HeartbeatSkipped)
+    assert started.events == MOST_EVENTS
+    assert (waits.wake, waits.reason) == ("wake:more events", Reason.MIN_SPACING)
 
 
 @pytest.mark.parametrize("answer", [RuntimeError("boom"), 5, b"bytes"])
