@@ -23,7 +23,7 @@ from trunkline.core.delivery.policy import (
     before_attempt,
 )
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, needs_mark, recover
-from trunkline.core.errors import InvalidSend
+from trunkline.core.errors import InvalidAction
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Capabilities, Idempotency, IntentId, IntentState
 
@@ -117,10 +117,10 @@ class Asks:
 def test_an_action_needs_the_method_and_the_capability() -> None:
     can = Capabilities(actions=frozenset({Action.READ, Action.PIN}))
     require_action(Asks(), can, Action.READ, "slack:default")
-    with pytest.raises(InvalidSend, match="search on slack:default: the adapter has pin, read") as caught:
+    with pytest.raises(InvalidAction, match="search on slack:default: the adapter has pin, read") as caught:
         require_action(Asks(), can, Action.SEARCH, "slack:default")
     assert caught.value.reason is Reason.UNSUPPORTED
-    with pytest.raises(InvalidSend, match="pin on slack:default: the adapter has no actions"):
+    with pytest.raises(InvalidAction, match="pin on slack:default: the adapter has no actions"):
         require_action(Asks(), can, Action.PIN, "slack:default")
 
 
