@@ -8,7 +8,6 @@ is meant for a message never strikes a reaction to it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -17,7 +16,7 @@ from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.actions.spec import TargetMode
-from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Refused
 from trunkline.core.values import Address, Receipt, Transport
 from trunkline.sim.events.actions import WireActed, WireAnswered
 from trunkline.sim.events.wire import WireRefused, WireResponseLost
@@ -26,18 +25,11 @@ from trunkline.sim.platforms.actions.polls import POLL_CHANGES
 from trunkline.sim.platforms.actions.questions import MESSAGE_QUESTIONS, Answer, Question
 from trunkline.sim.platforms.actions.server_changes import IN_ROOMS_LEFT, SERVER_CHANGES
 from trunkline.sim.platforms.actions.server_questions import SERVER_QUESTIONS
+from trunkline.sim.platforms.api.wire_faults import BEFORE, LOST, raise_refusal
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
 
 if TYPE_CHECKING:
     from trunkline.sim.platforms.base import FakePlatform
-
-#: fault that strikes before the platform -> the error of the caller; None: no response
-_BEFORE: dict[str, Callable[[], PlatformError | None]] = {
-    "drop": lambda: None,
-    "reset-before": lambda: Ambiguous("the connection was reset"),
-    "refuse-connection": lambda: NotSent("the connection was refused"),
-}
-_LOST = ("lose-response", "reset")
 #: action -> how a platform carries it out
 _CHANGES: dict[Action, Handler] = {**MESSAGE_CHANGES, **POLL_CHANGES, **SERVER_CHANGES}
 #: question -> how a platform answers it
@@ -70,7 +62,7 @@ class ActionWire:
     def _arrive(self, request: ActionRequest, answer: asyncio.Future[Any], kind: str, extra: float, token: int) -> None:
         what = (request.action.value, request.key, str(request.attempt))
         try:
-            self._fail(kind, extra)
+            raise_refusal(kind, extra)
             self._check(request.action, request.address, token)
             if request.identity is not None:
                 self._platform.webhooks.check(request.identity, request.address)
@@ -80,7 +72,7 @@ class ActionWire:
             self._answer(answer, error, what)
             return
         self._record(request, done, token)
-        if kind in _LOST:
+        if kind in LOST:
             body = WireResponseLost(
                 address=request.address, chunk=request.chunk, attempt=request.attempt, action=request.action
             )
@@ -155,7 +147,7 @@ class ActionWire:
         what = (query.action.value, query.address.conversation, query.message_id or "", query.fields or "")
         found: object
         try:
-            self._fail(kind, extra)
+            raise_refusal(kind, extra)
             self._check(query.action, query.address, token)
             found = self._look(query)
         except PlatformError as error:
@@ -197,18 +189,10 @@ class ActionWire:
         gateway = self._platform.capabilities[address.account].mode.first is Transport.GATEWAY
         if gateway and self._world.account_fault("connect", address.channel, address.account):
             return (NotSent("there is no connection"),)
-        if kind not in _BEFORE:
+        if kind not in BEFORE:
             return None
-        error = _BEFORE[kind]()
+        error = BEFORE[kind]()
         return () if error is None else (error,)
-
-    def _fail(self, kind: str, extra: float) -> None:
-        if kind == "rate-limit":
-            raise RateLimited("too many requests", retry_after=extra)
-        if kind == "refuse":
-            raise Refused("the platform refused it")
-        if kind == "error":
-            raise PlatformError("the platform had an internal error")
 
     def _check(self, action: Action, address: Address, token: int) -> None:
         self._platform.tokens.check(address.account, token)

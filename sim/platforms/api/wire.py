@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,7 +16,6 @@ from trunkline.core.errors import (
     Ambiguous,
     NotSent,
     PlatformError,
-    RateLimited,
     Refused,
     Unauthorized,
 )
@@ -25,19 +23,11 @@ from trunkline.core.values import Address, Capabilities, Capability, Idempotency
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 from trunkline.sim.platforms.actions.message_board import PostedMessage
 from trunkline.sim.platforms.api.request_checks import check_request
+from trunkline.sim.platforms.api.wire_faults import BEFORE, LOST, raise_refusal
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
 
 if TYPE_CHECKING:
     from trunkline.sim.platforms.base import FakePlatform
-
-#: fault that strikes a request before it reaches the platform -> the sender's error; None: no response
-_BEFORE: dict[str, Callable[[], PlatformError | None]] = {
-    "drop": lambda: None,
-    "reset-before": lambda: Ambiguous("the connection was reset"),
-    "refuse-connection": lambda: NotSent("the connection was refused"),
-}
-#: faults that lose the response
-_LOST = ("lose-response", "reset")
 
 
 class Wire:
@@ -63,8 +53,8 @@ class Wire:
             return
         fault = self._world.send_fault(request.address, request.text, request.attempt, request.transport)
         kind, extra = fault or ("", 0.0)
-        if kind in _BEFORE:
-            error = _BEFORE[kind]()
+        if kind in BEFORE:
+            error = BEFORE[kind]()
             if error is not None:
                 self._answer(answer, error, request)
             return
@@ -78,7 +68,7 @@ class Wire:
             self.refused(request, token, error)
             self._answer(answer, error, request)
             return
-        if kind in _LOST:
+        if kind in LOST:
             body = WireResponseLost(address=request.address, chunk=request.chunk, attempt=request.attempt)
             self._platform.events.record(body, intent=request.intent, cause=request.cause)
             if kind == "reset":
@@ -108,12 +98,7 @@ class Wire:
 
     def _accept(self, request: SendRequest, kind: str, extra: float, token: int) -> Receipt:
         """Apply the platform's rules. Returns the receipt of the visible message; raises `PlatformError`."""
-        if kind == "rate-limit":
-            raise RateLimited("too many requests", retry_after=extra)
-        if kind == "refuse":
-            raise Refused("the platform refused it")
-        if kind == "error":
-            raise PlatformError("the platform had an internal error")
+        raise_refusal(kind, extra)
         place, can = request.address, self._can(request)
         self._platform.tokens.check(place.account, token)
         room = self._room(place, request.text)
