@@ -9,8 +9,10 @@ import msgspec
 
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.actions.schema import SchemaForm
+from trunkline.core.hands.origin import Origin
+from trunkline.core.hands.results import HandOutcome
 from trunkline.core.message_parts import Button
-from trunkline.core.values import Address, DelegationId, HandOutcome, Peer, Poll, TranscriptLine, TurnId, WorkKind
+from trunkline.core.values import Address, DelegationId, Peer, Poll, TranscriptLine, TurnId, WorkKind
 
 #: passed for one turn only, beside the agent's own prompt, and never stored
 CALLBACK_PROMPT = (
@@ -25,6 +27,8 @@ class CallbackFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     delegation: DelegationId
     hand: str
     outcome: HandOutcome
+    #: the caller's own name for the delegation
+    label: str = ""
 
 
 class Turn(Protocol):
@@ -55,6 +59,16 @@ class Turn(Protocol):
     @property
     def peer(self) -> Peer:
         """The author of `text`; a hand is ``hand:<id>``."""
+        ...
+
+    @property
+    def asked_by(self) -> Peer | None:
+        """The person for whom the turn is done: the author of the message, or who asked for what was delegated."""
+        ...
+
+    @property
+    def origin(self) -> Origin | None:
+        """Of a callback, and of a task that another agent delegated: where the delegation comes from."""
         ...
 
     @property

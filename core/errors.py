@@ -10,6 +10,8 @@ TrunklineError
       AmbiguousTarget     it may name several places
     InvalidSend           the send is invalid; nothing was sent or stored
     BindingError          the conversation cannot be bound or unbound; nothing was changed
+    DelegationRefused     the task cannot be delegated; no work has started
+    AnswerRefused         an answer does not fit the delegation that it names; nothing was changed
     InvalidCall           a tool was called with unusable arguments; nothing was done
     InvalidAction         the message tool cannot carry the call out; nothing was done
     PolicyDenied          the policy does not allow it; nothing was done
@@ -120,6 +122,24 @@ class BindingError(UsageError):
         self.reason = reason
         #: the requested placement, where it matters
         self.placement = placement
+
+
+class DelegationRefused(UsageError):
+    """The task cannot be delegated; no work has started."""
+
+    def __init__(self, facts: str = "", reason: Reason = Reason.UNKNOWN_HAND) -> None:
+        super().__init__(facts)
+        #: the reason code for events
+        self.reason = reason
+
+
+class AnswerRefused(UsageError):
+    """The answer, progress or request does not fit the delegation that it names; nothing has changed."""
+
+    def __init__(self, facts: str = "", reason: Reason = Reason.UNKNOWN_DELEGATION) -> None:
+        super().__init__(facts)
+        #: the reason code for events
+        self.reason = reason
 
 
 class InvalidCall(UsageError):

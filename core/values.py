@@ -123,6 +123,8 @@ class WorkKind(StrEnum):
     HEARTBEAT = "heartbeat"
     #: an entry of the schedule woke the agent
     CRON = "cron"
+    #: another agent delegated a task to this one; what it returns is the result
+    TASK = "task"
     #: a peer gave the gateway itself a command, e.g. ``/focus``; no agent works on it
     CONTROL = "control"
 
@@ -366,23 +368,6 @@ class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     thread: str | int | None = None
     originating_channel: str
     originating_to: str
-
-
-class HandOutcome(StrEnum):
-    """How a delegated run ended."""
-
-    OK = "ok"
-    ERROR = "error"
-    TIMEOUT = "timeout"
-    #: the process that ran it died
-    LOST = "lost"
-
-
-class HandResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The result of a hand."""
-
-    outcome: HandOutcome
-    text: str
 
 
 class TranscriptLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):

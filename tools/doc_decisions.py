@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import TypeVar
 
 from tools.doc_text import codes, first_paragraph, table
 from trunkline.core.bindings.records import BindingStatus
@@ -19,8 +21,11 @@ from trunkline.core.delivery.policy import (
 from trunkline.core.delivery.recovery import InterruptedIntent, recover
 from trunkline.core.delivery.states import TRANSITIONS, is_final, next_state
 from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
-from trunkline.core.hands.states import DELEGATION_TRANSITIONS
+from trunkline.core.hands.states import CALLBACK_TRANSITIONS, WORK_TRANSITIONS
 from trunkline.core.values import Capabilities, ChatKind, Idempotency, IntentState
+
+_S = TypeVar("_S", bound=StrEnum)
+_E = TypeVar("_E", bound=StrEnum)
 
 # ---------------------------------------------------------------- state diagrams
 
@@ -46,15 +51,23 @@ def intent_diagram() -> str:
     return _diagram(edges, IntentState.PREPARED.value, [state.value for state in TRANSITIONS if is_final(state)])
 
 
-def delegation_diagram() -> str:
-    """The life of a delegation as a Mermaid diagram."""
+def work_diagram() -> str:
+    """The work of a hand as a Mermaid diagram."""
+    return _table_diagram(WORK_TRANSITIONS)
+
+
+def callback_diagram() -> str:
+    """The report of a delegation as a Mermaid diagram."""
+    return _table_diagram(CALLBACK_TRANSITIONS)
+
+
+def _table_diagram(table: Mapping[_S, Mapping[_E, _S]]) -> str:
     edges: dict[tuple[str, str], list[str]] = {}
-    for state, row in DELEGATION_TRANSITIONS.items():
+    for state, row in table.items():
         for event, after in row.items():
             edges.setdefault((state.value, after.value), []).append(event.value)
-    states = list(DELEGATION_TRANSITIONS)
-    final = [state.value for state, row in DELEGATION_TRANSITIONS.items() if not row]
-    return _diagram(edges, states[0].value, final)
+    final = [state.value for state, row in table.items() if not row]
+    return _diagram(edges, next(iter(table)).value, final)
 
 
 def binding_diagram() -> str:

@@ -23,11 +23,12 @@ from tools.doc_actions import actions_table, channel_actions_table
 from tools.doc_catalogue import bugs_table, event_table, invariants_table, reasons_table, screens_table, types_table
 from tools.doc_decisions import (
     binding_diagram,
+    callback_diagram,
     channels_table,
-    delegation_diagram,
     failures_table,
     intent_diagram,
     recovery_table,
+    work_diagram,
 )
 from tools.doc_scenarios import fields_reference
 from tools.doc_text import ROOT
@@ -53,7 +54,8 @@ def how_to_report() -> str:
 
 REGIONS: dict[str, Callable[[], str]] = {
     "intent-diagram": intent_diagram,
-    "delegation-diagram": delegation_diagram,
+    "work-diagram": work_diagram,
+    "callback-diagram": callback_diagram,
     "binding-diagram": binding_diagram,
     "recovery-table": recovery_table,
     "failures-table": failures_table,

@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from trunkline.core.events import Event, EventLog, EventSink, Recorder
     from trunkline.core.gateway import Gateway
     from trunkline.core.gc_tuning import fewer_collections
-    from trunkline.core.hands import HandRunner, HandTask
+    from trunkline.core.hands.port import HandRunner, HandTask
+    from trunkline.core.hands.results import HandOutcome
     from trunkline.core.keys import SessionKey, canonical_key, encode_v1, parse_v1
     from trunkline.core.message_parts import Button, MessageParts
     from trunkline.core.profiles import Profile
@@ -69,7 +70,6 @@ if TYPE_CHECKING:
         ChatKind,
         DeliveryMode,
         Envelope,
-        HandOutcome,
         Idempotency,
         IntentState,
         Markup,
@@ -119,7 +119,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "trunkline.core.events": ("Event", "EventLog", "EventSink", "Recorder"),
     "trunkline.core.gateway": ("Gateway",),
-    "trunkline.core.hands": ("HandRunner", "HandTask"),
+    "trunkline.core.hands.port": ("HandRunner", "HandTask"),
+    "trunkline.core.hands.results": ("HandOutcome",),
     "trunkline.core.keys": ("SessionKey", "canonical_key", "encode_v1", "parse_v1"),
     "trunkline.core.message_parts": ("Button", "MessageParts"),
     "trunkline.core.profiles": ("Profile",),
@@ -140,7 +141,6 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "ChatKind",
         "DeliveryMode",
         "Envelope",
-        "HandOutcome",
         "Idempotency",
         "IntentState",
         "Markup",

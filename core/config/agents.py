@@ -16,6 +16,8 @@ class AgentConfig(Model):
     """Lower case letters, digits, `-` and `_`; not `agent`, the first word of upstream session keys."""
     default: bool = False
     """Answers messages that no route rule matches. If no agent is the default, the first one is."""
+    prompt: str = ""
+    """Base system prompt of its turns. Those of the channel and of a callback follow it."""
     tools: ToolsConfig = ToolsConfig()
     """Settings of its tools; each that is given replaces the one in `tools`."""
     heartbeat: HeartbeatConfig | None = None

@@ -15,6 +15,8 @@ from trunkline.core.values import ChunkMode
 class AccountConfig(Model):
     """Settings of one account of a platform; the default of each is that of the platform."""
 
+    prompt: str | None = None
+    """System prompt of turns that answer by this account."""
     text_limit: Annotated[int, Field(gt=0)] | None = None
     """Maximum length of one message of this account, in UTF-16 code units."""
     chunk_mode: ChunkMode | None = None
@@ -75,6 +77,10 @@ class ChannelConfig(Model):
     bots: Literal["ignore", "allow"] = "ignore"
     """What to do with messages of other bots and webhooks. The gateway's own are always ignored."""
 
+    prompt: str = ""
+    """System prompt of turns that answer on this platform, after the agent's own. It is read when the turn starts."""
+    prompts: dict[str, str] = Field(default_factory=dict)
+    """The same by agent, instead of `prompt`."""
     auto_thread: bool = False
     """Answer a top-level message of a group or channel in a thread opened on that message."""
     reply_reference: bool = False

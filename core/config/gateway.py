@@ -57,6 +57,10 @@ class GatewayConfig(Model):
         if len(set(ids)) != len(ids):
             raise ValueError(f"agents: two agents share an id: {', '.join(sorted(ids))}")
         check_heartbeats(self)
+        for name, hand in self.hands.each.items():
+            for caller in hand.callers or ():
+                if caller not in ids and not self.profile.upstream:
+                    raise ValueError(f"hands.each.{name}.callers: no agent {caller!r}; there are: {', '.join(ids)}")
         if self.profile.upstream:
             # Upstream silently gives conversations of an unknown agent to the default one.
             return self

@@ -1,6 +1,6 @@
 """Events, the log that orders them, and the trace file format."""
 
-from trunkline.core.events import actions, bindings, delivery, gateway, heartbeat, leases
+from trunkline.core.events import actions, bindings, delivery, gateway, hands, heartbeat, leases
 from trunkline.core.events.base import BODIES, Body
 from trunkline.core.events.log import Event, EventLog, EventSink, Recorder
 from trunkline.core.events.trace import (
@@ -36,6 +36,7 @@ __all__ = [
     "encode_event",
     "encode_trace",
     "gateway",
+    "hands",
     "heartbeat",
     "leases",
     "parse_trace",

@@ -1,4 +1,4 @@
-"""Events of the gateway: processes, inbound messages, sessions, turns and hands."""
+"""Events of the gateway: processes, inbound messages, sessions and turns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from trunkline.core.events.base import Body
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, HandOutcome, Peer, SessionEntry, WorkKind
+from trunkline.core.values import Address, Peer, SessionEntry, WorkKind
 
 # ---------------------------------------------------------------- the gateway process
 
@@ -246,7 +246,7 @@ class TranscriptAppended(Body, frozen=True, kw_only=True):
     text: str
 
 
-# ---------------------------------------------------------------- turns, tools, hands
+# ---------------------------------------------------------------- turns, tools
 
 
 class TurnStarted(Body, frozen=True, kw_only=True):
@@ -288,65 +288,3 @@ class ToolRefused(Body, frozen=True, kw_only=True):
     tool: str
     reason: Reason
     detail: str = ""
-
-
-class DelegationAccepted(Body, frozen=True, kw_only=True):
-    """Committed: a hand will work on a task; `origin` is frozen here.
-
-    `deadline` is when the run times out if it starts at once; a later start, or a restart, moves it by the delay.
-    Traces of older versions have none.
-    """
-
-    kind: ClassVar[str] = "delegation.accepted"
-    hand: str
-    task: str
-    origin: Address | None
-    session_key: str
-    deadline: float | None = None
-
-
-class DelegationStarted(Body, frozen=True, kw_only=True):
-    """The hand was started."""
-
-    kind: ClassVar[str] = "delegation.started"
-    hand: str
-
-
-class DelegationFinished(Body, frozen=True, kw_only=True):
-    """Committed: the first result of the hand."""
-
-    kind: ClassVar[str] = "delegation.finished"
-    hand: str
-    outcome: HandOutcome
-    text: str
-    reason: Reason | None = None
-
-
-class DelegationIgnored(Body, frozen=True, kw_only=True):
-    """A later result of a hand that had already ended; only the first one counts."""
-
-    kind: ClassVar[str] = "delegation.ignored"
-    hand: str
-    reason: Reason
-    text: str
-
-
-class CompletionStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One step of announcing a hand's result.
-
-    `mode` is ``turn`` or ``direct``; ``notice`` or ``kept`` if it cannot be announced at its place.
-    """
-
-    mode: str
-    reason: Reason
-    address: Address | None
-    #: the binding of `address`
-    binding: str | None = None
-
-
-class CompletionPlanned(Body, frozen=True, kw_only=True):
-    """How the result of a hand will be announced: destination and path, decided apart from the content."""
-
-    kind: ClassVar[str] = "completion.planned"
-    steps: tuple[CompletionStep, ...]
-    requester_busy: bool

@@ -11,9 +11,10 @@ import msgspec
 
 from trunkline.core.bindings.completion_router import RouterDecision
 from trunkline.core.config import HandsConfig
-from trunkline.core.events.gateway import CompletionStep
+from trunkline.core.events.hands import CompletionStep
+from trunkline.core.hands.results import HandResult
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, DelegationId, HandResult
+from trunkline.core.values import Address, DelegationId
 
 TURN = "turn"
 DIRECT = "direct"
@@ -30,8 +31,8 @@ class HandCompletion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     hand: str
     agent: str
     session_key: str
-    #: fixed at the tool call
-    origin: Address | None
+    #: where the answer goes, fixed at the tool call
+    reply_to: Address | None
     result: HandResult
     #: a turn of the requester's session is running
     requester_busy: bool
@@ -62,13 +63,13 @@ def plan_completion(done: HandCompletion, config: HandsConfig) -> CompletionPlan
     """
     routed = done.routed
     if routed is None or (routed.binding is None and done.may_fall_back):
-        return CompletionPlan(steps=(_report_at(done, config, done.origin, None),))
+        return CompletionPlan(steps=(_report_at(done, config, done.reply_to, None),))
     if routed.binding is not None:
         return CompletionPlan(steps=(_report_at(done, config, routed.binding.conversation, routed.binding.binding_id),))
     # Fail closed: the content goes to no other place.
-    notice = done.may_notice and done.origin is not None
+    notice = done.may_notice and done.reply_to is not None
     step = CompletionStep(
-        mode=NOTICE if notice else KEPT, reason=routed.reason, address=done.origin if notice else None
+        mode=NOTICE if notice else KEPT, reason=routed.reason, address=done.reply_to if notice else None
     )
     return CompletionPlan(steps=(step,))
 

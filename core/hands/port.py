@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import msgspec
 
-from trunkline.core.values import DelegationId
+from trunkline.core.hands.states import CallbackState, WorkState
+from trunkline.core.values import Address, DelegationId, Peer
 
 
 class DelegationRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -15,14 +17,61 @@ class DelegationRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     hand: str
     task: str
     thread: bool | None = None
+    #: seconds that the run may take; none: as the hand is configured
+    timeout: float | None = None
+    #: the caller's own name for it
+    label: str = ""
+    #: where the answer goes, for a turn without a place of its own
+    reply_to: Address | None = None
 
 
-class HandTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The task of a hand."""
+class Delegated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An accepted delegation: it is durable, and its result will come in a callback turn."""
+
+    delegation: DelegationId
+    hand: str
+    status: str = "accepted"
+
+    @property
+    def for_model(self) -> str:
+        """What a model is given as the result of its call."""
+        return f"{self.status}: {self.delegation}. {self.hand} works on it; the result arrives in a later message."
+
+
+class DelegationStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """What an agent sees of a delegation of its session."""
+
+    delegation: DelegationId
+    hand: str
+    label: str = ""
+    state: WorkState
+    callback: CallbackState
+    progress: str = ""
+    accepted_at: float
+    deadline: float | None = None
+
+
+async def _unheard(_text: str) -> None:
+    """Progress outside of a gateway: nobody reads it."""
+
+
+class HandTask(msgspec.Struct, frozen=True, kw_only=True):
+    """The task of a hand.
+
+    `progress` stores and shows a text about how far the work has come; the result is not affected.
+    """
 
     delegation: DelegationId
     hand: str
     task: str
+    label: str = ""
+    #: the person for whom it is done
+    asked_by: Peer | None = None
+    #: seconds that this run may take
+    timeout: float | None = None
+    #: for a worker: the secret that its answer must have
+    ticket: str | None = None
+    progress: Callable[[str], Awaitable[None]] = _unheard
 
 
 class HandRunner(Protocol):

@@ -6,8 +6,10 @@ import anyio
 
 from trunkline.core.delivery.states import is_final
 from trunkline.core.events.delivery import ChunkAcked, IntentReopened, IntentSettled, OperatorActed
-from trunkline.core.events.gateway import DelegationFinished, TurnEnded
+from trunkline.core.events.gateway import TurnEnded
+from trunkline.core.events.hands import DelegationFinished
 from trunkline.core.events.leases import StorePruned
+from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import wait_at_most
@@ -27,7 +29,6 @@ from trunkline.core.store.queue_admin import (
     purge_summary,
 )
 from trunkline.core.store.records import IntentRow, Unfinished
-from trunkline.core.values import HandOutcome
 from trunkline.core.well_formed import well_formed
 
 #: seconds between two prunings

@@ -14,6 +14,7 @@ import msgspec
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.bindings.states import BindingEvent
 from trunkline.core.delivery.states import DeliveryEvent, end_state, next_state
+from trunkline.core.hands.states import CallbackEvent
 from trunkline.core.heartbeat.run import HeartbeatText
 from trunkline.core.keys import Migration, StoredKey
 from trunkline.core.reasons import Reason
@@ -21,8 +22,6 @@ from trunkline.core.store.queue_admin import BATCH, Nudge, PruneCounts, QueueFil
 from trunkline.core.store.records import (
     Admission,
     BindResult,
-    DelegationRow,
-    HandFinish,
     IntentRow,
     NewSession,
     ResetResult,
@@ -33,7 +32,7 @@ from trunkline.core.store.records import (
     Unfinished,
     Work,
 )
-from trunkline.core.values import DelegationId, HandResult, InboundId, IntentId, IntentState, Receipt
+from trunkline.core.values import InboundId, IntentId, IntentState, Receipt
 
 A = TypeVar("A")
 
@@ -76,6 +75,9 @@ class FinishTurn(Write[tuple[IntentId, ...]], frozen=True, kw_only=True, gc=Fals
     now: float
     #: what a heartbeat says with one of them
     said: HeartbeatText | None = None
+    #: what the end of a callback turn means for the callback, and why
+    callback: CallbackEvent | None = None
+    callback_reason: Reason | None = None
 
 
 # -------------------------------------------------------------------- intents
@@ -237,35 +239,6 @@ class MarkNotified(Write[bool], frozen=True, kw_only=True, gc=False):
     """Record that the hooks were notified how an intent ended. Answers whether that is new."""
 
     intent: IntentId
-
-
-# -------------------------------------------------------------------- delegations
-
-
-class AcceptDelegation(Write[bool], frozen=True, kw_only=True):
-    """Store a task before its hand starts. Answers whether it is new."""
-
-    row: DelegationRow
-
-
-class StartDelegation(Write[None], frozen=True, kw_only=True):
-    """Record that the hand is about to work."""
-
-    delegation: DelegationId
-
-
-class FinishDelegation(Write[HandFinish], frozen=True, kw_only=True):
-    """Store the first result together with the callback and the intents it causes; a later result changes nothing."""
-
-    delegation: DelegationId
-    result: HandResult
-    callback: Admit | None
-    intents: Sequence[IntentRow]
-    now: float
-    #: a line of the requester's transcript, if the result goes to another session without a callback
-    line: str | None = None
-    #: keep the text of the result: nothing delivers it
-    keep_text: bool = False
 
 
 # -------------------------------------------------------------------- sessions

@@ -10,7 +10,8 @@ import msgspec
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.agent import CallbackFacts
 from trunkline.core.bindings.records import SessionBindingRecord
-from trunkline.core.hands.states import DelegationState
+from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.hands.origin import Origin
 from trunkline.core.heartbeat.run import HeartbeatRun
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
@@ -19,7 +20,6 @@ from trunkline.core.store.intent_parts import BoundPart, ExtraPart
 from trunkline.core.values import (
     Address,
     DelegationId,
-    HandOutcome,
     Identity,
     InboundId,
     IntentId,
@@ -58,11 +58,23 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     #: the binding that led it to its session, or that its answer goes to
     binding: str | None = None
     heartbeat: HeartbeatRun | None = None
+    #: of a callback, and of a task that another agent delegated: the origin of the delegation
+    origin: Origin | None = None
+    #: the delegation that its session works on, and how many delegations stand above this turn
+    serves: DelegationId | None = None
+    depth: int = 0
 
     @property
     def turn(self) -> TurnId:
         """Id of the turn it starts; the same when the turn runs again after a crash."""
         return TurnId(f"t-{self.id}")
+
+    @property
+    def asked_by(self) -> Peer | None:
+        """The person for whom it is done; none: nobody asked for it."""
+        if self.kind in (WorkKind.MESSAGE, WorkKind.CONTROL):
+            return self.peer
+        return None if self.origin is None else self.origin.asked_by
 
     @property
     def home(self) -> Address | None:
@@ -180,17 +192,6 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     first: InboundId | None = None
     #: the binding it came by, with its new idle deadline
     touched: SessionBindingRecord | None = None
-
-
-class HandFinish(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The answer to a hand's result. `first`: it counts. `session`: that of the callback, or of the line instead.
-
-    `replaced`: nothing was stored, because the requester's session was reset or merged, or its place has left it.
-    """
-
-    first: bool
-    replaced: bool = False
-    session: SessionRow | None = None
 
 
 class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -348,29 +349,6 @@ class StoredBindings(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     rows: tuple[SessionBindingRecord, ...]
     broken: dict[str, str] = msgspec.field(default_factory=dict[str, str])
-
-
-class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A task given to a hand. `origin` is frozen at the tool call."""
-
-    id: DelegationId
-    state: DelegationState = DelegationState.ACCEPTED
-    hand: str
-    task: str
-    agent: str
-    session_key: str
-    #: the session that delegated: the result belongs to no other
-    session: SessionId | None = None
-    turn: TurnId
-    inbound: InboundId
-    origin: Address | None
-    #: the thread `origin` is opened on this message before anything is said there
-    open_on: str | None = None
-    outcome: HandOutcome | None = None
-    result: str | None = None
-    #: key of its own session, where it was given one that is bound to a conversation
-    child_key: str | None = None
-    accepted_at: float
 
 
 class BrokenRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -13,7 +13,7 @@ from trunkline.core.config import HandsConfig
 from trunkline.core.env import Env
 from trunkline.core.errors import PlaceGone, PlatformError
 from trunkline.core.events import EventSink
-from trunkline.core.events.gateway import CompletionStep
+from trunkline.core.events.hands import CompletionStep
 from trunkline.core.hands.completion_plan import DIRECT, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.live_bindings import LiveBindings
@@ -110,7 +110,7 @@ def _install_first_output(wiring: Wiring) -> None:
 def _requester_too(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     """The completion of bound work is posted in its thread, and in the requester's channel as well."""
     plan = plan_completion(done, config)
-    if done.routed is None or done.routed.binding is None or done.origin is None:
+    if done.routed is None or done.routed.binding is None or done.reply_to is None:
         return plan
-    extra = CompletionStep(mode=DIRECT, reason=Reason.DIRECT_ANNOUNCE, address=done.origin)
+    extra = CompletionStep(mode=DIRECT, reason=Reason.DIRECT_ANNOUNCE, address=done.reply_to)
     return CompletionPlan(steps=(*plan.steps, extra))

@@ -9,14 +9,15 @@ import anyio
 import anyio.abc
 
 from trunkline.core.config import HandsConfig
-from trunkline.core.events.gateway import CompletionStep
+from trunkline.core.events.hands import CompletionStep
 from trunkline.core.gateway import Gateway
 from trunkline.core.hands.completion_plan import TURN, CompletionPlan, HandCompletion, plan_completion
+from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import Admit, FinishTurn
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import LoadUnfinished
-from trunkline.core.store.records import Admission, DelegationRow, Unfinished, Work
+from trunkline.core.store.records import Admission, Unfinished, Work
 from trunkline.core.store.sqlite.handlers import RunSql, execute
 from trunkline.core.values import SessionId
 from trunkline.sim.bugs.base import bug, deciding, making, replacing_read, replacing_write
@@ -34,7 +35,7 @@ def _forwarded_too(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     plan = plan_completion(done, config)
     if done.requester_replaced or all(step.mode == TURN for step in plan.steps):
         return plan
-    extra = CompletionStep(mode=TURN, reason=Reason.CALLBACK_TURN, address=done.origin)
+    extra = CompletionStep(mode=TURN, reason=Reason.CALLBACK_TURN, address=done.reply_to)
     return CompletionPlan(steps=(*plan.steps, extra))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from trunkline.core.config import HandsConfig
-from trunkline.core.events.gateway import CompletionStep
+from trunkline.core.events.hands import CompletionStep
 from trunkline.core.hands.completion_plan import DIRECT, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
-from trunkline.core.store.commands import AcceptDelegation, AckChunk, FinishDelegation
+from trunkline.core.store.commands import AckChunk
+from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation
 from trunkline.sim.bugs.base import bug, changing_write, deciding
 
 
@@ -16,9 +17,9 @@ from trunkline.sim.bugs.base import bug, changing_write, deciding
 def _announce_when_busy(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     """A completion that finds its requester busy is announced directly and again by the queued turn."""
     plan = plan_completion(done, config)
-    if not done.requester_busy or done.origin is None:
+    if not done.requester_busy or done.reply_to is None:
         return plan
-    extra = CompletionStep(mode=DIRECT, reason=Reason.DIRECT_ANNOUNCE, address=done.origin)
+    extra = CompletionStep(mode=DIRECT, reason=Reason.DIRECT_ANNOUNCE, address=done.reply_to)
     return CompletionPlan(steps=(extra, *plan.steps))
 
 
@@ -26,10 +27,10 @@ def _announce_when_busy(done: HandCompletion, config: HandsConfig) -> Completion
 def _hand_announces_too(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     """A completion is announced by the requester and by the hand's own session, in the main channel."""
     plan = plan_completion(done, config)
-    if done.origin is None:
+    if done.reply_to is None:
         return plan
-    room = done.origin.parent or done.origin.conversation
-    main = msgspec.structs.replace(done.origin, conversation=room, parent=None)
+    room = done.reply_to.parent or done.reply_to.conversation
+    main = msgspec.structs.replace(done.reply_to, conversation=room, parent=None)
     extra = CompletionStep(mode=DIRECT, reason=Reason.HAND_SESSION_ROUTE, address=main)
     return CompletionPlan(steps=(*plan.steps, extra))
 

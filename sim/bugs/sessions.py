@@ -12,7 +12,8 @@ from trunkline.core.events import Body
 from trunkline.core.events.gateway import SessionShared
 from trunkline.core.keys import SessionKey
 from trunkline.core.routing import RouteDecision, resolve_route
-from trunkline.core.store.commands import AcceptDelegation, Admit, FinishTurn, MigrateKeys
+from trunkline.core.store.commands import Admit, FinishTurn, MigrateKeys
+from trunkline.core.store.delegations import AcceptDelegation
 from trunkline.core.store.queries import FindRequester, FindSession
 from trunkline.core.store.records import SessionRow
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql, execute

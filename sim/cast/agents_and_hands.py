@@ -10,7 +10,7 @@ import anyio
 
 from trunkline.core.agent import Turn
 from trunkline.core.errors import HandError, UnknownName, UsageError
-from trunkline.core.hands import HandTask
+from trunkline.core.hands.port import HandTask
 from trunkline.core.values import Address, WorkKind
 from trunkline.sim.cast.message_tool import ToolUser
 from trunkline.sim.cast.named_messages import NamedMessages

@@ -13,7 +13,8 @@ import msgspec
 
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentSettled
-from trunkline.core.events.gateway import DelegationFinished, ProcessStarted, TurnEnded
+from trunkline.core.events.gateway import ProcessStarted, TurnEnded
+from trunkline.core.events.hands import DelegationFinished
 from trunkline.sim.events.world import PlatformConnected
 from trunkline.sim.run.crash_at import CrashAt, Crashes
 from trunkline.sim.run.gateway_process import GatewayProcess

@@ -27,17 +27,11 @@ from trunkline.core.events.delivery import (
     MirrorAppended,
     RecoveryDecided,
 )
-from trunkline.core.events.gateway import (
-    CompletionPlanned,
-    DelegationFinished,
-    InboundAdmitted,
-    RouteDecided,
-    TranscriptAppended,
-    TurnEnded,
-    TurnStarted,
-)
+from trunkline.core.events.gateway import InboundAdmitted, RouteDecided, TranscriptAppended, TurnEnded, TurnStarted
+from trunkline.core.events.hands import CompletionPlanned, DelegationFinished
+from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
-from trunkline.core.values import HandOutcome, IntentState, WorkKind
+from trunkline.core.values import IntentState, WorkKind
 from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireRefused

@@ -19,15 +19,14 @@ from trunkline.core.events.delivery import (
     TargetResolved,
 )
 from trunkline.core.events.gateway import (
-    CompletionPlanned,
     ConfigReloaded,
-    DelegationAccepted,
     InboundAdmitted,
     InboundReceived,
     ProcessStarted,
     RouteDecided,
     TurnStarted,
 )
+from trunkline.core.events.hands import CompletionPlanned, DelegationAccepted
 from trunkline.core.reasons import Reason
 from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.values import Address, WorkKind

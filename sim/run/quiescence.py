@@ -17,7 +17,8 @@ from trunkline.core.events.delivery import (
     MirrorRefused,
     RecoveryDecided,
 )
-from trunkline.core.events.gateway import DelegationAccepted, DelegationFinished, InboundAdmitted, TurnEnded
+from trunkline.core.events.gateway import InboundAdmitted, TurnEnded
+from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
 from trunkline.core.values import IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.world import WorldLimits

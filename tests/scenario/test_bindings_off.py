@@ -12,7 +12,7 @@ import pytest
 from tests.support.paths import SCENARIO_FILES
 from trunkline.core.config import GatewayConfig, HandsConfig
 from trunkline.core.events import encode_event
-from trunkline.core.events.gateway import CompletionStep
+from trunkline.core.events.hands import CompletionStep
 from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
@@ -33,11 +33,11 @@ def plan_as_it_was(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     """One path, and the place where it was asked for: the rule of delegated work before bindings."""
     assert done.routed is None
     if done.requester_replaced:
-        step = CompletionStep(mode="direct", reason=Reason.REQUESTER_REPLACED, address=done.origin)
-    elif config.announce == "direct" and done.origin is not None:
-        step = CompletionStep(mode="direct", reason=Reason.DIRECT_ANNOUNCE, address=done.origin)
+        step = CompletionStep(mode="direct", reason=Reason.REQUESTER_REPLACED, address=done.reply_to)
+    elif config.announce == "direct" and done.reply_to is not None:
+        step = CompletionStep(mode="direct", reason=Reason.DIRECT_ANNOUNCE, address=done.reply_to)
     else:
-        step = CompletionStep(mode="turn", reason=Reason.CALLBACK_TURN, address=done.origin)
+        step = CompletionStep(mode="turn", reason=Reason.CALLBACK_TURN, address=done.reply_to)
     return CompletionPlan(steps=(step,))
 
 

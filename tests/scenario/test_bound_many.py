@@ -13,7 +13,7 @@ from tests.support.scenario.bound import APART, FIRST, announcements, asked, man
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingEnded, FallbackDenied, RouterDecided
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled
-from trunkline.core.events.gateway import DelegationFinished
+from trunkline.core.events.hands import DelegationFinished
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState
 from trunkline.sim import RunResult, run_scenario

@@ -3,7 +3,8 @@
 from typing import Any
 
 from trunkline.core.config import GatewayConfig, RouteRuleConfig
-from trunkline.core.store.records import DelegationRow, IntentRow, NewSession, Work
+from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.store.records import IntentRow, NewSession, Work
 from trunkline.core.values import (
     Address,
     ChatKind,
@@ -107,7 +108,7 @@ def delegation(name: str = "m1.hand1", **fields: Any) -> DelegationRow:
         "session_key": "main:discord:default:direct:100",
         "turn": TurnId("t-m1"),
         "inbound": InboundId("m1"),
-        "origin": direct(),
+        "reply_to": direct(),
         "accepted_at": 1.0,
     }
     return DelegationRow(id=DelegationId(name), **{**defaults, **fields})

@@ -29,7 +29,7 @@ from trunkline import (
 from trunkline.core.errors import Refused
 from trunkline.core.events import Event
 from trunkline.core.events.trace import encode_event
-from trunkline.core.hands import HandTask
+from trunkline.core.hands.port import HandTask
 
 #: half of a surrogate pair: a cut emoji, as the JSON of some platforms has it
 HALF = "\ud83d"

@@ -16,7 +16,8 @@ from trunkline.app.view.text.cells import clean
 from trunkline.app.view.text.fact import Tone, reason_text
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
-from trunkline.core.events.gateway import CompletionPlanned, InboundReceived, RouteDecided
+from trunkline.core.events.gateway import InboundReceived, RouteDecided
+from trunkline.core.events.hands import CompletionPlanned
 from trunkline.core.values import Address
 from trunkline.sim.events.world import PeerSaid
 

@@ -41,16 +41,8 @@ from trunkline.core.events.delivery import (
     TargetResolved,
     TransportFallback,
 )
-from trunkline.core.events.gateway import (
-    CompletionPlanned,
-    DelegationAccepted,
-    DelegationFinished,
-    DelegationIgnored,
-    InboundDropped,
-    InboundReceived,
-    RouteDecided,
-    TurnEnded,
-)
+from trunkline.core.events.gateway import InboundDropped, InboundReceived, RouteDecided, TurnEnded
+from trunkline.core.events.hands import CompletionPlanned, DelegationAccepted, DelegationFinished, DelegationIgnored
 from trunkline.core.events.heartbeat import HeartbeatEnded, HeartbeatSkipped, HeartbeatStarted
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost

@@ -11,7 +11,8 @@ from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared
-from trunkline.core.events.gateway import DelegationAccepted, InboundReceived
+from trunkline.core.events.gateway import InboundReceived
+from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.values import Address
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, WorldPlace

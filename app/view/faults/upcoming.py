@@ -17,13 +17,8 @@ from trunkline.app.view.text.cells import clean, cut, quoted, seconds
 from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import BindingBound, BindingEnded
 from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared
-from trunkline.core.events.gateway import (
-    DelegationAccepted,
-    DelegationFinished,
-    DelegationStarted,
-    ProcessStarted,
-    SessionCreated,
-)
+from trunkline.core.events.gateway import ProcessStarted, SessionCreated
+from trunkline.core.events.hands import DelegationAccepted, DelegationFinished, DelegationStarted
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted

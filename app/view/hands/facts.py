@@ -13,13 +13,13 @@ from trunkline.app.view.text.cells import clean, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
-from trunkline.core.events.gateway import (
+from trunkline.core.events.gateway import TurnStarted
+from trunkline.core.events.hands import (
     CompletionPlanned,
     DelegationAccepted,
     DelegationFinished,
     DelegationIgnored,
     DelegationStarted,
-    TurnStarted,
 )
 from trunkline.sim.events.wire import WireAccepted
 

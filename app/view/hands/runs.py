@@ -17,18 +17,18 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingBound, RouterDecided
 from trunkline.core.events.delivery import IntentSettled
-from trunkline.core.events.gateway import (
+from trunkline.core.events.gateway import TurnEnded, TurnStarted
+from trunkline.core.events.hands import (
     CompletionPlanned,
     CompletionStep,
     DelegationAccepted,
     DelegationFinished,
     DelegationIgnored,
     DelegationStarted,
-    TurnEnded,
-    TurnStarted,
 )
+from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, HandOutcome, IntentKind, IntentState, WorkKind
+from trunkline.core.values import Address, IntentKind, IntentState, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 
 #: seconds until the end of a run is written down; and within which an idle requester must begin to read it (L2)

@@ -8,7 +8,7 @@ from trunkline.app.view.text.cells import clean, quoted
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
-from trunkline.core.events.gateway import (
+from trunkline.core.events.hands import (
     CompletionPlanned,
     CompletionStep,
     DelegationAccepted,
@@ -16,7 +16,7 @@ from trunkline.core.events.gateway import (
     DelegationIgnored,
     DelegationStarted,
 )
-from trunkline.core.values import HandOutcome
+from trunkline.core.hands.results import HandOutcome
 
 
 @label(DelegationAccepted)

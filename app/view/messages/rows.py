@@ -41,7 +41,8 @@ from trunkline.core.events.delivery import (
     RecoveryDecided,
     SendRequested,
 )
-from trunkline.core.events.gateway import DelegationFinished, InboundAdmitted
+from trunkline.core.events.gateway import InboundAdmitted
+from trunkline.core.events.hands import DelegationFinished
 from trunkline.sim.events.wire import WireAccepted, WireResponseLost
 
 STAGES: tuple[str, ...] = ("admitted", "routed", "prepared", "tried", "wire", "acked", "mirrored", "terminal")

@@ -18,7 +18,7 @@ from trunkline.app.view.timeline.lane_badges import AUDIENCE, TOKENS, TokenUse
 from trunkline.core.events import Body
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import IntentPrepared
-from trunkline.core.events.gateway import DelegationAccepted
+from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.values import Address
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid, ThreadClosed, ThreadOpened

@@ -12,33 +12,22 @@ from trunkline.core.bindings.completion_router import TASK_COMPLETION
 from trunkline.core.errors import InvariantBroken
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
 from trunkline.core.events.delivery import Fallback, IntentSuppressed
-from trunkline.core.events.gateway import (
-    CompletionPlanned,
-    CompletionStep,
-    DelegationFinished,
-    DelegationIgnored,
-    TranscriptAppended,
-)
+from trunkline.core.events.gateway import TranscriptAppended
+from trunkline.core.events.hands import CompletionPlanned, CompletionStep, DelegationFinished, DelegationIgnored
 from trunkline.core.hands.completion_plan import DIRECT, NOTICE, TURN, CompletionPlan, HandCompletion, plan_completion
+from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.hands.results import HandResult
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intake import record_admitted
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.store.commands import Admit, FinishDelegation
+from trunkline.core.store.commands import Admit
+from trunkline.core.store.delegations import FinishDelegation, HandFinish
 from trunkline.core.store.queries import FindBindingOfRequest, FindRequester
-from trunkline.core.store.records import DelegationRow, HandFinish, IntentRow, SessionRow, Work
-from trunkline.core.values import (
-    Address,
-    HandResult,
-    InboundId,
-    IntentKind,
-    IntentState,
-    Peer,
-    SessionId,
-    WorkKind,
-)
+from trunkline.core.store.records import IntentRow, SessionRow, Work
+from trunkline.core.values import Address, InboundId, IntentKind, IntentState, Peer, SessionId, WorkKind
 
 
 class CompletionReporter:
@@ -75,7 +64,7 @@ class CompletionReporter:
         """The current key of the session that delegated, and whether its conversation has another session now."""
         if row.session is None:
             return row.session_key, False
-        found = await self._ctx.store.read(FindRequester(session=row.session, origin=row.origin))
+        found = await self._ctx.store.read(FindRequester(session=row.session, origin=row.reply_to))
         return (row.session_key, True) if found is None else (found.key, False)
 
     async def _report_once(self, row: DelegationRow, result: HandResult, reason: Reason | None, cause: int) -> bool:
@@ -100,20 +89,20 @@ class CompletionReporter:
             hand=row.hand,
             agent=row.agent,
             session_key=key,
-            origin=row.origin,
+            reply_to=row.reply_to,
             result=result,
             requester_busy=row.session is not None and self._busy(row.session),
             requester_replaced=replaced,
         )
         if row.child_key is None:
             return done, cause
-        channel = row.origin.channel if row.origin is not None else ""
+        channel = row.reply_to.channel if row.reply_to is not None else ""
         settings = ctx.config.channel(channel).thread_bindings
         may_fall_back = settings.fallback == "requester"
         routed = ctx.decisions.resolve_destination(
             event_kind=TASK_COMPLETION,
             target_session_key=row.child_key,
-            requester=row.origin,
+            requester=row.reply_to,
             fail_closed=not may_fall_back,
             bindings=self._bindings.list_by_session(row.child_key),
             now=ctx.env.now(),
@@ -123,7 +112,7 @@ class CompletionReporter:
         body = RouterDecided(
             event_kind=TASK_COMPLETION,
             target_session_key=row.child_key,
-            requester=row.origin,
+            requester=row.reply_to,
             fail_closed=not may_fall_back,
             mode=routed.mode,
             reason=routed.reason,
@@ -141,7 +130,7 @@ class CompletionReporter:
         """Store a result with everything that reports it; False if the requester's session was reset meanwhile."""
         ctx, result = self._ctx, done.result
         work = self._callback(row, done.session_key, result, plan)
-        session = None if work is None else ctx.new_session(done.session_key, row.agent, row.origin)
+        session = None if work is None else ctx.new_session(done.session_key, row.agent, row.reply_to)
         posted = [step for step in plan.steps if step.mode in (DIRECT, NOTICE) and step.address is not None]
         intents = [await self._announcement(row, result, step, n, cause) for n, step in enumerate(posted, 1)]
         line = None if work is not None or done.requester_replaced else _line(row, result, posted, intents)
@@ -219,11 +208,11 @@ class CompletionReporter:
             return cause
         reason, notice = done.routed.reason, any(step.mode == NOTICE for step in plan.steps)
         if plan.denied:
-            denied = FallbackDenied(asked=belongs, refused=row.origin, reason=reason, notice=notice)
+            denied = FallbackDenied(asked=belongs, refused=row.reply_to, reason=reason, notice=notice)
             return self._ctx.events.record(denied, cause, **ids_of_delegation(row))
-        if row.origin is None:
+        if row.reply_to is None:
             return cause
-        used = Fallback(asked=belongs or row.origin, used=row.origin, reason=reason)
+        used = Fallback(asked=belongs or row.reply_to, used=row.reply_to, reason=reason)
         return self._ctx.events.record(used, cause, **ids_of_delegation(row))
 
     def _callback(self, row: DelegationRow, session_key: str, result: HandResult, plan: CompletionPlan) -> Work | None:
@@ -232,7 +221,7 @@ class CompletionReporter:
         if step is None:
             return None
         # Without a binding, answer where the agent delegated, even if a custom decision says otherwise.
-        place = row.origin if step.binding is None else step.address
+        place = row.reply_to if step.binding is None else step.address
         return Work(
             id=_back(row),
             kind=WorkKind.CALLBACK,
@@ -241,12 +230,15 @@ class CompletionReporter:
             peer=Peer(id=f"hand:{row.hand}", name=row.hand),
             text=result.text,
             message_id=f"callback:{row.id}",
-            place=row.origin,
+            place=row.reply_to,
             reply_to=place,
             open_on=row.open_on,
             reply_reason=Reason.CALLBACK_TURN if step.binding is None else Reason.BOUND_DESTINATION,
             binding=step.binding,
-            callback=CallbackFacts(delegation=row.id, hand=row.hand, outcome=result.outcome),
+            callback=CallbackFacts(delegation=row.id, hand=row.hand, outcome=result.outcome, label=row.label),
+            origin=row.origin,
+            serves=row.parent,
+            depth=row.depth - 1,
         )
 
     async def _announcement(

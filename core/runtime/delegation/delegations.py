@@ -9,11 +9,11 @@ import anyio.abc
 
 from trunkline.core.bindings.bind_request import SPAWN, BindRequest, spawn_request
 from trunkline.core.bindings.records import Placement, TargetKind
-from trunkline.core.events.gateway import (
-    DelegationAccepted,
-    DelegationStarted,
-)
+from trunkline.core.events.hands import DelegationAccepted, DelegationStarted
+from trunkline.core.hands.capture import origin_of
+from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.port import DelegationRequest, HandTask
+from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.service import SessionBindingService
@@ -22,16 +22,10 @@ from trunkline.core.runtime.delegation.completions import CompletionReporter, id
 from trunkline.core.runtime.delegation.hand_run import run_hand
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.suspects import Suspects
-from trunkline.core.store.commands import AcceptDelegation, StartDelegation
+from trunkline.core.store.delegations import AcceptDelegation, StartDelegation
 from trunkline.core.store.port import answer
-from trunkline.core.store.records import DelegationRow, IntentRow, Work
-from trunkline.core.values import (
-    ChatKind,
-    DelegationId,
-    HandOutcome,
-    HandResult,
-    SessionId,
-)
+from trunkline.core.store.records import IntentRow, Work
+from trunkline.core.values import ChatKind, DelegationId, SessionId
 
 
 class DelegationRunner:
@@ -78,7 +72,9 @@ class DelegationRunner:
             session=session,
             turn=work.turn,
             inbound=work.id,
-            origin=work.reply_to,
+            reply_to=work.reply_to,
+            origin=origin_of(work, session, ctx.env.now()),
+            timeout=ctx.config.hands.of(hand).deadline,
             open_on=work.open_on if work.reply_to == work.home else None,
             accepted_at=ctx.env.now(),
         )
@@ -89,7 +85,7 @@ class DelegationRunner:
             body = DelegationAccepted(
                 hand=hand,
                 task=task,
-                origin=row.origin,
+                origin=row.reply_to,
                 session_key=row.session_key,
                 deadline=row.accepted_at + ctx.config.hands.of(hand).deadline,
             )

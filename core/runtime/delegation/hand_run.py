@@ -7,9 +7,9 @@ import anyio.lowlevel
 
 from trunkline.core.errors import HandError
 from trunkline.core.hands.port import HandRunner, HandTask
+from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.user_code import UserCode
-from trunkline.core.values import HandOutcome, HandResult
 from trunkline.core.well_formed import describe, plain_text
 
 

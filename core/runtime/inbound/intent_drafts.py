@@ -7,11 +7,12 @@ import msgspec
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.channels import rules_for
 from trunkline.core.decisions import MirrorQuestion
+from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.routing.outbound import OutboundRoute
 from trunkline.core.runtime.context import Context
-from trunkline.core.store.records import DelegationRow, IntentRow, Work
+from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.values import Address, Identity, IntentId, IntentKind, Poll, SessionId, WorkKind
 
 
@@ -108,7 +109,7 @@ class IntentDrafts:
 
     def announcement(self, row: DelegationRow, to: Address, n: int, binding: str | None = None) -> IntentRow:
         """The draft of a hand's result, mirrored into the session of its destination."""
-        origin = row.origin
+        origin = row.reply_to
         to, open_on = (to, None) if origin is None else _opened(to, origin, row.open_on)
         draft = self._draft(IntentKind.ANNOUNCE, f"{row.id}.post{n}", row.agent, to, binding, running=row.session_key)
         elsewhere = binding is not None and origin is not None and origin.lane != to.lane

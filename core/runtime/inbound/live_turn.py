@@ -10,6 +10,7 @@ from trunkline.core.actions.result import ActionResult
 from trunkline.core.actions.schema import SchemaForm
 from trunkline.core.agent import CALLBACK_PROMPT, CallbackFacts
 from trunkline.core.errors import InvalidCall, TurnOver, UsageError
+from trunkline.core.hands.origin import Origin
 from trunkline.core.hands.port import DelegationRequest
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.reasons import Reason
@@ -65,6 +66,8 @@ class LiveTurn:
         self.work: WorkKind = work.kind
         self.text: str = work.text
         self.peer: Peer = work.peer
+        self.asked_by: Peer | None = work.asked_by
+        self.origin: Origin | None = work.origin
         self.place: Address | None = work.place
         self.callback: CallbackFacts | None = work.callback
         self.prompt: str | None = None if work.callback is None else CALLBACK_PROMPT

@@ -11,6 +11,7 @@ from trunkline.core.errors import BindingError, InvalidCall, InvalidSend, StoreE
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.events.gateway import ToolCalled, ToolRefused, TurnEnded, TurnStarted
 from trunkline.core.hands.port import DelegationRequest
+from trunkline.core.hands.states import CallbackEvent
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.actions.message_tool import MessageTool
 from trunkline.core.runtime.bindings.live_bindings import Hold
@@ -239,7 +240,14 @@ class Turns:
                 if row.id in new
             ]
 
-        await ctx.store.write(FinishTurn(work=work, intents=intents, now=ctx.env.now()), story, then=self._deliver_all)
+        finish = FinishTurn(
+            work=work,
+            intents=intents,
+            now=ctx.env.now(),
+            callback=None if work.callback is None else _callback_event(intents, failure),
+            callback_reason=None if failure is None else failure.reason,
+        )
+        await ctx.store.write(finish, story, then=self._deliver_all)
 
     def _deliver_all(self, prepared: list[tuple[IntentRow, int]]) -> None:
         for row, cause in prepared:
@@ -295,3 +303,10 @@ class Turns:
         except BindingError as error:
             self.refuse(work, "delegate", error, error.reason, called)
             raise
+
+
+def _callback_event(intents: list[IntentRow], failure: TurnEnded | None) -> CallbackEvent:
+    """What the end of a callback turn means for the callback."""
+    if failure is not None:
+        return CallbackEvent.FAIL
+    return CallbackEvent.ENQUEUE if intents else CallbackEvent.SUPPRESS

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trunkline.core.store import commands, queries, schedule
+from trunkline.core.store import commands, delegations, queries, schedule
 from trunkline.core.store.commands import Write
 from trunkline.core.store.queries import Read
 from trunkline.core.store.sqlite.sql import (
@@ -27,6 +27,7 @@ from trunkline.core.store.sqlite.sql import (
 )
 from trunkline.core.store.sqlite.sql import schedule as schedule_sql
 from trunkline.core.store.sqlite.sql.changes.messages import find_message
+from trunkline.core.store.sqlite.sql.hands import delegations as delegations_sql
 
 A = TypeVar("A")
 Handler = Callable[[sqlite3.Connection, Any], Any]
@@ -66,10 +67,10 @@ HANDLERS: Mapping[type[Write[Any]], Handler] = {
     commands.StoreMirror: ends.store_mirror,
     commands.EndUnreadableIntent: ends.end_unreadable,
     commands.MarkNotified: intents.mark_notified,
-    commands.AcceptDelegation: work.accept_delegation,
-    commands.StartDelegation: work.start_delegation,
-    commands.FinishDelegation: work.finish_delegation,
-    commands.SetAsideBroken: work.set_aside_broken,
+    delegations.AcceptDelegation: delegations_sql.accept_delegation,
+    delegations.StartDelegation: delegations_sql.start_delegation,
+    delegations.FinishDelegation: delegations_sql.finish_delegation,
+    commands.SetAsideBroken: delegations_sql.set_aside_broken,
     commands.EnsureSession: sessions.ensure_session,
     commands.ResetSession: sessions.reset_session,
     commands.MigrateKeys: session_moves.migrate_keys,

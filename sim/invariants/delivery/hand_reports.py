@@ -7,16 +7,8 @@ from dataclasses import dataclass, field
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import FallbackDenied
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled
-from trunkline.core.events.gateway import (
-    CompletionPlanned,
-    DelegationAccepted,
-    DelegationFinished,
-    InboundAdmitted,
-    ProcessStarted,
-    TranscriptAppended,
-    TurnEnded,
-    TurnStarted,
-)
+from trunkline.core.events.gateway import InboundAdmitted, ProcessStarted, TranscriptAppended, TurnEnded, TurnStarted
+from trunkline.core.events.hands import CompletionPlanned, DelegationAccepted, DelegationFinished
 from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, WorkKind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptEnded, AttemptStarted
-from trunkline.core.events.gateway import DelegationStarted
+from trunkline.core.events.hands import DelegationStarted
 from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed

@@ -13,7 +13,8 @@ from trunkline.core.events.delivery import (
     MirrorRefused,
     TransportFallback,
 )
-from trunkline.core.events.gateway import CompletionPlanned, InboundAdmitted, RouteDecided, SessionLeft
+from trunkline.core.events.gateway import InboundAdmitted, RouteDecided, SessionLeft
+from trunkline.core.events.hands import CompletionPlanned
 from trunkline.core.keys import parse_v1
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, IntentKind, IntentState, WorkKind

@@ -12,18 +12,8 @@ from tests.support.stores import state_of
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
-from trunkline.core.store.commands import (
-    AcceptDelegation,
-    AckChunk,
-    Admit,
-    Defer,
-    Enqueue,
-    EnsureSession,
-    FinishDelegation,
-    FinishTurn,
-    MarkSending,
-    StartDelegation,
-)
+from trunkline.core.store.commands import AckChunk, Admit, Defer, Enqueue, EnsureSession, FinishTurn, MarkSending
+from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation, StartDelegation
 from trunkline.core.store.port import answer
 from trunkline.core.store.records import Admission, Settlement
 from trunkline.core.values import IntentId, IntentState

@@ -19,23 +19,16 @@ from trunkline.core.agent import CallbackFacts
 from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.events import EventLog
 from trunkline.core.events.gateway import StoreFailed
+from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.reasons import Reason
 from trunkline.core.store import Store
-from trunkline.core.store.commands import (
-    AckChunk,
-    Admit,
-    EndIntent,
-    Enqueue,
-    FinishDelegation,
-    MarkSending,
-    Misplace,
-    TakeNudges,
-)
+from trunkline.core.store.commands import AckChunk, Admit, EndIntent, Enqueue, MarkSending, Misplace, TakeNudges
+from trunkline.core.store.delegations import FinishDelegation, HandFinish
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, LoadIntents
 from trunkline.core.store.queue_admin import Nudge
-from trunkline.core.store.records import Admission, HandFinish, IntentRow, SessionRow, Settlement
-from trunkline.core.values import HandOutcome, HandResult, IntentState, SessionId, WorkKind
+from trunkline.core.store.records import Admission, IntentRow, SessionRow, Settlement
+from trunkline.core.values import IntentState, SessionId, WorkKind
 
 KEY = "main:discord:default:direct:100"
 

@@ -5,12 +5,12 @@ import pytest
 from tests.contract.store_kit.bench import BACK, Bench, all_at_once, check, finish, same
 from tests.support.factories import delegation, intent, room, session, work
 from trunkline.core.errors import IllegalTransition
+from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.reasons import Reason
-from trunkline.core.store.commands import AcceptDelegation, Admit, FinishTurn, MarkSending, StartDelegation
+from trunkline.core.store.commands import Admit, FinishTurn, MarkSending
+from trunkline.core.store.delegations import AcceptDelegation, HandFinish, StartDelegation
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import LoadUnfinished
-from trunkline.core.store.records import HandFinish
-from trunkline.core.values import HandOutcome, HandResult
 
 # ---------------------------------------------------------------- delegations
 
@@ -26,8 +26,8 @@ async def a_delegation_is_accepted_once(bench: Bench) -> None:
 @check
 async def a_delegation_without_an_origin_keeps_none(bench: Bench) -> None:
     async with bench.opened() as it:
-        await it.store.write(AcceptDelegation(row=delegation(origin=None)), same)
-        assert (await it.store.read(LoadUnfinished())).delegations == (delegation(origin=None),)
+        await it.store.write(AcceptDelegation(row=delegation(reply_to=None)), same)
+        assert (await it.store.read(LoadUnfinished())).delegations == (delegation(reply_to=None),)
 
 
 @check
@@ -69,7 +69,7 @@ async def a_delegation_may_end_before_it_starts_but_not_start_after_its_end(benc
     async with bench.opened() as it:
         await it.store.write(AcceptDelegation(row=delegation()), same)
         assert (await finish(it)).first
-        with pytest.raises(IllegalTransition, match="'start' on a delegation that is 'finished'"):
+        with pytest.raises(IllegalTransition, match="'start' on a delegation that is 'succeeded'"):
             await it.store.write(StartDelegation(delegation=delegation().id), answer)
 
 
@@ -79,7 +79,7 @@ async def a_delegation_that_was_reported_cannot_start_either(bench: Bench) -> No
         await it.store.write(AcceptDelegation(row=delegation()), same)
         await finish(it)
         await it.store.write(FinishTurn(work=BACK, intents=[], now=4.0), same)
-        with pytest.raises(IllegalTransition, match="'start' on a delegation that is 'told'"):
+        with pytest.raises(IllegalTransition, match="'start' on a delegation that is 'succeeded'"):
             await it.store.write(StartDelegation(delegation=delegation().id), answer)
 
 

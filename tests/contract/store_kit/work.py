@@ -38,27 +38,11 @@ from tests.support.stores import state_of
 from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
-from trunkline.core.store.commands import (
-    AcceptDelegation,
-    AckChunk,
-    Admit,
-    EnsureSession,
-    FinishDelegation,
-    FinishTurn,
-    Misplace,
-    ResetSession,
-    StartDelegation,
-)
+from trunkline.core.store.commands import AckChunk, Admit, EnsureSession, FinishTurn, Misplace, ResetSession
+from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation, HandFinish, StartDelegation
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import FindIntentFate, FindRequester, FindSession, LoadUnfinished, ReadTranscript
-from trunkline.core.store.records import (
-    HandFinish,
-    IntentFate,
-    IntentRow,
-    LeftSession,
-    SessionRow,
-    Settlement,
-)
+from trunkline.core.store.records import IntentFate, IntentRow, LeftSession, SessionRow, Settlement
 from trunkline.core.values import Address, IntentId, IntentState, SessionId
 
 

@@ -17,7 +17,8 @@ from trunkline.app.view.faults.catalog import MAKERS
 from trunkline.core.events import Body
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import IntentPrepared
-from trunkline.core.events.gateway import DelegationStarted, InboundAdmitted
+from trunkline.core.events.gateway import InboundAdmitted
+from trunkline.core.events.hands import DelegationStarted
 from trunkline.sim import scenario_home
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid

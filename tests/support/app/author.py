@@ -16,8 +16,6 @@ from trunkline.core.events.delivery import (
 )
 from trunkline.core.events.gateway import (
     Candidate,
-    DelegationAccepted,
-    DelegationStarted,
     InboundAdmitted,
     InboundReceived,
     ProcessRecovered,
@@ -28,6 +26,7 @@ from trunkline.core.events.gateway import (
     TranscriptAppended,
     TurnStarted,
 )
+from trunkline.core.events.hands import DelegationAccepted, DelegationStarted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, IntentKind, IntentState, Peer, WorkKind
 from trunkline.sim.events.script import RunPhase

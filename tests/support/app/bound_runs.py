@@ -20,19 +20,17 @@ from trunkline.core.events.bindings import (
     RouterCandidate,
     RouterDecided,
 )
-from trunkline.core.events.gateway import (
+from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, RouteDecided, ToolCalled
+from trunkline.core.events.hands import (
     CompletionPlanned,
     CompletionStep,
     DelegationAccepted,
     DelegationFinished,
     DelegationStarted,
-    InboundAdmitted,
-    InboundReceived,
-    RouteDecided,
-    ToolCalled,
 )
+from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, HandOutcome, IntentKind, Peer, WorkKind
+from trunkline.core.values import Address, IntentKind, Peer, WorkKind
 from trunkline.sim.events.world import (
     CredentialRotated,
     PeerSaid,

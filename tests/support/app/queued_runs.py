@@ -13,18 +13,11 @@ from trunkline.core.events.delivery import (
     LaneWaiting,
     RecoveryDecided,
 )
-from trunkline.core.events.gateway import (
-    CompletionPlanned,
-    CompletionStep,
-    DelegationFinished,
-    InboundAdmitted,
-    ProcessRecovered,
-    ProcessStarted,
-    TurnEnded,
-    TurnStarted,
-)
+from trunkline.core.events.gateway import InboundAdmitted, ProcessRecovered, ProcessStarted, TurnEnded, TurnStarted
+from trunkline.core.events.hands import CompletionPlanned, CompletionStep, DelegationFinished
+from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
-from trunkline.core.values import HandOutcome, IntentKind, IntentState, WorkKind
+from trunkline.core.values import IntentKind, IntentState, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.wire import WireDeduplicated, WireRefused, WireResponseLost
 from trunkline.sim.invariants.base import Violation

@@ -11,16 +11,11 @@ from trunkline.core.events.delivery import (
     MirrorAppended,
     RecoveryDecided,
 )
-from trunkline.core.events.gateway import (
-    CompletionPlanned,
-    CompletionStep,
-    DelegationFinished,
-    ProcessRecovered,
-    ProcessStarted,
-    TurnEnded,
-)
+from trunkline.core.events.gateway import ProcessRecovered, ProcessStarted, TurnEnded
+from trunkline.core.events.hands import CompletionPlanned, CompletionStep, DelegationFinished
+from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, HandOutcome, IntentKind
+from trunkline.core.values import Address, IntentKind
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.script import BugEnabled, FaultFired
 from trunkline.sim.events.wire import WireLookedUp, WireResponseLost

@@ -13,13 +13,8 @@ from trunkline.core.events.bindings import (
     RouterDecided,
 )
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
-from trunkline.core.events.gateway import (
-    CompletionPlanned,
-    CompletionStep,
-    InboundAdmitted,
-    InboundReceived,
-    RouteDecided,
-)
+from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, RouteDecided
+from trunkline.core.events.hands import CompletionPlanned, CompletionStep
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, IntentState, Peer, WorkKind
 from trunkline.sim.events.wire import WireAccepted

@@ -15,7 +15,7 @@ from tools import docs
 from trunkline.app.cli.commands import app
 from trunkline.core.delivery.states import TRANSITIONS
 from trunkline.core.events import BODIES
-from trunkline.core.hands.states import DELEGATION_TRANSITIONS
+from trunkline.core.hands.states import CALLBACK_TRANSITIONS, WORK_TRANSITIONS
 from trunkline.sim import INVARIANTS
 from trunkline.sim.invariants import CHECKERS
 
@@ -33,7 +33,7 @@ def test_every_generated_part_stands_on_one_page() -> None:
 
 
 def test_a_stale_part_is_found() -> None:
-    page = "before\n<!-- generated: delegation-diagram -->\nold\n<!-- end -->\nafter\n"
+    page = "before\n<!-- generated: work-diagram -->\nold\n<!-- end -->\nafter\n"
     fresh = docs.refreshed(page)
     assert fresh != page
     assert fresh.startswith("before\n<!--") and fresh.endswith("<!-- end -->\nafter\n")
@@ -68,7 +68,8 @@ def test_every_kind_of_event_is_listed() -> None:
 def test_diagrams_have_every_state() -> None:
     for diagram, table in (
         (docs.intent_diagram(), TRANSITIONS),
-        (docs.delegation_diagram(), DELEGATION_TRANSITIONS),
+        (docs.work_diagram(), WORK_TRANSITIONS),
+        (docs.callback_diagram(), CALLBACK_TRANSITIONS),
     ):
         assert all(re.search(rf"\b{state.value}\b", diagram) for state in table)
 

@@ -12,7 +12,7 @@ from trunkline.app.view.hands.runs import OUTCOMES, OVER, HandRow, HandState
 from trunkline.app.view.labels.messages import EMPTY, LabelCell, place_cell
 from trunkline.app.view.text.cells import clean, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone
-from trunkline.core.values import HandOutcome
+from trunkline.core.hands.results import HandOutcome
 
 _NARROW = columns("state 12 | id ~3 | hand 8 | origin ~11 | age >7 | ended 7 | callback 4 | said ~*")
 _ROOMY = columns(

@@ -9,25 +9,19 @@ from typing import Any, TypeVar
 import msgspec
 
 from trunkline.core.delivery.states import OPEN
-from trunkline.core.hands.states import DelegationState
 from trunkline.core.store.queries import LoadUnfinished
-from trunkline.core.store.records import BrokenRow, DelegationRow, Unfinished, Work
-from trunkline.core.values import Address, DelegationId, InboundId, SessionId, TurnId
+from trunkline.core.store.records import BrokenRow, Unfinished, Work
+from trunkline.core.store.sqlite.sql.hands.delegation_columns import DELEGATION_COLUMNS, delegation_of
+from trunkline.core.values import SessionId
 
 T = TypeVar("T")
 _work = msgspec.json.Decoder(Work).decode
-_address = msgspec.json.Decoder(Address).decode
 # As bytes: invalid text would stop the whole statement.
 _WORKS = (
     "SELECT n, CAST(id AS BLOB), CAST(work AS BLOB), CAST(session_id AS BLOB) FROM inbox WHERE state = 'pending'"
     " ORDER BY n"
 )
-_DELEGATIONS = (
-    "SELECT n, CAST(id AS BLOB), state, CAST(hand AS BLOB), CAST(task AS BLOB), CAST(agent_id AS BLOB),"
-    " CAST(session_key AS BLOB), CAST(turn_id AS BLOB), CAST(inbound_id AS BLOB), CAST(origin AS BLOB), accepted_at,"
-    " CAST(session_id AS BLOB), CAST(child_key AS BLOB), CAST(open_on AS BLOB) FROM delegations"
-    " WHERE state IN ('accepted', 'running') ORDER BY n"
-)
+_DELEGATIONS = f"SELECT n, {DELEGATION_COLUMNS} FROM delegations WHERE state IN ('accepted', 'running') ORDER BY n"  # noqa: S608 -- fixed text
 #: ended runs of open work, with one that has begun
 _RUNS = (
     "SELECT id, runs + begun FROM inbox WHERE state = 'pending' AND runs + begun > 0 UNION ALL"
@@ -42,7 +36,7 @@ _BEGUN = (
 def load_unfinished(c: sqlite3.Connection, _: LoadUnfinished) -> Unfinished:
     """Handle `LoadUnfinished`."""
     works, broken_works = _read(c.execute(_WORKS).fetchall(), _work_of)
-    delegations, broken_delegations = _read(c.execute(_DELEGATIONS).fetchall(), _delegation_of)
+    delegations, broken_delegations = _read(c.execute(_DELEGATIONS).fetchall(), lambda row: delegation_of(row[1:]))
     marks = ", ".join(f"'{state.value}'" for state in sorted(OPEN))
     (intents,) = c.execute(f"SELECT count(*) FROM intents WHERE state IN ({marks})").fetchone()  # noqa: S608 -- names only
     runs = tuple((row[0], row[1]) for row in c.execute(_RUNS) if isinstance(row[0], str))
@@ -76,23 +70,3 @@ def _work_of(row: tuple[Any, ...]) -> tuple[Work, SessionId]:
     if work.id != row[1].decode():
         raise ValueError(f"it is that of {work.id}")
     return work, SessionId((row[3] or b"").decode())
-
-
-def _delegation_of(row: tuple[Any, ...]) -> DelegationRow:
-    if not isinstance(row[10], int | float):
-        raise TypeError("a number is none")
-    return DelegationRow(
-        id=DelegationId(row[1].decode()),
-        state=DelegationState(row[2]),
-        hand=row[3].decode(),
-        task=row[4].decode(),
-        agent=row[5].decode(),
-        session_key=row[6].decode(),
-        turn=TurnId(row[7].decode()),
-        inbound=InboundId(row[8].decode()),
-        origin=None if row[9] is None else _address(row[9]),
-        accepted_at=row[10],
-        session=None if row[11] is None else SessionId(row[11].decode()),
-        child_key=None if row[12] is None else row[12].decode(),
-        open_on=None if row[13] is None else row[13].decode(),
-    )

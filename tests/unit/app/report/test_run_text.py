@@ -23,7 +23,8 @@ from trunkline.app.view.queue.rows import QueueRows
 from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.events import Trace, TraceHeader
-from trunkline.core.events.gateway import DelegationAccepted, InboundReceived
+from trunkline.core.events.gateway import InboundReceived
+from trunkline.core.events.hands import DelegationAccepted
 from trunkline.sim import BUGS, INVARIANTS, load_scenario, run_scenario
 from trunkline.sim.invariants import judge
 from trunkline.sim.invariants.base import Verdict

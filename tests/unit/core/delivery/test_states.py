@@ -8,7 +8,7 @@ import pytest
 
 from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent, end_state, is_final, next_state
 from trunkline.core.errors import IllegalTransition
-from trunkline.core.hands.states import DELEGATION_TRANSITIONS, DelegationEvent, DelegationState, next_delegation_state
+from trunkline.core.hands.states import CALLBACK_TRANSITIONS, WORK_TRANSITIONS, CallbackState, WorkState
 from trunkline.core.values import IntentState
 
 S, E = IntentState, DeliveryEvent
@@ -42,13 +42,6 @@ DELIVERY = {
     (S.SENDING, E.PARK): S.UNKNOWN,
     (S.SENDING, E.MISPLACE): S.MISPLACED,
 }
-DELEGATION = {
-    (DelegationState.ACCEPTED, DelegationEvent.START): DelegationState.RUNNING,
-    (DelegationState.ACCEPTED, DelegationEvent.FINISH): DelegationState.FINISHED,
-    (DelegationState.RUNNING, DelegationEvent.START): DelegationState.RUNNING,
-    (DelegationState.RUNNING, DelegationEvent.FINISH): DelegationState.FINISHED,
-    (DelegationState.FINISHED, DelegationEvent.TELL): DelegationState.TOLD,
-}
 
 
 @pytest.mark.parametrize(("state", "event"), product(S, E))
@@ -61,20 +54,10 @@ def test_an_intent_does_what_the_table_says_or_refuses(state: IntentState, event
         next_state(state, event)
 
 
-@pytest.mark.parametrize(("state", "event"), product(DelegationState, DelegationEvent))
-def test_a_delegation_does_what_the_table_says_or_refuses(state: DelegationState, event: DelegationEvent) -> None:
-    after = DELEGATION.get((state, event))
-    if after is not None:
-        assert next_delegation_state(state, event) is after
-        return
-    with pytest.raises(IllegalTransition, match=f"'{event.value}' on a delegation that is '{state.value}'"):
-        next_delegation_state(state, event)
-
-
 @pytest.mark.parametrize(
     ("table", "states"),
-    [(TRANSITIONS, IntentState), (DELEGATION_TRANSITIONS, DelegationState)],
-    ids=["intent", "delegation"],
+    [(TRANSITIONS, IntentState), (WORK_TRANSITIONS, WorkState), (CALLBACK_TRANSITIONS, CallbackState)],
+    ids=["intent", "work", "callback"],
 )
 def test_every_state_is_in_the_table_and_every_open_one_has_a_way_to_an_end(
     table: Mapping[object, Mapping[object, object]], states: type[Enum]
@@ -93,8 +76,12 @@ def test_every_state_is_in_the_table_and_every_open_one_has_a_way_to_an_end(
 
 @pytest.mark.parametrize(
     ("table", "first"),
-    [(TRANSITIONS, S.PREPARED), (DELEGATION_TRANSITIONS, DelegationState.ACCEPTED)],
-    ids=["intent", "delegation"],
+    [
+        (TRANSITIONS, S.PREPARED),
+        (WORK_TRANSITIONS, WorkState.ACCEPTED),
+        (CALLBACK_TRANSITIONS, CallbackState.WAITING),
+    ],
+    ids=["intent", "work", "callback"],
 )
 def test_every_state_can_be_reached(table: Mapping[object, Mapping[object, object]], first: object) -> None:
     reached: set[object] = {first}

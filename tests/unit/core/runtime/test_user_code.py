@@ -12,7 +12,7 @@ from trunkline.core.agent import Agent
 from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.channels.adapter import ChannelAdapter, Directory, Readiness
 from trunkline.core.errors import UserCodeEscape
-from trunkline.core.hands import HandRunner
+from trunkline.core.hands.port import HandRunner
 from trunkline.core.runtime.deadlines import Deadline, Deadlines
 from trunkline.core.runtime.user_code import Border, UserCode
 

@@ -7,9 +7,11 @@ import pytest
 
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared, IntentSettled
-from trunkline.core.events.gateway import DelegationFinished, InboundAdmitted, TranscriptAppended
+from trunkline.core.events.gateway import InboundAdmitted, TranscriptAppended
+from trunkline.core.events.hands import DelegationFinished
+from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
-from trunkline.core.values import HandOutcome, IntentState
+from trunkline.core.values import IntentState
 from trunkline.sim import ScenarioFile, run_scenario
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireRefused

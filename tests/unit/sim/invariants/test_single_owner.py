@@ -5,7 +5,7 @@ import pytest
 from tests.support.factories import direct
 from trunkline.core.events import Body, EventLog
 from trunkline.core.events.delivery import AttemptEnded, AttemptStarted
-from trunkline.core.events.gateway import DelegationStarted
+from trunkline.core.events.hands import DelegationStarted
 from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed

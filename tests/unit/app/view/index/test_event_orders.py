@@ -38,10 +38,6 @@ from trunkline.core.events.delivery import (
     RecoveryDecided,
 )
 from trunkline.core.events.gateway import (
-    CompletionPlanned,
-    DelegationAccepted,
-    DelegationFinished,
-    DelegationIgnored,
     ProcessStarted,
     SessionLeft,
     SessionMoved,
@@ -50,8 +46,10 @@ from trunkline.core.events.gateway import (
     TurnEnded,
     TurnStarted,
 )
+from trunkline.core.events.hands import CompletionPlanned, DelegationAccepted, DelegationFinished, DelegationIgnored
+from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
-from trunkline.core.values import HandOutcome, IntentKind
+from trunkline.core.values import IntentKind
 from trunkline.sim import judge
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireLookedUp

@@ -15,7 +15,8 @@ from trunkline import Action, ActionResult, Decisions, InvalidAction, Turn
 from trunkline.core.actions.schema import SchemaForm
 from trunkline.core.errors import InvalidCall, TurnOver, UsageError
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled, TargetResolved
-from trunkline.core.events.gateway import DelegationAccepted, ToolRefused, TurnEnded
+from trunkline.core.events.gateway import ToolRefused, TurnEnded
+from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.reasons import Reason
 
 pytestmark = pytest.mark.anyio

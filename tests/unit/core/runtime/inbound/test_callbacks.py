@@ -11,7 +11,8 @@ from trunkline import Address, Peer, Turn
 from trunkline.core.agent import CALLBACK_PROMPT
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import TurnEnded
-from trunkline.core.values import HandOutcome, WorkKind
+from trunkline.core.hands.results import HandOutcome
+from trunkline.core.values import WorkKind
 
 pytestmark = pytest.mark.anyio
 

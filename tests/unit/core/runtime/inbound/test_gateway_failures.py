@@ -24,12 +24,12 @@ from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import (
     AdapterEnded,
     AdapterFailed,
-    DelegationAccepted,
     InboundAckFailed,
     InboundDropped,
     ToolRefused,
     TurnEnded,
 )
+from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 

@@ -16,21 +16,16 @@ from tests.support.stores import on_write
 from trunkline import Capabilities, HandTask, Idempotency, QueueFilter, SendFailed, SendStatus, Turn
 from trunkline.core.errors import Ambiguous, PlaceGone
 from trunkline.core.events.delivery import IntentSettled, MirrorAppended, MirrorRefused
-from trunkline.core.events.gateway import (
-    DelegationFinished,
-    DelegationStarted,
-    InboundAdmitted,
-    InboundDropped,
-    ProcessRecovered,
-    TurnEnded,
-)
+from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, ProcessRecovered, TurnEnded
+from trunkline.core.events.hands import DelegationFinished, DelegationStarted
 from trunkline.core.events.leases import StorePruned
+from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime import maintenance as upkeep_module
 from trunkline.core.store.commands import AckChunk
 from trunkline.core.store.queries import ListDueMirrors
 from trunkline.core.store.sqlite.sql import intents
-from trunkline.core.values import HandOutcome, IntentState
+from trunkline.core.values import IntentState
 
 pytestmark = pytest.mark.anyio
 

@@ -16,14 +16,10 @@ from trunkline.app.view.text.fact import Tone
 from trunkline.core.events.delivery import (
     IntentSettled,
 )
-from trunkline.core.events.gateway import (
-    CompletionPlanned,
-    DelegationAccepted,
-    DelegationFinished,
-    DelegationStarted,
-)
+from trunkline.core.events.hands import CompletionPlanned, DelegationAccepted, DelegationFinished, DelegationStarted
+from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
-from trunkline.core.values import HandOutcome, IntentState
+from trunkline.core.values import IntentState
 
 
 @pytest.fixture(scope="module")

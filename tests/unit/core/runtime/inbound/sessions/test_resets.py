@@ -29,9 +29,6 @@ from trunkline.core.config import HandsConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import (
-    CompletionPlanned,
-    CompletionStep,
-    DelegationFinished,
     ProcessStarted,
     SessionCreated,
     SessionLeft,
@@ -39,9 +36,10 @@ from trunkline.core.events.gateway import (
     SessionReset,
     TurnStarted,
 )
+from trunkline.core.events.hands import CompletionPlanned, CompletionStep, DelegationFinished
 from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion
 from trunkline.core.reasons import Reason
-from trunkline.core.store.commands import FinishDelegation
+from trunkline.core.store.delegations import FinishDelegation
 from trunkline.core.store.queries import FindSession
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.values import IntentState
@@ -165,7 +163,7 @@ async def test_a_rule_of_ones_own_that_knows_of_no_resets_cannot_hold_a_result_u
     path: Path, platform: TinyPlatform
 ) -> None:
     def always_a_turn(done: HandCompletion, _config: HandsConfig) -> CompletionPlan:
-        step = CompletionStep(mode="turn", reason=Reason.CALLBACK_TURN, address=done.origin)
+        step = CompletionStep(mode="turn", reason=Reason.CALLBACK_TURN, address=done.reply_to)
         return CompletionPlan(steps=(step,))
 
     agent, hand = Foreman(), Builder()

@@ -1,0 +1,189 @@
+"""Commands and queries of delegations, and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.hands.results import HandOutcome, HandResult
+from trunkline.core.hands.states import CallbackEvent, CallbackState, WorkState
+from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import Admit, Write
+from trunkline.core.store.queries import Read
+from trunkline.core.store.queue_admin import QueueRow
+from trunkline.core.store.records import IntentRow, SessionRow
+from trunkline.core.values import DelegationId, SessionId
+
+
+class PostVerb(StrEnum):
+    """What a worker or an operator of another process asks of the gateway."""
+
+    #: a worker has taken the task
+    TAKEN = "taken"
+    PROGRESS = "progress"
+    ANSWER = "answer"
+    CANCEL = "cancel"
+    RETRY_CALLBACK = "retry-callback"
+    DISCARD = "discard"
+
+
+class HandPost(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Something that another process left for the gateway that works the store."""
+
+    delegation: DelegationId
+    verb: PostVerb
+    #: of an answer
+    outcome: HandOutcome | None = None
+    text: str = ""
+    #: the worker or operator
+    by: str = ""
+    at: float = 0.0
+
+
+class CallbackChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How the callback of a delegation has changed with a write."""
+
+    delegation: DelegationId
+    before: CallbackState
+    state: CallbackState
+    reason: Reason | None = None
+
+
+class DelegationFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which delegations: all given conditions must hold. Empty: every one."""
+
+    states: tuple[WorkState, ...] = ()
+    callbacks: tuple[CallbackState, ...] = ()
+    hand: str = ""
+    agent: str = ""
+    session: SessionId | None = None
+
+
+class LateResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A result that came after the first one: kept, and never reported."""
+
+    outcome: HandOutcome
+    text: str
+    at: float
+
+
+class DelegationDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """One delegation with everything stored about it."""
+
+    row: DelegationRow
+    late: tuple[LateResult, ...] = ()
+    #: its messages: those of its callback turn, or what was posted instead
+    intents: tuple[QueueRow, ...] = ()
+    children: tuple[DelegationId, ...] = ()
+
+
+class HandFinish(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to a hand's result. `first`: it counts. `session`: that of the callback, or of the line instead.
+
+    `replaced`: nothing was stored, because the requester's session was reset or merged, or its place has left it.
+    """
+
+    first: bool
+    replaced: bool = False
+    session: SessionRow | None = None
+    #: how far the report has come
+    callback: CallbackState = CallbackState.WAITING
+    #: how the first result had ended it; only for a later one
+    before: WorkState | None = None
+
+
+class AcceptDelegation(Write[bool], frozen=True, kw_only=True):
+    """Store a task before its hand starts. Answers whether it is new."""
+
+    row: DelegationRow
+
+
+class StartDelegation(Write[None], frozen=True, kw_only=True):
+    """Record that the hand is about to work."""
+
+    delegation: DelegationId
+
+
+class FinishDelegation(Write[HandFinish], frozen=True, kw_only=True):
+    """Store the first result together with the callback and the intents it causes; a later result changes nothing."""
+
+    delegation: DelegationId
+    result: HandResult
+    callback: Admit | None
+    intents: Sequence[IntentRow]
+    now: float
+    #: a line of the requester's transcript, if the result goes to another session without a callback
+    line: str | None = None
+    #: keep the text of the result: nothing delivers it
+    keep_text: bool = False
+    #: why nothing reports it
+    callback_reason: Reason | None = None
+    #: the ticket that an answer from outside must have; none: it comes from inside
+    ticket: str | None = None
+
+
+class TakeTask(Write[DelegationRow | None], frozen=True, kw_only=True):
+    """A worker takes an accepted task of a hand; sessions take turns. Answers it with its ticket; none: no task.
+
+    It may be written by any process: the gateway that works the store records it (`HandPost`).
+    """
+
+    hand: str
+    worker: str
+    ticket: str
+    now: float
+
+
+class NoteProgress(Write[bool], frozen=True, kw_only=True):
+    """Store what a hand reports of its progress. Answers whether it still works."""
+
+    delegation: DelegationId
+    text: str
+
+
+class ChangeCallback(Write[CallbackChange | None], frozen=True, kw_only=True):
+    """Move the callback of a delegation along its table. Answers none where the event does not apply any more."""
+
+    delegation: DelegationId
+    event: CallbackEvent
+    reason: Reason | None = None
+
+
+class PostToGateway(Write[None], frozen=True, kw_only=True):
+    """Leave an answer, progress or a request for the gateway that works the store, from any process.
+
+    Raises `UnknownName`; and `AnswerRefused` for what the delegation's row already refuses.
+    """
+
+    post: HandPost
+
+
+class TakePosts(Write[tuple[HandPost, ...]], frozen=True, kw_only=True):
+    """Take some of what other processes left, in order. Empty: there is no more."""
+
+
+class ListDelegations(Read[tuple[DelegationRow, ...]], frozen=True, kw_only=True):
+    """Delegations that match a filter, newest first, without their results. `before`: the oldest row already seen."""
+
+    which: DelegationFilter
+    before: int | None = None
+    limit: int = 100
+
+
+class ShowDelegation(Read[DelegationDetails], frozen=True, kw_only=True):
+    """One delegation with everything stored about it. Raises `UnknownName`, or `StoreError` for an unreadable row."""
+
+    delegation: str
+
+
+class ReadResult(Read[str], frozen=True, kw_only=True):
+    """The whole text of a result that is stored by its content. Raises `UnknownName` when it is gone."""
+
+    ref: str
+
+
+class HasPosts(Read[bool], frozen=True, kw_only=True):
+    """Whether other processes have left anything."""

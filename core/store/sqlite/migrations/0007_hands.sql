@@ -1,0 +1,69 @@
+-- A delegation has two columns for how far it has come: `state` is the work of its hand, `callback` the report of it.
+-- `reply_to` is where the answer goes; `origin` has the whole origin, as JSON, and is empty in rows of earlier versions.
+ALTER TABLE delegations RENAME COLUMN origin TO reply_to;
+ALTER TABLE delegations ADD COLUMN origin TEXT;
+ALTER TABLE delegations ADD COLUMN callback TEXT NOT NULL DEFAULT 'waiting';
+ALTER TABLE delegations ADD COLUMN callback_reason TEXT;
+ALTER TABLE delegations ADD COLUMN kind TEXT NOT NULL DEFAULT 'function';
+ALTER TABLE delegations ADD COLUMN label TEXT NOT NULL DEFAULT '';
+ALTER TABLE delegations ADD COLUMN parent TEXT;
+ALTER TABLE delegations ADD COLUMN depth INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE delegations ADD COLUMN result_ref TEXT;
+ALTER TABLE delegations ADD COLUMN progress TEXT NOT NULL DEFAULT '';
+ALTER TABLE delegations ADD COLUMN worker TEXT NOT NULL DEFAULT '';
+ALTER TABLE delegations ADD COLUMN ticket TEXT;
+ALTER TABLE delegations ADD COLUMN started_at REAL;
+ALTER TABLE delegations ADD COLUMN deadline REAL;
+ALTER TABLE delegations ADD COLUMN timeout REAL;
+
+-- Of what was told, the intents say whether it arrived. They come first: they need the former states.
+UPDATE delegations SET callback = CASE
+    WHEN EXISTS (SELECT 1 FROM intents i WHERE i.delegation_id = delegations.id AND i.state IN ('prepared', 'sending'))
+        THEN 'queued'
+    WHEN EXISTS (SELECT 1 FROM intents i WHERE i.delegation_id = delegations.id AND i.state IN ('delivered', 'partial'))
+        THEN 'delivered'
+    WHEN EXISTS (SELECT 1 FROM intents i WHERE i.delegation_id = delegations.id AND i.state = 'unknown')
+        THEN 'parked'
+    WHEN EXISTS (SELECT 1 FROM intents i WHERE i.delegation_id = delegations.id AND i.state <> 'cancelled')
+        THEN 'undeliverable'
+    ELSE 'suppressed' END
+    WHERE state = 'told';
+UPDATE delegations SET callback = 'pending_turn' WHERE state = 'finished';
+UPDATE delegations SET state = CASE outcome
+    WHEN 'ok' THEN 'succeeded' WHEN 'error' THEN 'failed' WHEN 'timeout' THEN 'timed_out' ELSE 'lost' END
+    WHERE state IN ('finished', 'told');
+
+-- The messages of a delegation say how far its callback has come.
+CREATE INDEX intents_delegation ON intents (delegation_id) WHERE delegation_id IS NOT NULL;
+CREATE INDEX delegations_parent ON delegations (parent) WHERE parent IS NOT NULL;
+-- What workers may take.
+CREATE INDEX delegations_waiting ON delegations (hand, n) WHERE state = 'accepted' AND kind = 'worker';
+
+-- Texts of results that are too long for their row, by the hash of their bytes; `refs`: how many delegations need them.
+CREATE TABLE results (
+    hash TEXT PRIMARY KEY,
+    text TEXT NOT NULL,
+    refs INTEGER NOT NULL
+);
+
+-- Results that came after the first one: kept, and never reported.
+CREATE TABLE late_results (
+    n INTEGER PRIMARY KEY,
+    delegation_id TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at REAL NOT NULL
+);
+CREATE INDEX late_results_delegation ON late_results (delegation_id);
+
+-- What workers and operators of other processes have left for the gateway that works the store: answers, progress,
+-- requests to cancel. `outcome`: of an answer.
+CREATE TABLE hand_posts (
+    n INTEGER PRIMARY KEY,
+    delegation_id TEXT NOT NULL,
+    verb TEXT NOT NULL,
+    outcome TEXT,
+    text TEXT NOT NULL,
+    by TEXT NOT NULL,
+    at REAL NOT NULL
+);

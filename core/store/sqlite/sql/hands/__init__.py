@@ -1,0 +1,1 @@
+"""The SQL of delegations and their callbacks."""

@@ -1,0 +1,136 @@
+"""The SQL that writes delegations: one function per command, inside a transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from trunkline.core.errors import IllegalTransition
+from trunkline.core.hands.results import HandOutcome
+from trunkline.core.hands.states import (
+    ENDED_BY,
+    OPEN_WORK,
+    CallbackEvent,
+    CallbackState,
+    WorkEvent,
+    WorkState,
+    next_callback_state,
+    next_work_state,
+)
+from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import SetAsideBroken
+from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation, HandFinish, StartDelegation
+from trunkline.core.store.records import SessionRow
+from trunkline.core.store.sqlite.sql.intents import insert_intent
+from trunkline.core.store.sqlite.sql.session_lookup import has_left
+from trunkline.core.store.sqlite.sql.transcript import append
+from trunkline.core.store.sqlite.sql.work import HAND_ROLE, admit
+from trunkline.core.values import Address, DelegationId
+
+_json = msgspec.json.Encoder().encode
+_address = msgspec.json.Decoder(Address).decode
+
+
+def accept_delegation(c: sqlite3.Connection, command: AcceptDelegation) -> bool:
+    """Handle `AcceptDelegation`."""
+    row = command.row
+    columns = {
+        "id": row.id,
+        "state": row.state.value,
+        "callback": row.callback.value,
+        "kind": row.kind.value,
+        "hand": row.hand,
+        "task": row.task,
+        "label": row.label,
+        "agent_id": row.agent,
+        "session_key": row.session_key,
+        "session_id": row.session,
+        "turn_id": row.turn,
+        "inbound_id": row.inbound,
+        "reply_to": None if row.reply_to is None else _json(row.reply_to).decode(),
+        "open_on": row.open_on,
+        "origin": None if row.origin is None else _json(row.origin).decode(),
+        "parent": row.parent,
+        "depth": row.depth,
+        "child_key": row.child_key,
+        "accepted_at": row.accepted_at,
+        "deadline": row.deadline,
+        "timeout": row.timeout,
+    }
+    cursor = c.execute(_INSERT.format(", ".join(columns), ", ".join("?" * len(columns))), tuple(columns.values()))
+    return cursor.rowcount == 1
+
+
+_INSERT = "INSERT INTO delegations ({}) VALUES ({}) ON CONFLICT (id) DO NOTHING"
+
+
+def start_delegation(c: sqlite3.Connection, command: StartDelegation) -> None:
+    """Handle `StartDelegation`."""
+    state = next_work_state(_state(c, command.delegation), WorkEvent.START)
+    c.execute("UPDATE delegations SET state = ?, begun = 1 WHERE id = ?", (state.value, command.delegation))
+
+
+def finish_delegation(c: sqlite3.Connection, command: FinishDelegation) -> HandFinish:
+    """Handle `FinishDelegation`. Nothing is stored for a requester's session that was reset or left meanwhile."""
+    callback, returns = command.callback, command.callback is not None or command.line is not None
+    before, has_session, own = _requester(c, command.delegation)
+    if before not in OPEN_WORK:
+        return HandFinish(first=False, before=before)
+    state = next_work_state(before, ENDED_BY[command.result.outcome])
+    if returns and has_session and own is None:
+        return HandFinish(first=True, replaced=True)
+    event = CallbackEvent.ADMIT if callback is not None else CallbackEvent.POST
+    if callback is None and not command.intents:
+        event = CallbackEvent.SUPPRESS
+    reported = next_callback_state(CallbackState.WAITING, event)
+    # A hook may have changed or cancelled a posted text: the intents have what is left.
+    text = command.result.text if command.keep_text or callback is not None else None
+    c.execute(
+        "UPDATE delegations SET state = ?, callback = ?, outcome = ?, result = ?, finished_at = ? WHERE id = ?",
+        (state.value, reported.value, command.result.outcome.value, text, command.now, command.delegation),
+    )
+    session = None if callback is None else admit(c, callback, own).session
+    if command.line is not None and own is not None:
+        append(c, own.id, HAND_ROLE, command.line, f"{command.delegation}.back", command.now)
+        session = own
+    for intent in command.intents:
+        insert_intent(c, intent, command.now)
+    return HandFinish(first=True, session=session, callback=reported)
+
+
+def _state(c: sqlite3.Connection, delegation: DelegationId) -> WorkState:
+    row = c.execute("SELECT state FROM delegations WHERE id = ?", (delegation,)).fetchone()
+    if row is None:
+        raise IllegalTransition(f"there is no delegation {delegation}")
+    return WorkState(row[0])
+
+
+def _requester(c: sqlite3.Connection, delegation: DelegationId) -> tuple[WorkState, bool, SessionRow | None]:
+    """State of a delegation, whether it belongs to a session, and that session unless it was reset or left."""
+    row = c.execute(
+        "SELECT d.state, d.session_id, s.session_key, s.generation, d.reply_to FROM delegations d"
+        " LEFT JOIN session_map s ON s.session_id = d.session_id WHERE d.id = ?",
+        (delegation,),
+    ).fetchone()
+    if row is None:
+        raise IllegalTransition(f"there is no delegation {delegation}")
+    state, session, key, generation, place = row
+    if key is None or (place is not None and has_left(c, session, _address(place))):
+        return WorkState(state), session is not None, None
+    return WorkState(state), True, SessionRow(key=key, id=session, generation=generation, created=False)
+
+
+def set_aside_broken(c: sqlite3.Connection, command: SetAsideBroken) -> None:
+    """Handle `SetAsideBroken`."""
+    left = command.left
+    c.executemany("UPDATE inbox SET state = 'broken' WHERE n = ?", [(row.n,) for row in left.broken_works])
+    lost = next_work_state(WorkState.RUNNING, WorkEvent.LOSE)
+    unreported = next_callback_state(CallbackState.WAITING, CallbackEvent.SUPPRESS)
+    c.executemany(
+        "UPDATE delegations SET state = ?, callback = ?, callback_reason = ?, outcome = ?, finished_at = ? WHERE n = ?",
+        [
+            (lost.value, unreported.value, Reason.BROKEN_ROW.value, HandOutcome.LOST.value, command.now, row.n)
+            for row in left.broken_delegations
+        ],
+    )
