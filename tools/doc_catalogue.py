@@ -153,6 +153,7 @@ _HEADINGS = {
     "trunkline.sim.events.world": "The world",
     "trunkline.sim.events.wire": "The wire",
     "trunkline.sim.events.processes": "Processes",
+    "trunkline.sim.events.hands": "Hands, workers, and what agents are given",
     "trunkline.core.events.gateway": "The gateway: inbound, turns, hands",
     "trunkline.core.events.delivery": "The gateway: outbound",
     "trunkline.core.events.bindings": "The gateway: session bindings",

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from trunkline.core.delivery.hooks import Cancel, Change, Hooks, Outgoing, SendingHook, Sent, SentHook
 from trunkline.core.values import Address
-from trunkline.sim.cast.agents_and_hands import ScriptFailure
+from trunkline.sim.cast.agents import ScriptFailure
 from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.events.script import HookRedirected, SaidTwice
 from trunkline.sim.run.fault_board import text_matches

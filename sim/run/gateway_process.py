@@ -20,7 +20,8 @@ from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.values import Address
 from trunkline.sim.bugs import BUGS
 from trunkline.sim.cast import clients
-from trunkline.sim.cast.agents_and_hands import ScriptedAgent, ScriptedHands
+from trunkline.sim.cast.agents import ScriptedAgent
+from trunkline.sim.cast.hands import InProcess, ScriptedHands
 from trunkline.sim.cast.hooks import scripted_hooks
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.events.script import ScriptSkipped
@@ -123,7 +124,13 @@ class GatewayProcess:
                 )
                 for agent in agents_of((scenario.gateway, *world.file.reloads))
             },
-            hands=ScriptedHands(scenario.cast.hands, world.number, world.hand_fault),
+            hands=ScriptedHands(
+                scenario.cast.hands,
+                world.number,
+                world.hand_fault,
+                world.events.record,
+                InProcess(name=self.name, generation=node.generation),
+            ),
             env=sim_env(world.wall_clock, world.now, world.ids, world.seed, scenario.world.files),
             events=events,
             decisions=wiring.decisions,

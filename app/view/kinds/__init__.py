@@ -3,6 +3,7 @@
 from trunkline.app.view.kinds import (
     actions,
     bindings,
+    cast_of_hands,
     delivery,
     hands,
     heartbeat,
@@ -30,6 +31,7 @@ __all__ = [
     "KindView",
     "actions",
     "bindings",
+    "cast_of_hands",
     "delivery",
     "describe",
     "hands",

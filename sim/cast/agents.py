@@ -1,4 +1,4 @@
-"""Scripted agents and hands: they play the first rule that matches. Texts are templates; nothing is executed."""
+"""Scripted agents: they play the first rule that matches. Texts are templates; nothing is executed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import cast
 import anyio
 
 from trunkline.core.agent import Turn
-from trunkline.core.errors import HandError, UnknownName, UsageError
-from trunkline.core.hands.port import HandTask
+from trunkline.core.errors import UsageError
 from trunkline.core.values import Address, WorkKind
+from trunkline.sim.cast.given import given_of
 from trunkline.sim.cast.message_tool import ToolUser
 from trunkline.sim.cast.named_messages import NamedMessages
 from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.cast.speech import Speech
 from trunkline.sim.run.fault_board import text_matches
-from trunkline.sim.scenario.model.scenario import AgentAction, AgentRule, HandRule, Match, SendAction
+from trunkline.sim.scenario.model.scenario import AgentAction, AgentRule, Match, SendAction
 from trunkline.sim.scenario.templates import fill, uses
 
 
@@ -56,6 +56,10 @@ class ScriptedAgent:
 
     async def turn(self, turn: Turn) -> str | None:
         """Play the first rule that matches; without one, stay silent."""
+        given = given_of(turn)
+        if given is not None:
+            callback = turn.callback
+            self._record(given, turn=turn.id, delegation=None if callback is None else callback.delegation)
         rule = next((rule for rule in self._rules if self._fits(rule.when, turn)), None)
         if rule is None:
             return None
@@ -152,41 +156,3 @@ def _slots(turn: Turn) -> dict[str, str]:
         "hand": "" if callback is None else callback.hand,
         "outcome": "" if callback is None else callback.outcome.value,
     }
-
-
-class ScriptedHands:
-    """`core.HandRunner` that plays the rules of a scenario: takes a while, then returns a result or fails."""
-
-    def __init__(
-        self,
-        rules: Mapping[str, Sequence[HandRule]],
-        number: Callable[[str, str], int],
-        fault: Callable[[str], tuple[str, float] | None],
-    ) -> None:
-        self._rules = rules
-        self._number = number
-        self._fault = fault
-
-    def has(self, hand: str) -> bool:
-        return hand in self._rules
-
-    async def run(self, task: HandTask) -> str:
-        """Play the first rule that matches the task."""
-        for rule in self._rules[task.hand]:
-            if rule.when.text is None or text_matches(rule.when.text, task.task):
-                break
-        else:
-            raise UnknownName(f"hand {task.hand!r} has no rule for {task.task!r}")
-        kind, extra = self._fault(task.task) or ("", 0.0)
-        if kind == "drop":
-            await anyio.sleep_forever()
-        await anyio.sleep(rule.takes + (extra if kind == "slow" else 0.0))
-        if kind == "error":
-            raise HandError("the hand failed")
-        if rule.fails is not None:
-            raise HandError(rule.fails)
-        if rule.nonsense is not None:
-            return cast("str", await talk_nonsense(rule.nonsense))
-        number = self._number(task.hand, task.delegation)
-        slots = {"task": task.task, "text": task.task, "hand": task.hand, "n": str(number)}
-        return fill(rule.result or "done", slots)

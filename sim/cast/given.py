@@ -1,0 +1,31 @@
+"""What an agent of the cast was given for a turn, as a fact of the world."""
+
+from __future__ import annotations
+
+from trunkline.core.agent import Turn
+from trunkline.core.values import WorkKind
+from trunkline.sim.events.hands import AgentGiven, GivenPrompt
+
+#: kinds of work in which an agent is given a result or a task
+_RECORDED = (WorkKind.CALLBACK, WorkKind.TASK)
+
+
+def given_of(turn: Turn) -> AgentGiven | None:
+    """What the agent was given; None for a turn of a plain message without a prompt, which costs no event."""
+    if turn.work not in _RECORDED and not turn.prompt:
+        return None
+    callback = turn.callback
+    return AgentGiven(
+        agent=turn.agent,
+        session_key=turn.session_key,
+        work=turn.work.value,
+        peer=turn.peer,
+        asked_by=turn.asked_by,
+        place=turn.place,
+        text=turn.text,
+        prompts=() if turn.prompt is None else (GivenPrompt(kind="callback", text=turn.prompt),),
+        prompt=turn.prompt,
+        hand="" if callback is None else callback.hand,
+        outcome=None if callback is None else callback.outcome,
+        label="" if callback is None else callback.label,
+    )

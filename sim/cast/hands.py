@@ -1,0 +1,94 @@
+"""Scripted hands in the gateway's process. What they really return is a fact of the world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+import anyio
+import msgspec
+
+from trunkline.core.errors import HandError, UnknownName
+from trunkline.core.hands.port import HandTask
+from trunkline.core.hands.results import HandOutcome
+from trunkline.core.well_formed import describe, plain_text
+from trunkline.sim.cast.nonsense import talk_nonsense
+from trunkline.sim.events.hands import HandAnswered, HandBegan
+from trunkline.sim.run.fault_board import text_matches
+from trunkline.sim.scenario.model.scenario import HandRule
+from trunkline.sim.scenario.templates import fill
+
+
+class InProcess(msgspec.Struct, frozen=True, kw_only=True):
+    """The gateway process that something runs in: its name, and the number of its start."""
+
+    name: str
+    generation: int
+
+
+class ScriptedHands:
+    """`core.HandRunner` that plays the rules of a scenario: takes a while, then returns a result or fails."""
+
+    def __init__(
+        self,
+        rules: Mapping[str, Sequence[HandRule]],
+        number: Callable[[str, str], int],
+        fault: Callable[[str], tuple[str, float] | None],
+        record: Callable[..., int],
+        process: InProcess,
+    ) -> None:
+        self._rules = rules
+        self._number = number
+        self._fault = fault
+        self._record = record
+        self._process = process
+
+    def has(self, hand: str) -> bool:
+        return hand in self._rules
+
+    async def run(self, task: HandTask) -> str:
+        """Play the first rule that matches the task."""
+        began = HandBegan(
+            hand=task.hand, task=task.task, process=self._process.name, generation=self._process.generation
+        )
+        cause = self._record(began, delegation=task.delegation)
+        try:
+            text = await self._play(task)
+        except Exception as error:
+            text = error.facts if isinstance(error, HandError) else describe(error)
+            self._answered(task, HandOutcome.ERROR, text, cause)
+            raise
+        said = plain_text(text)
+        if said is not None:
+            self._answered(task, HandOutcome.OK, said, cause)
+        return text
+
+    def _answered(self, task: HandTask, outcome: HandOutcome, text: str, cause: int) -> None:
+        body = HandAnswered(
+            hand=task.hand,
+            outcome=outcome,
+            text=text,
+            process=self._process.name,
+            generation=self._process.generation,
+        )
+        self._record(body, cause, delegation=task.delegation)
+
+    async def _play(self, task: HandTask) -> str:
+        for rule in self._rules[task.hand]:
+            if rule.when.text is None or text_matches(rule.when.text, task.task):
+                break
+        else:
+            raise UnknownName(f"hand {task.hand!r} has no rule for {task.task!r}")
+        kind, extra = self._fault(task.task) or ("", 0.0)
+        if kind == "drop":
+            await anyio.sleep_forever()
+        await anyio.sleep(rule.takes + (extra if kind == "slow" else 0.0))
+        if kind == "error":
+            raise HandError("the hand failed")
+        if rule.fails is not None:
+            raise HandError(rule.fails)
+        if rule.nonsense is not None:
+            return cast("str", await talk_nonsense(rule.nonsense))
+        number = self._number(task.hand, task.delegation)
+        slots = {"task": task.task, "text": task.task, "hand": task.hand, "n": str(number)}
+        return fill(rule.result or "done", slots)

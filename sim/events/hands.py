@@ -1,0 +1,128 @@
+"""What hands, workers and agents really did and saw, as the cast records it.
+
+The gateway's own record of a delegation is compared with these facts: invariants need no word of the gateway for what a
+hand returned, or for what an agent was given.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from trunkline.core.hands.results import HandOutcome
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, Peer
+from trunkline.sim.events.base import SimBody
+
+
+class HandBegan(SimBody, frozen=True, kw_only=True):
+    """A hand of the cast, or an agent that is one, began to work on a task. A run that is made again begins again."""
+
+    kind: ClassVar[str] = "hand.began"
+    hand: str
+    task: str
+    #: the gateway process that runs it, and the number of its start
+    process: str
+    generation: int
+    #: the hand is an agent, which works in a turn
+    agent: bool = False
+
+
+class HandAnswered(SimBody, frozen=True, kw_only=True):
+    """A hand returned a text or failed. A run that was aborted, or whose process died, never answers."""
+
+    kind: ClassVar[str] = "hand.answered"
+    hand: str
+    #: ``ok`` or ``error``
+    outcome: HandOutcome
+    #: what it returned, or its error
+    text: str
+    process: str
+    generation: int
+    #: an agent that returned nothing: its task goes on while it has delegations of its own
+    silent: bool = False
+    agent: bool = False
+
+
+class WorkerTook(SimBody, frozen=True, kw_only=True):
+    """A worker outside took a task."""
+
+    kind: ClassVar[str] = "worker.took"
+    worker: str
+    hand: str
+    task: str
+
+
+class WorkerReported(SimBody, frozen=True, kw_only=True):
+    """A worker reported its progress. `named` is the delegation that it names; empty `reason`: taken."""
+
+    kind: ClassVar[str] = "worker.reported"
+    worker: str
+    named: str
+    text: str
+    accepted: bool
+    reason: Reason | None = None
+
+
+class WorkerAnswered(SimBody, frozen=True, kw_only=True):
+    """A worker answered: its task, or by a mistake another one.
+
+    `accepted`: the store has kept the answer for the gateway, which may still ignore it as a later one.
+    """
+
+    kind: ClassVar[str] = "worker.answered"
+    worker: str
+    #: the hand that the worker works for
+    hand: str
+    #: the delegation that it names
+    named: str
+    outcome: HandOutcome
+    text: str
+    #: the ticket that it shows is the one that it got for the named delegation
+    ticket_right: bool
+    accepted: bool
+    #: why it was refused
+    reason: Reason | None = None
+    detail: str = ""
+
+
+class WorkerDied(SimBody, frozen=True, kw_only=True):
+    """A worker died with a task in its hands; nobody answers it."""
+
+    kind: ClassVar[str] = "worker.died"
+    worker: str
+    hand: str
+
+
+class GivenPrompt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A system prompt of one turn, as the agent was given it."""
+
+    #: ``base``, ``channel`` or ``callback``
+    kind: str
+    text: str
+
+
+class AgentGiven(SimBody, frozen=True, kw_only=True):
+    """What an agent was given for a turn. Recorded of callbacks and tasks, and of turns with prompts."""
+
+    kind: ClassVar[str] = "agent.given"
+    agent: str
+    session_key: str
+    #: why the turn runs
+    work: str
+    #: the author of the text
+    peer: Peer
+    #: the person for whom the turn is done
+    asked_by: Peer | None
+    place: Address | None
+    text: str
+    prompts: tuple[GivenPrompt, ...] = ()
+    #: the prompts as one text
+    prompt: str | None = None
+    #: the hand, its outcome and the label of a callback
+    hand: str = ""
+    outcome: HandOutcome | None = None
+    label: str = ""
+    #: what a model is given, with ``{text}`` where the text stands; empty: the text itself
+    frame: str = ""
