@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import cast
 
 import anyio
 
 from trunkline.core.agent import Turn
-from trunkline.core.errors import UsageError
 from trunkline.core.values import Address, WorkKind
+from trunkline.sim.cast.delegating import HandUser
 from trunkline.sim.cast.given import given_of
 from trunkline.sim.cast.message_tool import ToolUser
 from trunkline.sim.cast.named_messages import NamedMessages
@@ -43,12 +42,14 @@ class ScriptedAgent:
         record: Callable[..., object],
         messages: NamedMessages,
         person_id: Callable[[str, str], str],
+        now: Callable[[], float],
     ) -> None:
         self._rules = rules
         self._resolve = resolve
         self._tool = ToolUser(
             resolve=resolve, session_key=session_key, messages=messages, person_id=person_id, record=record
         )
+        self._hands = HandUser(now=now, record=record)
         self._is_at = is_at
         self._person = person
         self._number = number
@@ -97,8 +98,7 @@ class ScriptedAgent:
             slots |= await self._tool.act(action.act, turn, slots, number, speech)
         elif action.delegate is not None:
             task = await _filled(action.delegate.task, turn, slots)
-            with suppress(UsageError):
-                await turn.delegate(action.delegate.hand, task, thread=action.delegate.thread)
+            slots |= await self._hands.delegate(action.delegate, turn, task, number)
         elif action.fail is not None:
             raise ScriptFailure(action.fail)
 

@@ -17,8 +17,9 @@ def given_of(turn: Turn) -> AgentGiven | None:
     callback = turn.callback
     return AgentGiven(
         agent=turn.agent,
+        session_id=turn.session_id,
         session_key=turn.session_key,
-        work=turn.work.value,
+        work=turn.work,
         peer=turn.peer,
         asked_by=turn.asked_by,
         place=turn.place,

@@ -12,7 +12,7 @@ import msgspec
 
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, Peer
+from trunkline.core.values import Address, Peer, WorkKind
 from trunkline.sim.events.base import SimBody
 
 
@@ -43,6 +43,14 @@ class HandAnswered(SimBody, frozen=True, kw_only=True):
     #: an agent that returned nothing: its task goes on while it has delegations of its own
     silent: bool = False
     agent: bool = False
+
+
+class HandProgressed(SimBody, frozen=True, kw_only=True):
+    """A hand in the gateway's process reported its progress, which is no result."""
+
+    kind: ClassVar[str] = "hand.progressed"
+    hand: str
+    text: str
 
 
 class WorkerTook(SimBody, frozen=True, kw_only=True):
@@ -108,9 +116,10 @@ class AgentGiven(SimBody, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "agent.given"
     agent: str
+    session_id: str
     session_key: str
     #: why the turn runs
-    work: str
+    work: WorkKind
     #: the author of the text
     peer: Peer
     #: the person for whom the turn is done
@@ -126,3 +135,21 @@ class AgentGiven(SimBody, frozen=True, kw_only=True):
     label: str = ""
     #: what a model is given, with ``{text}`` where the text stands; empty: the text itself
     frame: str = ""
+
+
+class AgentDelegated(SimBody, frozen=True, kw_only=True):
+    """An agent called the delegation tool, and the call has returned. The ids name its turn, and what was accepted."""
+
+    kind: ClassVar[str] = "agent.delegated"
+    agent: str
+    session_id: str
+    #: number of the action in its turn; a turn that runs again makes the same calls
+    call: int
+    hand: str
+    task: str
+    #: when it was called
+    since: float
+    #: the type of the error; empty: it was accepted
+    refused: str = ""
+    #: the place that the agent named for the answer
+    reply_to: Address | None = None

@@ -120,6 +120,7 @@ class GatewayProcess:
                         record=world.events.record,
                         messages=world.messages,
                         person_id=lambda channel, person: world.peer(channel, person).id,
+                        now=world.now,
                     )
                 )
                 for agent in agents_of((scenario.gateway, *world.file.reloads))

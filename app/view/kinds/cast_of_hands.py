@@ -7,9 +7,11 @@ from trunkline.app.view.kinds.registry import label, label_text, note
 from trunkline.app.view.text.cells import quoted
 from trunkline.core.events import Event
 from trunkline.sim.events.hands import (
+    AgentDelegated,
     AgentGiven,
     HandAnswered,
     HandBegan,
+    HandProgressed,
     WorkerAnswered,
     WorkerDied,
     WorkerReported,
@@ -17,6 +19,8 @@ from trunkline.sim.events.hands import (
 )
 
 label_text(HandBegan, "hand {hand} begins {task:quoted}")
+label_text(HandProgressed, "hand {hand} reports {text:quoted}")
+label_text(AgentDelegated, "agent {agent} gives {task:quoted} to hand {hand}{refused:, refused: …}")
 label_text(WorkerTook, "worker {worker} takes {task:quoted} for hand {hand}", row=note)
 label_text(WorkerDied, "worker {worker} dies with a task of hand {hand}", row=note)
 
