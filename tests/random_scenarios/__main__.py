@@ -1,4 +1,7 @@
-"""`python -m tests.random_scenarios --seeds 1..2000`: plays the random scenarios and prints what is wrong."""
+"""`python -m tests.random_scenarios --seeds 1..2000`: plays the random scenarios and prints what is wrong.
+
+`--hands` plays those about delegated work instead (`tests.random_scenarios.hands`).
+"""
 
 import argparse
 import multiprocessing
@@ -6,10 +9,14 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import msgspec
+
 from tests.random_scenarios.generator import Tree, as_yaml, make_scenario
+from tests.random_scenarios.hands.generator import make_hand_scenario
+from tests.random_scenarios.hands.trial import try_hand_tree, try_hands
 from tests.random_scenarios.smaller import smaller
 from tests.random_scenarios.trial import Trial, try_tree
 
@@ -26,9 +33,21 @@ def try_seed(seed: int) -> Trial:
     return first
 
 
-def reduced(trial: Trial, kind: str) -> Tree:
-    """A smaller scenario with the same kind of fault."""
-    return smaller(make_scenario(trial.seed), lambda tree: kind in try_tree(trial.seed, tree).kinds)
+class Family(msgspec.Struct, frozen=True, kw_only=True):
+    """One family of random scenarios: how its files are made and played."""
+
+    name: str
+    make: Callable[[int], Tree]
+    play: Callable[[int, Tree], Trial]
+    try_seed: Callable[[int], Trial]
+
+    def reduced(self, trial: Trial, kind: str) -> Tree:
+        """A smaller scenario with the same kind of fault."""
+        return smaller(self.make(trial.seed), lambda tree: kind in self.play(trial.seed, tree).kinds)
+
+
+ALL = Family(name="random", make=make_scenario, play=try_tree, try_seed=try_seed)
+HANDS = Family(name="hands", make=make_hand_scenario, play=try_hand_tree, try_seed=try_hands)
 
 
 def _seeds(text: str) -> list[int]:
@@ -40,9 +59,9 @@ def _seeds(text: str) -> list[int]:
     return found
 
 
-def _save(folder: Path, trial: Trial, tree: Tree) -> Path:
+def _save(folder: Path, family: Family, trial: Trial, tree: Tree) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"random-{trial.seed}.yaml"
+    path = folder / f"{family.name}-{trial.seed}.yaml"
     lines = [
         f"# {kind}: {' '.join(summary.split())[:300]}".encode("ascii", "replace").decode()
         for kind, summary in trial.faults
@@ -51,7 +70,7 @@ def _save(folder: Path, trial: Trial, tree: Tree) -> Path:
     return path
 
 
-def _print(trials: Iterable[Trial], folder: Path, *, shrink: bool) -> int:
+def _print(trials: Iterable[Trial], family: Family, folder: Path, *, shrink: bool) -> int:
     """Print each failing run as it comes; returns how many there were."""
     kinds: Counter[str] = Counter()
     runs = events = failed = 0
@@ -62,8 +81,8 @@ def _print(trials: Iterable[Trial], folder: Path, *, shrink: bool) -> int:
         failed += 1
         kinds.update(trial.kinds)
         kind = trial.faults[0][0]
-        tree = reduced(trial, kind) if shrink and kind != "TWICE" else make_scenario(trial.seed)
-        path = _save(folder, trial, tree)
+        tree = family.reduced(trial, kind) if shrink and kind != "TWICE" else family.make(trial.seed)
+        path = _save(folder, family, trial, tree)
         shown = "; ".join(f"{kind} {summary!a:.150}" for kind, summary in dict(trial.faults).items())
         print(f"{path}: {shown}", flush=True)
     print(f"{runs} scenarios, {events} events, {failed} with a fault {dict(kinds.most_common())}")
@@ -75,14 +94,17 @@ def main() -> int:
     parser.add_argument("--seeds", default="1..2000", type=_seeds, help="seeds such as 7 or 1..2000")
     parser.add_argument("--jobs", default=os.cpu_count() or 1, type=int, help="number of processes")
     parser.add_argument("--out", default=Path("random-failures"), type=Path, help="folder for the failing files")
+    parser.add_argument("--hands", action="store_true", help="the scenarios about delegated work")
     parser.add_argument("--shrink", action="store_true", help="make each failing file smaller first")
     options = parser.parse_args()
+    family = HANDS if options.hands else ALL
     began = time.perf_counter()
     if options.jobs == 1:
-        failed = _print(map(try_seed, options.seeds), options.out, shrink=options.shrink)
+        failed = _print(map(family.try_seed, options.seeds), family, options.out, shrink=options.shrink)
     else:
         with multiprocessing.Pool(options.jobs) as pool:
-            failed = _print(pool.imap(try_seed, options.seeds, chunksize=8), options.out, shrink=options.shrink)
+            trials = pool.imap(family.try_seed, options.seeds, chunksize=8)
+            failed = _print(trials, family, options.out, shrink=options.shrink)
     print(f"{time.perf_counter() - began:.0f} s")
     return 1 if failed else 0
 
