@@ -10,6 +10,7 @@ import msgspec
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.actions.schema import SchemaForm
 from trunkline.core.hands.origin import Origin
+from trunkline.core.hands.port import Delegated, DelegationStatus
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.message_parts import Button
 from trunkline.core.values import Address, DelegationId, Peer, Poll, TranscriptLine, TurnId, WorkKind
@@ -132,13 +133,43 @@ class Turn(Protocol):
         """The transcript of the session so far, in order; its last line is the message that started the turn."""
         ...
 
+    async def send_async(
+        self,
+        agent_id: str,
+        message: str,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 -- that of the hand's run; the call itself returns at once
+        label: str = "",
+        reply_to: Address | str | None = None,
+        thread: bool | None = None,
+    ) -> Delegated:
+        """Give a task to a hand, which may be another agent, without waiting for it; durable on return.
+
+        Its result comes back in a callback turn of this session. `timeout`: seconds that the run may take,
+        instead of those of the configuration. `label`: a name of your own for it. `reply_to`: where the answer to the result goes; only for a turn
+        without a place, which needs it. A text is a target, as of `send`. `thread`: see `delegate`.
+        Raises `DelegationRefused`, with the reason, before any work starts; `BindingError` if the work should have its
+        own thread and the thread cannot be created.
+        """
+        ...
+
     async def delegate(self, hand: str, task: str, *, thread: bool | None = None) -> DelegationId:
-        """Delegate a task to a hand without waiting for it; durable on return.
+        """Short form of `send_async`; returns the id of the delegation.
 
         If `thread_bindings.spawn_subagent_sessions` is on, the work gets its own session and a thread bound to it,
-        unless `thread` is false. Before any work starts it raises `UnknownName`; `InvalidCall` in a turn without a
-        place, whose result could go nowhere; `BindingError` if that thread cannot be created.
+        unless `thread` is false.
         """
+        ...
+
+    async def cancel(self, delegation: str) -> bool:
+        """End a delegation of this session; nothing is reported, and a result that still comes is not used.
+
+        Returns False if it has ended already. Raises `AnswerRefused` for one that this session did not start.
+        """
+        ...
+
+    async def delegations(self) -> tuple[DelegationStatus, ...]:
+        """The delegations of this session that have not ended, in order of acceptance."""
         ...
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -22,7 +22,7 @@ class DelegationRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     #: the caller's own name for it
     label: str = ""
     #: where the answer goes, for a turn without a place of its own
-    reply_to: Address | None = None
+    reply_to: Address | str | None = None
 
 
 class Delegated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -83,4 +83,13 @@ class HandRunner(Protocol):
 
     async def run(self, task: HandTask) -> str:
         """Work on a task and return the result's text. Raises `trunkline.core.errors.HandError` when the hand fails."""
+        ...
+
+
+@runtime_checkable
+class ListsHands(Protocol):
+    """A `HandRunner` may have this too: then agents see the names of its hands."""
+
+    def names(self) -> Iterable[str]:
+        """The hands that there are."""
         ...

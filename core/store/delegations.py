@@ -11,11 +11,11 @@ from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.hands.states import CallbackEvent, CallbackState, WorkState
 from trunkline.core.reasons import Reason
-from trunkline.core.store.commands import Admit, Write
+from trunkline.core.store.commands import Admit, FinishTurn, Write
 from trunkline.core.store.queries import Read
 from trunkline.core.store.queue_admin import QueueRow
-from trunkline.core.store.records import IntentRow, SessionRow
-from trunkline.core.values import DelegationId, SessionId
+from trunkline.core.store.records import Admission, IntentRow, SessionRow, Work
+from trunkline.core.values import DelegationId, IntentId, SessionId
 
 
 class PostVerb(StrEnum):
@@ -31,8 +31,9 @@ class PostVerb(StrEnum):
 
 
 class HandPost(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Something that another process left for the gateway that works the store."""
+    """Something that another process left for the gateway that works the store. `n`: its number, once it is stored."""
 
+    n: int = 0
     delegation: DelegationId
     verb: PostVerb
     #: of an answer
@@ -101,10 +102,13 @@ class AcceptDelegation(Write[bool], frozen=True, kw_only=True):
     row: DelegationRow
 
 
-class StartDelegation(Write[None], frozen=True, kw_only=True):
-    """Record that the hand is about to work."""
+class StartDelegation(Write[Admission | None], frozen=True, kw_only=True):
+    """Record that the hand is about to work; for an agent, its task is stored with it. Answers that admission."""
 
     delegation: DelegationId
+    now: float | None = None
+    deadline: float | None = None
+    admit: Admit | None = None
 
 
 class FinishDelegation(Write[HandFinish], frozen=True, kw_only=True):
@@ -123,18 +127,23 @@ class FinishDelegation(Write[HandFinish], frozen=True, kw_only=True):
     callback_reason: Reason | None = None
     #: the ticket that an answer from outside must have; none: it comes from inside
     ticket: str | None = None
+    #: the turn of an agent that works on it, which ends with this result: stored even if the result is not the first
+    turn: FinishTurn | None = None
+    #: the number of the `HandPost` that brings it, which is removed with it
+    post: int | None = None
 
 
 class TakeTask(Write[DelegationRow | None], frozen=True, kw_only=True):
     """A worker takes an accepted task of a hand; sessions take turns. Answers it with its ticket; none: no task.
 
-    It may be written by any process: the gateway that works the store records it (`HandPost`).
+    It may be written by any process: with `post`, the gateway that works the store records it (`HandPost`).
     """
 
     hand: str
     worker: str
     ticket: str
     now: float
+    post: bool = True
 
 
 class NoteProgress(Write[bool], frozen=True, kw_only=True):
@@ -161,8 +170,41 @@ class PostToGateway(Write[None], frozen=True, kw_only=True):
     post: HandPost
 
 
-class TakePosts(Write[tuple[HandPost, ...]], frozen=True, kw_only=True):
-    """Take some of what other processes left, in order. Empty: there is no more."""
+class DropPost(Write[None], frozen=True, kw_only=True):
+    """Remove a `HandPost` that was carried out. That of an answer goes with its `FinishDelegation`, so none is lost."""
+
+    n: int
+
+
+class CallbackRetry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to `RetryCallback`: the messages that are sent again, or the callback turn that runs again."""
+
+    change: CallbackChange
+    intents: tuple[IntentId, ...] = ()
+    work: Work | None = None
+    session: SessionId | None = None
+
+
+class RetryCallback(Write[CallbackRetry], frozen=True, kw_only=True):
+    """Have an undeliverable callback reported after all: its messages are sent again, or its turn runs again.
+
+    Raises `UnknownName`; and `IllegalTransition` for one that is not undeliverable, or of which nothing is left.
+    """
+
+    delegation: DelegationId
+    now: float
+
+
+class ReadPosts(Read[tuple[HandPost, ...]], frozen=True, kw_only=True):
+    """The oldest of what other processes left, in order. Each stays until it is carried out."""
+
+    limit: int = 100
+
+
+class FindDelegation(Read[DelegationRow | None], frozen=True, kw_only=True):
+    """One delegation; none: there is no such, or its row cannot be read."""
+
+    delegation: str
 
 
 class ListDelegations(Read[tuple[DelegationRow, ...]], frozen=True, kw_only=True):

@@ -146,7 +146,7 @@ class DelegationRunner:
 
     async def _run(self, row: DelegationRow, cause: int) -> None:
         ctx = self._ctx
-        await ctx.store.write(StartDelegation(delegation=row.id), answer)
+        await ctx.store.write(StartDelegation(delegation=row.id, now=ctx.env.now()), answer)
         started = ctx.events.record(DelegationStarted(hand=row.hand), cause, **ids_of_delegation(row))
         task = HandTask(delegation=row.id, hand=row.hand, task=row.task)
         result, reason = await run_hand(ctx.hands, task, ctx.config.hands.of(row.hand).deadline)

@@ -97,6 +97,7 @@ BULK: Mapping[type[Write[Any]], BulkHandler] = {
 
 QUERIES: Mapping[type[Read[Any]], Handler] = {
     queries.LoadUnfinished: unfinished.load_unfinished,
+    delegations.FindDelegation: unfinished.find_delegation,
     queries.ListOpenIntents: intent_reads.list_open,
     queries.LoadIntents: intent_reads.load,
     queries.FindIntentFate: lambda c, query: intent_reads.fate_of(c, query.intent),

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from trunkline.core.delivery.states import OPEN
+from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.store.delegations import FindDelegation
 from trunkline.core.store.queries import LoadUnfinished
 from trunkline.core.store.records import BrokenRow, Unfinished, Work
 from trunkline.core.store.sqlite.sql.hands.delegation_columns import DELEGATION_COLUMNS, delegation_of
@@ -49,6 +51,15 @@ def load_unfinished(c: sqlite3.Connection, _: LoadUnfinished) -> Unfinished:
         broken_works=broken_works,
         broken_delegations=broken_delegations,
     )
+
+
+def find_delegation(c: sqlite3.Connection, query: FindDelegation) -> DelegationRow | None:
+    """Handle `FindDelegation`."""
+    row = c.execute(f"SELECT {DELEGATION_COLUMNS} FROM delegations WHERE id = ?", (query.delegation,)).fetchone()  # noqa: S608 -- fixed text
+    try:
+        return None if row is None else delegation_of(row)
+    except (ValueError, TypeError):
+        return None
 
 
 def _read(

@@ -21,11 +21,11 @@ from trunkline.core.hands.states import (
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import SetAsideBroken
 from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation, HandFinish, StartDelegation
-from trunkline.core.store.records import SessionRow
+from trunkline.core.store.records import Admission, SessionRow
 from trunkline.core.store.sqlite.sql.intents import insert_intent
 from trunkline.core.store.sqlite.sql.session_lookup import has_left
 from trunkline.core.store.sqlite.sql.transcript import append
-from trunkline.core.store.sqlite.sql.work import HAND_ROLE, admit
+from trunkline.core.store.sqlite.sql.work import HAND_ROLE, admit, finish_turn
 from trunkline.core.values import Address, DelegationId
 
 _json = msgspec.json.Encoder().encode
@@ -65,21 +65,27 @@ def accept_delegation(c: sqlite3.Connection, command: AcceptDelegation) -> bool:
 _INSERT = "INSERT INTO delegations ({}) VALUES ({}) ON CONFLICT (id) DO NOTHING"
 
 
-def start_delegation(c: sqlite3.Connection, command: StartDelegation) -> None:
+def start_delegation(c: sqlite3.Connection, command: StartDelegation) -> Admission | None:
     """Handle `StartDelegation`."""
     state = next_work_state(_state(c, command.delegation), WorkEvent.START)
-    c.execute("UPDATE delegations SET state = ?, begun = 1 WHERE id = ?", (state.value, command.delegation))
+    c.execute(
+        "UPDATE delegations SET state = ?, begun = 1, started_at = ?, deadline = ? WHERE id = ?",
+        (state.value, command.now, command.deadline, command.delegation),
+    )
+    return None if command.admit is None else admit(c, command.admit)
 
 
 def finish_delegation(c: sqlite3.Connection, command: FinishDelegation) -> HandFinish:
     """Handle `FinishDelegation`. Nothing is stored for a requester's session that was reset or left meanwhile."""
     callback, returns = command.callback, command.callback is not None or command.line is not None
     before, has_session, own = _requester(c, command.delegation)
+    if before in OPEN_WORK and returns and has_session and own is None:
+        return HandFinish(first=True, replaced=True)
+    if command.turn is not None:
+        finish_turn(c, command.turn)
     if before not in OPEN_WORK:
         return HandFinish(first=False, before=before)
     state = next_work_state(before, ENDED_BY[command.result.outcome])
-    if returns and has_session and own is None:
-        return HandFinish(first=True, replaced=True)
     event = CallbackEvent.ADMIT if callback is not None else CallbackEvent.POST
     if callback is None and not command.intents:
         event = CallbackEvent.SUPPRESS

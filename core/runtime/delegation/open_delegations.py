@@ -1,0 +1,92 @@
+"""The delegations that have not ended, in memory: found, counted and listed in constant time, however many there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import anyio
+
+from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.hands.port import DelegationStatus
+from trunkline.core.values import DelegationId, SessionId
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class OpenDelegation:
+    """A delegation whose work has not ended, as this process knows it."""
+
+    row: DelegationRow
+    #: seq of the event that it goes on from
+    cause: int
+    #: it is durable; until then it only counts
+    stored: bool = False
+    #: cancels the run of a function, or the turn of an agent that works on it
+    scope: anyio.CancelScope | None = None
+    #: it holds one of the places for runs at the same time
+    runs: bool = False
+    #: how many turns that work on it are due or running; a task that is being stored counts, too
+    turns: int = 0
+    #: the delegations of those turns that have not ended
+    children: dict[DelegationId, None] = field(default_factory=dict[DelegationId, None])
+
+    @property
+    def status(self) -> DelegationStatus:
+        """What an agent sees of it."""
+        row = self.row
+        return DelegationStatus(
+            delegation=row.id,
+            hand=row.hand,
+            label=row.label,
+            state=row.state,
+            callback=row.callback,
+            progress=row.progress,
+            accepted_at=row.accepted_at,
+            deadline=row.deadline,
+        )
+
+
+class OpenDelegations:
+    """All open delegations, by id and by the session that started them."""
+
+    def __init__(self) -> None:
+        self._all: dict[DelegationId, OpenDelegation] = {}
+        self._of_session: dict[SessionId | None, dict[DelegationId, OpenDelegation]] = {}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, one: OpenDelegation) -> None:
+        row = one.row
+        self._all[row.id] = one
+        self._of_session.setdefault(row.session, {})[row.id] = one
+        parent = self.find(row.parent)
+        if parent is not None:
+            parent.children[row.id] = None
+
+    def remove(self, one: OpenDelegation) -> None:
+        row = one.row
+        if self._all.pop(row.id, None) is None:
+            return
+        same = self._of_session[row.session]
+        del same[row.id]
+        if not same:
+            del self._of_session[row.session]
+        parent = self.find(row.parent)
+        if parent is not None:
+            parent.children.pop(row.id, None)
+
+    def find(self, delegation: str | None) -> OpenDelegation | None:
+        """The open delegation with this id, also one that is still being stored."""
+        return None if delegation is None else self._all.get(DelegationId(delegation))
+
+    def count_of(self, session: SessionId) -> int:
+        """How many a session has."""
+        return len(self._of_session.get(session, ()))
+
+    def of_session(self, session: SessionId) -> tuple[OpenDelegation, ...]:
+        """The stored ones of a session, in order of acceptance."""
+        return tuple(one for one in self._of_session.get(session, {}).values() if one.stored)
+
+    def all(self) -> tuple[OpenDelegation, ...]:
+        """Every stored one, in order of acceptance."""
+        return tuple(one for one in self._all.values() if one.stored)
