@@ -138,18 +138,18 @@ class Turn(Protocol):
         agent_id: str,
         message: str,
         *,
-        timeout: float | None = None,  # noqa: ASYNC109 -- that of the hand's run; the call itself returns at once
+        timeout: float | None = None,
         label: str = "",
         reply_to: Address | str | None = None,
         thread: bool | None = None,
     ) -> Delegated:
         """Give a task to a hand, which may be another agent, without waiting for it; durable on return.
 
-        Its result comes back in a callback turn of this session. `timeout`: seconds that the run may take,
-        instead of those of the configuration. `label`: a name of your own for it. `reply_to`: where the answer to the result goes; only for a turn
-        without a place, which needs it. A text is a target, as of `send`. `thread`: see `delegate`.
-        Raises `DelegationRefused`, with the reason, before any work starts; `BindingError` if the work should have its
-        own thread and the thread cannot be created.
+        Its result comes back in a callback turn of this session. `timeout`: seconds that the run may take, instead of
+        those of the configuration. `label`: a name of your own for it. `reply_to`: where the answer to the result
+        goes; only for a turn without a place, which needs it. A text is a target, as of `send`. `thread`: see
+        `delegate`. Raises `DelegationRefused`, with the reason, before any work starts; `BindingError` if the work
+        should have its own thread and the thread cannot be created.
         """
         ...
 

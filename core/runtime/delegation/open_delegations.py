@@ -1,4 +1,4 @@
-"""The delegations that have not ended, in memory: found, counted and listed in constant time, however many there are."""
+"""The delegations that have not ended, in memory: found and counted in constant time, however many there are."""
 
 from __future__ import annotations
 
