@@ -8,11 +8,16 @@ from trunkline.sim.events.hands import AgentGiven, GivenPrompt
 
 #: kinds of work in which an agent is given a result or a task
 _RECORDED = (WorkKind.CALLBACK, WorkKind.TASK)
+#: how the sender of a result begins
+_OF_HANDS = "hand:"
 
 
 def given_of(turn: Turn) -> AgentGiven | None:
-    """What the agent was given; None for a turn of a plain message without a prompt, which costs no event."""
-    if turn.work not in _RECORDED and not turn.prompt:
+    """What the agent was given; None for a turn of a plain message without a prompt, which costs no event.
+
+    A message of somebody who bears the sender of a hand is recorded (invariant C7).
+    """
+    if turn.work not in _RECORDED and not turn.prompt and not turn.peer.id.startswith(_OF_HANDS):
         return None
     callback = turn.callback
     return AgentGiven(

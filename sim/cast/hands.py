@@ -26,6 +26,10 @@ class InProcess(msgspec.Struct, frozen=True, kw_only=True):
     generation: int
 
 
+def _unmarked(_text: str) -> tuple[str, ...]:
+    return ()
+
+
 class ScriptedHands:
     """`core.HandRunner` that plays the rules of a scenario: takes a while, then returns a result or fails."""
 
@@ -36,12 +40,14 @@ class ScriptedHands:
         fault: Callable[[str], tuple[str, float] | None],
         record: Callable[..., int],
         process: InProcess,
+        marks: Callable[[str], tuple[str, ...]] = _unmarked,
     ) -> None:
         self._rules = rules
         self._number = number
         self._fault = fault
         self._record = record
         self._process = process
+        self._marks = marks
 
     def has(self, hand: str) -> bool:
         return hand in self._rules
@@ -70,6 +76,7 @@ class ScriptedHands:
             text=text,
             process=self._process.name,
             generation=self._process.generation,
+            marks=self._marks(text),
         )
         self._record(body, cause, delegation=task.delegation)
 

@@ -43,6 +43,8 @@ class HandAnswered(SimBody, frozen=True, kw_only=True):
     #: an agent that returned nothing: its task goes on while it has delegations of its own
     silent: bool = False
     agent: bool = False
+    #: words of it that nothing else in the scenario says, so that they prove where they come from (invariant C1)
+    marks: tuple[str, ...] = ()
 
 
 class HandProgressed(SimBody, frozen=True, kw_only=True):
@@ -93,6 +95,8 @@ class WorkerAnswered(SimBody, frozen=True, kw_only=True):
     #: why it was refused
     reason: Reason | None = None
     detail: str = ""
+    #: as of `hand.answered`
+    marks: tuple[str, ...] = ()
 
 
 class WorkerDied(SimBody, frozen=True, kw_only=True):

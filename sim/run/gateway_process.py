@@ -131,6 +131,7 @@ class GatewayProcess:
                 world.hand_fault,
                 world.events.record,
                 InProcess(name=self.name, generation=node.generation),
+                world.words.marks,
             ),
             env=sim_env(world.wall_clock, world.now, world.ids, world.seed, scenario.world.files),
             events=events,

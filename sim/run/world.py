@@ -20,6 +20,7 @@ from trunkline.core.values import Address, Capability, ChatKind, Peer, Transport
 from trunkline.sim.bugs import BUGS
 from trunkline.sim.cast.named_messages import NamedMessages
 from trunkline.sim.cast.names import display_names
+from trunkline.sim.cast.own_words import OwnWords
 from trunkline.sim.events.script import BugEnabled, FaultFired, RunPhase
 from trunkline.sim.events.world import WorldAccount, WorldPerson, WorldPlace, WorldSession
 from trunkline.sim.loop import SimLoop
@@ -55,6 +56,8 @@ class World:
         self.progress = Quiescence()
         self.progress.watch(self.log)
         self.faults = FaultBoard(self.is_at, self._account_of, self.now)
+        #: finds the words that only a hand says
+        self.words = OwnWords(file.scenario)
         self.message_names: dict[tuple[str, ...], str] = {}
         #: name of a message -> where it was said, and the platform's id
         self._said: dict[str, tuple[Address, str]] = {}
