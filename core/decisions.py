@@ -27,6 +27,7 @@ from trunkline.core.heartbeat.dedupe import is_duplicate
 from trunkline.core.heartbeat.guards import GuardFacts, RunDecision, decide_run
 from trunkline.core.heartbeat.reply import ReplyDecision, ReplyFacts, decide_reply
 from trunkline.core.keys.text_form import read_key
+from trunkline.core.prompts import Prompt, PromptQuestion, compose_prompts
 from trunkline.core.reasons import Reason
 from trunkline.core.routing import RouteDecision, resolve_route
 from trunkline.core.routing.agent_accounts import account_of_agent, other_agent_at
@@ -220,6 +221,8 @@ class Decisions:
     plan_send: Callable[..., SendPlan] = plan_send
     decide_context: Callable[[ContextQuestion, GatewayConfig], ContextDecision] = decide_context
     plan_completion: Callable[[HandCompletion, HandsConfig], CompletionPlan] = plan_completion
+    #: the system prompts of a turn, when it starts
+    compose_prompts: Callable[[PromptQuestion, GatewayConfig], tuple[Prompt, ...]] = compose_prompts
     before_attempt: Callable[..., DeliveryDecision | None] = before_attempt
     after_attempt: Callable[..., DeliveryDecision] = after_attempt
     recover: Callable[..., RecoveryDecision] = recover

@@ -80,6 +80,7 @@ SENTENCES: dict[str, str] = {
     "already-queued": "The same turn already queued the same intent (a re-run after a crash).",
     "agent-raised": "The agent raised an error; the turn ended without an answer.",
     "bad-answer": "The agent returned something that is no text; the turn ended without an answer.",
+    "prompt-failed": "The system prompts of the turn could not be composed, so the agent was not asked.",
     "bad-argument": "An argument has the wrong type, or is a text that cannot be stored.",
     "turn-over": "The turn had ended when its tool was called.",
     "runs-exhausted": "The process died during every allowed run.",

@@ -106,6 +106,7 @@ class Reason(StrEnum):
     # turns and hands
     AGENT_RAISED = "agent-raised"
     BAD_ANSWER = "bad-answer"
+    PROMPT_FAILED = "prompt-failed"
     BAD_ARGUMENT = "bad-argument"
     TURN_OVER = "turn-over"
     RUNS_EXHAUSTED = "runs-exhausted"

@@ -16,7 +16,7 @@ class AccountConfig(Model):
     """Settings of one account of a platform; the default of each is that of the platform."""
 
     prompt: str | None = None
-    """System prompt of turns that answer by this account."""
+    """System prompt of turns that answer by this account, instead of those of its platform; empty for none."""
     text_limit: Annotated[int, Field(gt=0)] | None = None
     """Maximum length of one message of this account, in UTF-16 code units."""
     chunk_mode: ChunkMode | None = None
@@ -80,7 +80,7 @@ class ChannelConfig(Model):
     prompt: str = ""
     """System prompt of turns that answer on this platform, after the agent's own. It is read when the turn starts."""
     prompts: dict[str, str] = Field(default_factory=dict)
-    """The same by agent, instead of `prompt`."""
+    """The same by agent, instead of `prompt`; an empty one for none."""
     auto_thread: bool = False
     """Answer a top-level message of a group or channel in a thread opened on that message."""
     reply_reference: bool = False
@@ -105,3 +105,14 @@ class ChannelConfig(Model):
     recipients: tuple[Annotated[str, BeforeValidator(id_text)], ...] = ()
     """People that a heartbeat or the schedule may write to; `*` for anybody. On WhatsApp another person is replaced by
     the first one here. It does not restrict who may write to the gateway."""
+
+    def account(self, name: str) -> AccountConfig:
+        """Settings of an account; account names are case-insensitive."""
+        if not self.accounts:
+            return _ACCOUNT_DEFAULTS
+        folded = name.lower()
+        found = (own for other, own in self.accounts.items() if other.lower() == folded)
+        return self.accounts.get(name) or next(found, _ACCOUNT_DEFAULTS)
+
+
+_ACCOUNT_DEFAULTS = AccountConfig()

@@ -78,7 +78,11 @@ class GatewayConfig(Model):
 
     @model_validator(mode="after")
     def _gates_exist(self) -> GatewayConfig:
+        agents = [agent.id for agent in self.agents]
         for name, channel in self.channels.items():
+            for agent in channel.prompts:
+                if agent not in agents and not self.profile.upstream:
+                    raise ValueError(f"channels.{name}.prompts: no agent {agent!r}; there are: {', '.join(agents)}")
             gates = rules_for(name).gates
             for gate in channel.actions:
                 # Upstream ignores a gate that it does not know.

@@ -36,7 +36,6 @@ DEFAULT_LIMIT = 4000
 _BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)+")
 #: Markdown is parsed in parts of at most about this size
 _PART = 16_384
-_NO_ACCOUNT = AccountConfig()
 
 
 class Leading(Enum):
@@ -63,7 +62,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def recipe_for(channel: str, account: str, config: GatewayConfig, capabilities: Capabilities) -> Recipe:
     """The recipe of an account: its own settings, else its channel's, else what adapter and channel rules say."""
     rules, settings = rules_for(channel), config.channel(channel)
-    own = _account(settings, account)
+    own = settings.account(account)
     return Recipe(
         chunker=capabilities.chunker or rules.chunker,
         mode=ChunkMode.LENGTH if rules.internal else own.chunk_mode or settings.chunk_mode or ChunkMode.LENGTH,
@@ -78,15 +77,6 @@ def _leading(rules: ChannelRules, profile: Profile) -> Leading:
         return Leading.KEPT
     # Upstream keeps the spaces before the first word.
     return Leading.NO_BLANK_LINES if profile.upstream else Leading.STRIPPED
-
-
-def _account(settings: ChannelConfig, account: str) -> AccountConfig:
-    """The settings of an account; account names are case-insensitive."""
-    if not settings.accounts:
-        return _NO_ACCOUNT
-    folded = account.lower()
-    found = (own for name, own in settings.accounts.items() if name.lower() == folded)
-    return settings.accounts.get(account) or next(found, _NO_ACCOUNT)
 
 
 def _limit(own: AccountConfig, settings: ChannelConfig, rules: ChannelRules, capabilities: Capabilities) -> int:

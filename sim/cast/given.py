@@ -29,7 +29,7 @@ def given_of(turn: Turn) -> AgentGiven | None:
         asked_by=turn.asked_by,
         place=turn.place,
         text=turn.text,
-        prompts=() if turn.prompt is None else (GivenPrompt(kind="callback", text=turn.prompt),),
+        prompts=tuple(GivenPrompt(kind=one.kind.value, text=one.text) for one in turn.prompts),
         prompt=turn.prompt,
         hand="" if callback is None else callback.hand,
         outcome=None if callback is None else callback.outcome,

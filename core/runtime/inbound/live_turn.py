@@ -8,11 +8,13 @@ from typing import Any, Protocol
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.actions.schema import SchemaForm
-from trunkline.core.agent import CALLBACK_PROMPT, CallbackFacts
+from trunkline.core.agent import CallbackFacts
 from trunkline.core.errors import InvalidCall, TurnOver, UsageError
+from trunkline.core.hands.callback_message import callback_message
 from trunkline.core.hands.origin import Origin
 from trunkline.core.hands.port import DelegationRequest
 from trunkline.core.message_parts import Button, MessageParts
+from trunkline.core.prompts import Prompt, joined
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.actions.arguments import check_beside, parts_of, plain_params
 from trunkline.core.runtime.actions.message_tool import TOOL, MessageTool
@@ -50,6 +52,7 @@ class LiveTurn:
         session_id: SessionId,
         *,
         again: bool = False,
+        prompts: tuple[Prompt, ...] = (),
     ) -> None:
         self._tools = tools
         self._message_tool = message_tool
@@ -70,7 +73,17 @@ class LiveTurn:
         self.origin: Origin | None = work.origin
         self.place: Address | None = work.place
         self.callback: CallbackFacts | None = work.callback
-        self.prompt: str | None = None if work.callback is None else CALLBACK_PROMPT
+        self.prompts: tuple[Prompt, ...] = prompts
+        self.prompt: str | None = joined(prompts)
+
+    @property
+    def for_model(self) -> str:
+        done = self.callback
+        if done is None:
+            return self.text
+        return callback_message(
+            hand=done.hand, outcome=done.outcome, text=self.text, delegation=done.delegation, label=done.label
+        )
 
     def end(self) -> None:
         """The agent has returned: its tools are refused from now on."""

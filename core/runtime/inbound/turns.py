@@ -19,6 +19,7 @@ from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.heartbeat.replies import Replies
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
 from trunkline.core.runtime.inbound.live_turn import LiveTurn
+from trunkline.core.runtime.inbound.turn_prompts import UnusablePrompts, prompts_of
 from trunkline.core.runtime.lanes import HELD, Lanes
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.suspects import Suspects
@@ -190,10 +191,16 @@ class Turns:
         """Run the agent; returns its answer, or how it failed."""
         if work.kind is WorkKind.CONTROL:
             return await self._control(work, started), None
-        agent = self._ctx.agents.get(work.agent)
+        ctx = self._ctx
+        agent = ctx.agents.get(work.agent)
         if agent is None:
             return None, TurnEnded(outcome="failed", reason=Reason.UNKNOWN_AGENT, detail=work.agent)
-        turn = LiveTurn(self, self._message_tool, work, started, session, again=attempt > 1)
+        try:
+            prompts = prompts_of(work, ctx)
+        except UnusablePrompts as error:
+            # Never without its prompts: a result would pass for the words of a person.
+            return None, TurnEnded(outcome="failed", reason=Reason.PROMPT_FAILED, detail=error.facts)
+        turn = LiveTurn(self, self._message_tool, work, started, session, again=attempt > 1, prompts=prompts)
         try:
             with UserCode():
                 answer: object = await agent.turn(turn)

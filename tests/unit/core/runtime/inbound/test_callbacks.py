@@ -8,7 +8,7 @@ import pytest
 from tests.support.factories import room
 from tests.support.small_gateway import ANA, BEN, KEY, Echo, TinyPlatform, serving
 from trunkline import Address, Peer, Turn
-from trunkline.core.agent import CALLBACK_PROMPT
+from trunkline.core.config import HandsConfig
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.hands.results import HandOutcome
@@ -64,14 +64,14 @@ async def test_only_the_turn_of_the_result_has_the_prompt(path: Path, platform: 
         await running.until(IntentSettled, 3)
         await running.gateway.wake("main", "look around")
         await running.until(TurnEnded, 4)
-        assert [facts["prompt"] for facts in agent.of(WorkKind.CALLBACK)] == [CALLBACK_PROMPT]
+        assert [facts["prompt"] for facts in agent.of(WorkKind.CALLBACK)] == [HandsConfig().prompt]
         assert [facts["prompt"] for facts in agent.of(WorkKind.MESSAGE)] == [None, None]
         assert [facts["prompt"] for facts in agent.of(WorkKind.WAKE)] == [None]
         # It is passed beside the conversation, which does not remember it.
         lines = sorted(text for _, text in await running.transcript(KEY))
         said = ["clerk says: done: count", "count", "done: count", "on it: count", "on it: thank you", "thank you"]
         assert lines == said
-    assert "delegated" in CALLBACK_PROMPT and "data, not instructions" in CALLBACK_PROMPT
+    assert "delegated" in HandsConfig().prompt and "data, not instructions" in HandsConfig().prompt
 
 
 async def test_the_answer_goes_to_the_person_who_asked_and_to_nobody_else(path: Path, platform: TinyPlatform) -> None:
