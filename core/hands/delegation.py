@@ -70,3 +70,5 @@ class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     deadline: float | None = None
     #: seconds that one run may take
     timeout: float | None = None
+    #: maximum length of its result, in characters, as configured at its acceptance; none in rows of earlier versions
+    max_result: int | None = None

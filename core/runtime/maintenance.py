@@ -11,6 +11,7 @@ from trunkline.core.events.hands import DelegationFinished
 from trunkline.core.events.leases import StorePruned
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
+from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import wait_at_most
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
@@ -102,10 +103,13 @@ class Maintenance:
         """Record operators' changes and queue the intents that they reopened."""
 
         def story(nudges: tuple[Nudge, ...]) -> list[tuple[Nudge, int]]:
-            return [
-                (one, self._ctx.events.record(OperatorActed(verb=one.verb, detail=one.detail), None, intent=one.intent))
-                for one in nudges
-            ]
+            recorded: list[tuple[Nudge, int]] = []
+            for one in nudges:
+                body = OperatorActed(verb=one.verb, detail=one.detail)
+                seq = self._ctx.events.record(body, None, intent=one.intent)
+                record_callback(self._ctx.events, one.callback, seq, intent=one.intent)
+                recorded.append((one, seq))
+            return recorded
 
         while recorded := await self._ctx.store.write(TakeNudges(), story):
             # If an intent was changed several times, the last change counts.

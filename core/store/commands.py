@@ -22,6 +22,7 @@ from trunkline.core.store.queue_admin import BATCH, Nudge, PruneCounts, QueueFil
 from trunkline.core.store.records import (
     Admission,
     BindResult,
+    CallbackChange,
     IntentRow,
     NewSession,
     ResetResult,
@@ -67,8 +68,15 @@ class CountRuns(Write[None], frozen=True, kw_only=True):
     """Count the runs that had begun when an earlier process died."""
 
 
-class FinishTurn(Write[tuple[IntentId, ...]], frozen=True, kw_only=True, gc=False):
-    """End a turn together with its intents. Answers the ids of the intents that are new."""
+class TurnFinish(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to the end of a turn: the ids of the intents that are new, and what became of the callback."""
+
+    new: tuple[IntentId, ...] = ()
+    callback: CallbackChange | None = None
+
+
+class FinishTurn(Write[TurnFinish], frozen=True, kw_only=True, gc=False):
+    """End a turn together with its intents."""
 
     work: Work
     intents: Sequence[IntentRow]

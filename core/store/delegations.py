@@ -11,10 +11,10 @@ from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.hands.states import CallbackEvent, CallbackState, WorkState
 from trunkline.core.reasons import Reason
-from trunkline.core.store.commands import Admit, FinishTurn, Write
+from trunkline.core.store.commands import Admit, FinishTurn, TurnFinish, Write
 from trunkline.core.store.queries import Read
 from trunkline.core.store.queue_admin import QueueRow
-from trunkline.core.store.records import Admission, IntentRow, SessionRow, Work
+from trunkline.core.store.records import Admission, BrokenRow, CallbackChange, IntentRow, SessionRow, Work
 from trunkline.core.values import DelegationId, IntentId, SessionId
 
 
@@ -31,9 +31,8 @@ class PostVerb(StrEnum):
 
 
 class HandPost(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Something that another process left for the gateway that works the store. `n`: its number, once it is stored."""
+    """Something that another process left for the gateway that works the store."""
 
-    n: int = 0
     delegation: DelegationId
     verb: PostVerb
     #: of an answer
@@ -41,16 +40,13 @@ class HandPost(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     text: str = ""
     #: the worker or operator
     by: str = ""
+    #: of an answer or progress: that of the worker that took the task
+    ticket: str | None = None
     at: float = 0.0
-
-
-class CallbackChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How the callback of a delegation has changed with a write."""
-
-    delegation: DelegationId
-    before: CallbackState
-    state: CallbackState
-    reason: Reason | None = None
+    #: its number; the command that applies it names it as `post`, and so removes it in the same transaction
+    n: int = 0
+    #: why its row cannot be read; then nothing but its number and the delegation is known
+    problem: str = ""
 
 
 class DelegationFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,10 +86,43 @@ class HandFinish(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     first: bool
     replaced: bool = False
     session: SessionRow | None = None
-    #: how far the report has come
-    callback: CallbackState = CallbackState.WAITING
+    #: how far the report has come with it
+    change: CallbackChange | None = None
     #: how the first result had ended it; only for a later one
     before: WorkState | None = None
+    #: of the turn that ended with it
+    turn: TurnFinish | None = None
+    #: the post that it came with was applied before: nothing was stored
+    again: bool = False
+
+    @property
+    def callback(self) -> CallbackState:
+        """How far the report has come."""
+        return CallbackState.WAITING if self.change is None else self.change.state
+
+
+class CallbackRetry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What an operator's retry has set going: messages that are sent again, or else the turn."""
+
+    change: CallbackChange
+    #: with a note for `TakeNudges`, as after `RetryIntent`
+    intents: tuple[IntentId, ...] = ()
+    work: Work | None = None
+    session: SessionId | None = None
+
+
+class ListedDelegations(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Delegations that match a filter. `broken`: rows among them that cannot be read."""
+
+    rows: tuple[DelegationRow, ...]
+    broken: tuple[BrokenRow, ...] = ()
+
+
+class DelegationCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many delegations there are, by either column."""
+
+    states: dict[WorkState, int]
+    callbacks: dict[CallbackState, int]
 
 
 class AcceptDelegation(Write[bool], frozen=True, kw_only=True):
@@ -103,16 +132,22 @@ class AcceptDelegation(Write[bool], frozen=True, kw_only=True):
 
 
 class StartDelegation(Write[Admission | None], frozen=True, kw_only=True):
-    """Record that the hand is about to work; for an agent, its task is stored with it. Answers that admission."""
+    """Record that the hand is about to work; for an agent, its task is stored with it. Answers that admission.
+
+    `deadline`: that of this run; none: the stored one stays.
+    """
 
     delegation: DelegationId
-    now: float | None = None
+    now: float
     deadline: float | None = None
     admit: Admit | None = None
 
 
 class FinishDelegation(Write[HandFinish], frozen=True, kw_only=True):
-    """Store the first result together with the callback and the intents it causes; a later result changes nothing."""
+    """Store the first result together with the callback and the intents it causes. A later one is kept beside it.
+
+    Raises `AnswerRefused` for a wrong ticket.
+    """
 
     delegation: DelegationId
     result: HandResult
@@ -127,6 +162,8 @@ class FinishDelegation(Write[HandFinish], frozen=True, kw_only=True):
     callback_reason: Reason | None = None
     #: the ticket that an answer from outside must have; none: it comes from inside
     ticket: str | None = None
+    #: a longer text, in characters, is stored once, by its content; none: it is stored in its row
+    inline: int | None = None
     #: the turn of an agent that works on it, which ends with this result: stored even if the result is not the first
     turn: FinishTurn | None = None
     #: the number of the `HandPost` that brings it, which is removed with it
@@ -136,7 +173,8 @@ class FinishDelegation(Write[HandFinish], frozen=True, kw_only=True):
 class TakeTask(Write[DelegationRow | None], frozen=True, kw_only=True):
     """A worker takes an accepted task of a hand; sessions take turns. Answers it with its ticket; none: no task.
 
-    It may be written by any process: with `post`, the gateway that works the store records it (`HandPost`).
+    It may be written by any process: with `post`, the gateway that works the store records it (`HandPost`). A task
+    whose deadline has passed is not given away.
     """
 
     hand: str
@@ -147,56 +185,58 @@ class TakeTask(Write[DelegationRow | None], frozen=True, kw_only=True):
 
 
 class NoteProgress(Write[bool], frozen=True, kw_only=True):
-    """Store what a hand reports of its progress. Answers whether it still works."""
+    """Store what a hand reports of its progress. Answers whether it still works.
+
+    Raises `AnswerRefused` for a wrong ticket.
+    """
 
     delegation: DelegationId
     text: str
+    ticket: str | None = None
+    post: int | None = None
 
 
 class ChangeCallback(Write[CallbackChange | None], frozen=True, kw_only=True):
-    """Move the callback of a delegation along its table. Answers none where the event does not apply any more."""
+    """Move the callback of a delegation along its table. Answers none where the event does not apply any more.
+
+    With ``discard`` a turn that is due does not run, and ``begin`` answers none for it.
+    """
 
     delegation: DelegationId
     event: CallbackEvent
     reason: Reason | None = None
+    post: int | None = None
 
 
-class PostToGateway(Write[None], frozen=True, kw_only=True):
+class RetryCallback(Write[CallbackRetry], frozen=True, kw_only=True):
+    """Report a delegation again whose report has failed: its messages are sent again, or its turn runs again.
+
+    Raises `UnknownName`, and `IllegalTransition` where nothing has failed, or nothing of it can be repeated.
+    """
+
+    delegation: DelegationId
+    now: float
+    post: int | None = None
+
+
+class PostToGateway(Write[bool], frozen=True, kw_only=True):
     """Leave an answer, progress or a request for the gateway that works the store, from any process.
 
-    Raises `UnknownName`; and `AnswerRefused` for what the delegation's row already refuses.
+    Answers whether no answer was there before: a later one is kept and never reported. Raises `UnknownName`; and
+    `AnswerRefused` for what the delegation's row already refuses.
     """
 
     post: HandPost
 
 
-class DropPost(Write[None], frozen=True, kw_only=True):
-    """Remove a `HandPost` that was carried out. That of an answer goes with its `FinishDelegation`, so none is lost."""
+class DropPost(Write[bool], frozen=True, kw_only=True):
+    """Remove a `HandPost` that no command applied. Answers whether it was still there."""
 
     n: int
 
 
-class CallbackRetry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The answer to `RetryCallback`: the messages that are sent again, or the callback turn that runs again."""
-
-    change: CallbackChange
-    intents: tuple[IntentId, ...] = ()
-    work: Work | None = None
-    session: SessionId | None = None
-
-
-class RetryCallback(Write[CallbackRetry], frozen=True, kw_only=True):
-    """Have an undeliverable callback reported after all: its messages are sent again, or its turn runs again.
-
-    Raises `UnknownName`; and `IllegalTransition` for one that is not undeliverable, or of which nothing is left.
-    """
-
-    delegation: DelegationId
-    now: float
-
-
 class ReadPosts(Read[tuple[HandPost, ...]], frozen=True, kw_only=True):
-    """The oldest of what other processes left, in order. Each stays until it is carried out."""
+    """The oldest of what other processes left, in order. Each stays until the command that applies it is stored."""
 
     limit: int = 100
 
@@ -207,12 +247,18 @@ class FindDelegation(Read[DelegationRow | None], frozen=True, kw_only=True):
     delegation: str
 
 
-class ListDelegations(Read[tuple[DelegationRow, ...]], frozen=True, kw_only=True):
-    """Delegations that match a filter, newest first, without their results. `before`: the oldest row already seen."""
+class ListDelegations(Read[ListedDelegations], frozen=True, kw_only=True):
+    """Delegations that match a filter, newest first, without their results. `before`: the oldest already seen."""
 
     which: DelegationFilter
-    before: int | None = None
+    before: DelegationId | None = None
     limit: int = 100
+
+
+class CountDelegations(Read[DelegationCounts], frozen=True, kw_only=True):
+    """How many delegations match a filter."""
+
+    which: DelegationFilter
 
 
 class ShowDelegation(Read[DelegationDetails], frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ import msgspec
 
 from trunkline.core.delivery.states import DeliveryEvent, next_state
 from trunkline.core.reasons import Reason
-from trunkline.core.store.records import IntentRow
+from trunkline.core.store.records import CallbackChange, IntentRow
 from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
 
 #: most rows that one transaction removes, so that no other writer waits long
@@ -80,6 +80,8 @@ class Nudge(msgspec.Struct, frozen=True, kw_only=True):
     verb: str
     before: IntentState | None = None
     detail: str = ""
+    #: what became of the report that the intent belongs to
+    callback: CallbackChange | None = None
 
 
 class PruneCounts(msgspec.Struct, frozen=True, kw_only=True):

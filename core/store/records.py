@@ -12,6 +12,7 @@ from trunkline.core.agent import CallbackFacts
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.origin import Origin
+from trunkline.core.hands.states import CallbackState
 from trunkline.core.heartbeat.run import HeartbeatRun
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
@@ -63,6 +64,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     #: the delegation that its session works on, and how many delegations stand above this turn
     serves: DelegationId | None = None
     depth: int = 0
+    #: `text` is the beginning of a long result, with a note that says so; the whole text is stored under this hash
+    text_ref: str | None = None
 
     @property
     def turn(self) -> TurnId:
@@ -318,6 +321,15 @@ class Noted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     woken: Work | None = None
 
 
+class CallbackChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How the callback of a delegation has changed with a write."""
+
+    delegation: DelegationId
+    before: CallbackState
+    state: CallbackState
+    reason: Reason | None = None
+
+
 class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The answer to a write that settles a chunk or an intent: the session that mirrors the text, if any."""
 
@@ -331,6 +343,8 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     changed: ChangedLine | None = None
     #: whether the notice is new: an intent that ends once more has posted it before
     noticed: bool = False
+    #: of an intent that reports a delegation
+    callback: CallbackChange | None = None
 
 
 class BindResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -12,12 +12,12 @@ from trunkline.core.events import Body
 from trunkline.core.events.gateway import SessionShared
 from trunkline.core.keys import SessionKey
 from trunkline.core.routing import RouteDecision, resolve_route
-from trunkline.core.store.commands import Admit, FinishTurn, MigrateKeys
+from trunkline.core.store.commands import Admit, FinishTurn, MigrateKeys, TurnFinish
 from trunkline.core.store.delegations import AcceptDelegation
 from trunkline.core.store.queries import FindRequester, FindSession
 from trunkline.core.store.records import SessionRow
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql, execute
-from trunkline.core.values import Envelope, IntentId
+from trunkline.core.values import Envelope
 from trunkline.sim.bugs.base import bug, changing_write, deciding, replacing_write
 from trunkline.sim.bugs.wrappers import swallowing
 from trunkline.sim.run.wiring import Wiring
@@ -112,7 +112,7 @@ class _Snapshot:
         """Write the snapshot back, with only the turn's own entry up to date: what others wrote is gone."""
         snapshot, self.rows = self.rows or [], None
 
-        def write(c: sqlite3.Connection) -> tuple[IntentId, ...]:
+        def write(c: sqlite3.Connection) -> TurnFinish:
             own = c.execute(
                 f"SELECT {_COLUMNS} FROM session_map WHERE session_key = ?",  # noqa: S608
                 (command.work.session_key,),

@@ -10,7 +10,7 @@ from trunkline.core.actions.result import ActionResult
 from trunkline.core.agent import Agent, Turn
 from trunkline.core.events.delivery import IntentPrepared, IntentSuppressed
 from trunkline.core.reasons import Reason
-from trunkline.core.store.commands import Enqueue, FinishTurn
+from trunkline.core.store.commands import Enqueue, FinishTurn, TurnFinish
 from trunkline.core.values import IntentId, IntentState, TurnId
 from trunkline.sim.bugs.base import bug, changing_write, replacing_write
 from trunkline.sim.run.wiring import Wiring
@@ -70,8 +70,8 @@ class _Silencer:
         if work.turn not in self._turns:
             return await store.inner.write(command, story, then)
 
-        def suppressed(new: tuple[IntentId, ...]) -> Any:
-            answer = story(new)
+        def suppressed(done: TurnFinish) -> Any:
+            answer = story(done)
             for intent in command.intents:
                 body = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text="\n".join(intent.chunks))
                 store.events.record(body, inbound=work.id, turn=work.turn)

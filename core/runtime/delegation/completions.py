@@ -19,6 +19,7 @@ from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.results import HandResult
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.service import SessionBindingService
+from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intake import record_admitted
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
@@ -145,6 +146,7 @@ class CompletionReporter:
                 return []
             finished = DelegationFinished(hand=row.hand, outcome=result.outcome, text=result.text, reason=reason)
             seq = ctx.events.record(finished, cause, **ids_of_delegation(row))
+            record_callback(ctx.events, finish.change, seq, **ids_of_delegation(row))
             body = CompletionPlanned(steps=plan.steps, requester_busy=done.requester_busy)
             planned = self._elsewhere(row, done, plan, belongs, ctx.events.record(body, seq, **ids_of_delegation(row)))
             if all(step.address is None and step.mode == DIRECT for step in plan.steps):

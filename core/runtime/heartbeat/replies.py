@@ -20,7 +20,7 @@ from trunkline.core.runtime.heartbeat.facts import Destination, readiness_of
 from trunkline.core.runtime.heartbeat.outcome import in_hours, visibility_of
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.store.commands import FinishTurn
+from trunkline.core.store.commands import FinishTurn, TurnFinish
 from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.store.schedule import FindSaid
 from trunkline.core.values import IntentId, IntentKind, IntentState, SessionId, WorkKind
@@ -75,9 +75,9 @@ class Replies:
         row = None if answer is None else answer.row
         ended = failure or TurnEnded(outcome="silent" if row is None else "replied")
 
-        def story(new: tuple[IntentId, ...]) -> list[tuple[IntentRow, int]]:
+        def story(done: TurnFinish) -> list[tuple[IntentRow, int]]:
             seq = ctx.events.record(ended, started, inbound=work.id, turn=work.turn)
-            stored = row is not None and row.id in new
+            stored = row is not None and row.id in done.new
             if failure is None and not stored:
                 reason = Reason.NO_REPLY if answer is None or not (text or "").strip() else answer.reason
                 body = IntentSuppressed(reason=reason, text=text or "")

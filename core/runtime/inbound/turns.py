@@ -15,6 +15,7 @@ from trunkline.core.hands.states import CallbackEvent
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.actions.message_tool import MessageTool
 from trunkline.core.runtime.bindings.live_bindings import Hold
+from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.heartbeat.replies import Replies
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
@@ -24,7 +25,7 @@ from trunkline.core.runtime.lanes import HELD, Lanes
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.runtime.user_code import UserCode
-from trunkline.core.store.commands import BeginRun, FinishTurn
+from trunkline.core.store.commands import BeginRun, FinishTurn, TurnFinish
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ReadTranscript
 from trunkline.core.store.records import IntentRow, Work
@@ -162,17 +163,24 @@ class Turns:
             await ctx.store.write(BeginRun(work=work.id), answer)
             row = await self._failed_notice(work, item.session, item.cause)
 
-        def story(new: tuple[IntentId, ...]) -> list[tuple[IntentRow, int]]:
+        def story(done: TurnFinish) -> list[tuple[IntentRow, int]]:
             seq = ctx.events.record(ended, item.cause, inbound=work.id, turn=work.turn)
+            record_callback(ctx.events, done.callback, seq, inbound=work.id, turn=work.turn)
             self._replies.ended(work, ended, seq)
-            if row is None or row.id not in new:
+            if row is None or row.id not in done.new:
                 return []
             return [(row, ctx.record_prepared(row, targeted=False, reason=Reason.RUNS_NOTICE, cause=seq))]
 
         intents = [] if row is None else [row]
         with item.hold as hold:
             hold.cause = item.cause
-            finish = FinishTurn(work=work, intents=intents, now=ctx.env.now())
+            finish = FinishTurn(
+                work=work,
+                intents=intents,
+                now=ctx.env.now(),
+                callback=None if work.callback is None else CallbackEvent.FAIL,
+                callback_reason=None if work.callback is None else ended.reason,
+            )
             await ctx.store.write(finish, story, then=self._deliver_all)
 
     async def _failed_notice(self, work: Work, session: SessionId, cause: int) -> IntentRow | None:
@@ -234,17 +242,18 @@ class Turns:
             intents = [row] if row is not None else []
         ended = failure or TurnEnded(outcome="replied" if intents else "silent")
 
-        def story(new: tuple[IntentId, ...]) -> list[tuple[IntentRow, int]]:
+        def story(done: TurnFinish) -> list[tuple[IntentRow, int]]:
             seq = ctx.events.record(ended, started, inbound=work.id, turn=work.turn)
             if not intents and failure is None:
                 self._suppressed(work, answer, seq)
+            record_callback(ctx.events, done.callback, seq, inbound=work.id, turn=work.turn)
             reason = _REASONS.get(work.kind, work.reply_reason)
             if work.kind is WorkKind.CALLBACK and work.reply_reason is Reason.BOUND_DESTINATION:
                 reason = work.reply_reason
             return [
                 (row, ctx.record_prepared(row, targeted=False, reason=reason, cause=seq))
                 for row in intents
-                if row.id in new
+                if row.id in done.new
             ]
 
         finish = FinishTurn(

@@ -15,6 +15,7 @@ from trunkline.core.events.bindings import FallbackDenied
 from trunkline.core.events.delivery import ChunkAcked, IntentSettled
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.live_bindings import Hold
+from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.heartbeat.outcome import record_settled as record_heartbeat_settled
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
@@ -88,7 +89,11 @@ class Settler:
             if last:
                 self.lines.record_mirror(after, settled, seq, None)
             ctx.bindings.record_touch(settled.touched, "outbound", seq)
-            return self._record_settled(after, reason, seq) if last else seq
+            if not last:
+                return seq
+            seq = self._record_settled(after, reason, seq)
+            record_callback(ctx.events, settled.callback, seq, **ids)
+            return seq
 
         return story
 
@@ -122,6 +127,7 @@ class Settler:
             seq = ctx.events.record(body, cause, **ids_of(row))
             lines.record_mirror(after, settled, seq, receipt)
             seq = self._record_settled(after, reason, seq, detail=f"it is at {receipt.address}")
+            record_callback(ctx.events, settled.callback, seq, **ids_of(row))
             return seq, None, lines.record_note(row, settled, seq)
 
         seq = await self._store_end(end, story, None, cause)
@@ -150,6 +156,7 @@ class Settler:
         def story(settled: Settlement) -> _Ended:
             lines.record_mirror(after, settled, cause, None)
             seq = self._record_settled(after, reason, cause)
+            record_callback(ctx.events, settled.callback, seq, **ids_of(row))
             woken = lines.record_note(row, settled, seq)
             return seq, self._record_notice(row, notice if settled.noticed else None, reason, seq), woken
 
@@ -205,6 +212,7 @@ class Settler:
 
         def story(settled: Settlement) -> _Ended:
             seq = self._record_settled(row, reason, cause, detail=broken.problem)
+            record_callback(self._ctx.events, settled.callback, seq, **ids_of(row))
             return seq, None, lines.record_note(row, settled, seq)
 
         try:

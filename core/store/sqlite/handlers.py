@@ -27,7 +27,9 @@ from trunkline.core.store.sqlite.sql import (
 )
 from trunkline.core.store.sqlite.sql import schedule as schedule_sql
 from trunkline.core.store.sqlite.sql.changes.messages import find_message
+from trunkline.core.store.sqlite.sql.hands import callback_states, posts, results, retries, workers
 from trunkline.core.store.sqlite.sql.hands import delegations as delegations_sql
+from trunkline.core.store.sqlite.sql.hands import reads as delegation_reads
 
 A = TypeVar("A")
 Handler = Callable[[sqlite3.Connection, Any], Any]
@@ -70,6 +72,12 @@ HANDLERS: Mapping[type[Write[Any]], Handler] = {
     delegations.AcceptDelegation: delegations_sql.accept_delegation,
     delegations.StartDelegation: delegations_sql.start_delegation,
     delegations.FinishDelegation: delegations_sql.finish_delegation,
+    delegations.TakeTask: workers.take_task,
+    delegations.NoteProgress: workers.note_progress,
+    delegations.ChangeCallback: callback_states.change,
+    delegations.RetryCallback: retries.retry_callback,
+    delegations.PostToGateway: posts.post_to_gateway,
+    delegations.DropPost: posts.drop_post,
     commands.SetAsideBroken: delegations_sql.set_aside_broken,
     commands.EnsureSession: sessions.ensure_session,
     commands.ResetSession: sessions.reset_session,
@@ -118,6 +126,12 @@ QUERIES: Mapping[type[Read[Any]], Handler] = {
     queries.CountPurgeable: queue.count_purgeable,
     queries.ShowIntent: queue.show_intent,
     queries.HasNudges: queue.has_nudges,
+    delegations.ListDelegations: delegation_reads.list_delegations,
+    delegations.CountDelegations: delegation_reads.count_delegations,
+    delegations.ShowDelegation: delegation_reads.show_delegation,
+    delegations.ReadResult: results.read_result,
+    delegations.HasPosts: posts.has_posts,
+    delegations.ReadPosts: posts.read_posts,
     schedule.ListTimers: schedule_sql.list_timers,
     schedule.ListSystemEvents: schedule_sql.list_system_events,
     schedule.ListWaitingAgents: schedule_sql.list_waiting_agents,

@@ -120,7 +120,7 @@ async def an_illegal_write_is_refused_to_its_caller_alone(bench: Bench) -> None:
             lambda: it.admit("m1"),
             lambda: it.enqueue(intent("i1")),
             lambda: it.ack(intent("not there")),
-            lambda: it.store.write(StartDelegation(delegation=delegation().id), answer),
+            lambda: it.store.write(StartDelegation(delegation=delegation().id, now=2.0), answer),
             lambda: it.ack(intent("i1")),
             lambda: it.admit("m2"),
         )

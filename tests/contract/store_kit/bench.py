@@ -20,6 +20,7 @@ from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.events import EventLog
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.hands.results import HandOutcome, HandResult
+from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.reasons import Reason
 from trunkline.core.store import Store
 from trunkline.core.store.commands import AckChunk, Admit, EndIntent, Enqueue, MarkSending, Misplace, TakeNudges
@@ -27,7 +28,7 @@ from trunkline.core.store.delegations import FinishDelegation, HandFinish
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, LoadIntents
 from trunkline.core.store.queue_admin import Nudge
-from trunkline.core.store.records import Admission, IntentRow, SessionRow, Settlement
+from trunkline.core.store.records import Admission, CallbackChange, IntentRow, SessionRow, Settlement
 from trunkline.core.values import IntentState, SessionId, WorkKind
 
 KEY = "main:discord:default:direct:100"
@@ -220,6 +221,17 @@ BACK = work(
     text="three",
     callback=CallbackFacts(delegation=delegation().id, hand="clerk", outcome=HandOutcome.OK),
 )
+
+
+def finished(callback: CallbackState = CallbackState.PENDING_TURN, **fields: Any) -> HandFinish:
+    """The answer to the first result of `delegation()`, with what became of its callback."""
+    change = CallbackChange(delegation=delegation().id, before=CallbackState.WAITING, state=callback)
+    return HandFinish(first=True, change=change, **fields)
+
+
+def too_late(state: WorkState = WorkState.SUCCEEDED) -> HandFinish:
+    """The answer to a later result."""
+    return HandFinish(first=False, before=state)
 
 
 async def finish(it: Opened, *intents: IntentRow, callback: bool = True, result: HandResult = OK) -> HandFinish:

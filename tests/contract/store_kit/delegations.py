@@ -2,13 +2,14 @@
 
 import pytest
 
-from tests.contract.store_kit.bench import BACK, Bench, all_at_once, check, finish, same
+from tests.contract.store_kit.bench import BACK, Bench, all_at_once, check, finish, finished, same, too_late
 from tests.support.factories import delegation, intent, room, session, work
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.hands.results import HandOutcome, HandResult
+from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import Admit, FinishTurn, MarkSending
-from trunkline.core.store.delegations import AcceptDelegation, HandFinish, StartDelegation
+from trunkline.core.store.delegations import AcceptDelegation, StartDelegation
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import LoadUnfinished
 
@@ -34,10 +35,10 @@ async def a_delegation_without_an_origin_keeps_none(bench: Bench) -> None:
 async def the_first_result_counts_and_sets_its_turn_going(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.store.write(AcceptDelegation(row=delegation()), same)
-        await it.store.write(StartDelegation(delegation=delegation().id), answer)
+        await it.store.write(StartDelegation(delegation=delegation().id, now=2.0), answer)
         assert (await finish(it)).first
         late = HandResult(outcome=HandOutcome.ERROR, text="late")
-        assert await finish(it, intent("late"), result=late) == HandFinish(first=False)
+        assert await finish(it, intent("late"), result=late) == too_late()
         left = await it.store.read(LoadUnfinished())
         assert left.delegations == ()
         assert left.intents == 0
@@ -58,10 +59,10 @@ async def of_two_results_at_once_one_counts(bench: Bench) -> None:
 async def a_result_that_is_posted_directly_starts_no_turn(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.store.write(AcceptDelegation(row=delegation()), same)
-        assert await finish(it, intent("post"), callback=False) == HandFinish(first=True)
+        assert await finish(it, intent("post"), callback=False) == finished(CallbackState.QUEUED)
         left = await it.store.read(LoadUnfinished())
         assert (left.works, [row.id for row in await it.open_rows()]) == ((), ["post"])
-        assert await finish(it) == HandFinish(first=False)
+        assert await finish(it) == too_late()
 
 
 @check
@@ -70,7 +71,7 @@ async def a_delegation_may_end_before_it_starts_but_not_start_after_its_end(benc
         await it.store.write(AcceptDelegation(row=delegation()), same)
         assert (await finish(it)).first
         with pytest.raises(IllegalTransition, match="'start' on a delegation that is 'succeeded'"):
-            await it.store.write(StartDelegation(delegation=delegation().id), answer)
+            await it.store.write(StartDelegation(delegation=delegation().id, now=2.0), answer)
 
 
 @check
@@ -80,14 +81,14 @@ async def a_delegation_that_was_reported_cannot_start_either(bench: Bench) -> No
         await finish(it)
         await it.store.write(FinishTurn(work=BACK, intents=[], now=4.0), same)
         with pytest.raises(IllegalTransition, match="'start' on a delegation that is 'succeeded'"):
-            await it.store.write(StartDelegation(delegation=delegation().id), answer)
+            await it.store.write(StartDelegation(delegation=delegation().id, now=2.0), answer)
 
 
 @check
 async def a_delegation_that_is_not_there_cannot_start(bench: Bench) -> None:
     async with bench.opened() as it:
         with pytest.raises(IllegalTransition, match="there is no delegation"):
-            await it.store.write(StartDelegation(delegation=delegation().id), answer)
+            await it.store.write(StartDelegation(delegation=delegation().id, now=2.0), answer)
 
 
 # ---------------------------------------------------------------- what is left open
@@ -105,7 +106,7 @@ async def what_was_open_is_found_in_its_order_when_the_store_is_opened_again(ben
         await it.store.write(FinishTurn(work=work("mid"), intents=[], now=3.0), same)
         await it.ack(intent("mid.i", "mid"))
         await it.store.write(MarkSending(intent=intent("zeta.i", "zeta", attempts=1), now=3.0), answer)
-        await it.store.write(StartDelegation(delegation=delegation("zeta.d").id), answer)
+        await it.store.write(StartDelegation(delegation=delegation("zeta.d").id, now=2.0), answer)
     async with bench.opened() as it:
         left = await it.store.read(LoadUnfinished())
         assert [(item.id, found) for item, found in left.works] == [

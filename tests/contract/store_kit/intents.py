@@ -9,7 +9,7 @@ from tests.support.stores import state_of
 from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
-from trunkline.core.store.commands import Defer, EnsureSession, FinishTurn, MarkSending
+from trunkline.core.store.commands import Defer, EnsureSession, FinishTurn, MarkSending, TurnFinish
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import LoadUnfinished
 from trunkline.core.store.records import Admission, Settlement
@@ -134,7 +134,7 @@ async def a_turn_ends_together_with_what_it_says(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.admit("m1")
         new = await it.store.write(FinishTurn(work=work("m1"), intents=[intent("i1"), intent("i2")], now=2.0), same)
-        assert new == ("i1", "i2")
+        assert new == TurnFinish(new=(IntentId("i1"), IntentId("i2")))
         left = await it.store.read(LoadUnfinished())
         assert left.works == ()
         assert [row.id for row in await it.open_rows()] == ["i1", "i2"]
@@ -145,11 +145,13 @@ async def a_turn_that_is_run_again_says_nothing_twice(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.admit("m1")
         await it.enqueue(intent("tool", "said by the tool"))
-        assert await it.store.write(FinishTurn(work=work("m1"), intents=[intent("i1", "first")], now=2.0), same) == (
-            "i1",
-        )
+        assert await it.store.write(
+            FinishTurn(work=work("m1"), intents=[intent("i1", "first")], now=2.0), same
+        ) == TurnFinish(new=(IntentId("i1"),))
         again = [intent("i1", "other words"), intent("i2", "new")]
-        assert await it.store.write(FinishTurn(work=work("m1"), intents=again, now=3.0), same) == ("i2",)
+        assert await it.store.write(FinishTurn(work=work("m1"), intents=again, now=3.0), same) == TurnFinish(
+            new=(IntentId("i2"),)
+        )
         assert [row.chunks for row in await it.open_rows()] == [
             ("said by the tool",),
             ("first",),

@@ -14,7 +14,9 @@ from tests.contract.store_kit.bench import (
     Opened,
     all_at_once,
     check,
+    finished,
     same,
+    too_late,
 )
 from tests.contract.store_kit.session_cases import (
     ANA,
@@ -37,6 +39,7 @@ from tests.support.factories import delegation, direct, intent, receipt, session
 from tests.support.stores import state_of
 from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import IllegalTransition
+from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import AckChunk, Admit, EnsureSession, FinishTurn, Misplace, ResetSession
 from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation, HandFinish, StartDelegation
@@ -274,7 +277,7 @@ async def work_that_is_left_open_keeps_its_session(bench: Bench) -> None:
 async def delegated(it: Opened) -> None:
     await says(it, "m1", ANA, ISOLATED)
     await it.store.write(AcceptDelegation(row=delegation(session=SessionId("s-m1"))), same)
-    await it.store.write(StartDelegation(delegation=delegation().id), answer)
+    await it.store.write(StartDelegation(delegation=delegation().id, now=2.0), answer)
 
 
 async def finish(it: Opened, *intents: IntentRow, callback: bool = True, key_of: Keys = ISOLATED) -> HandFinish:
@@ -289,7 +292,7 @@ async def finish(it: Opened, *intents: IntentRow, callback: bool = True, key_of:
 async def a_result_comes_back_to_the_session_that_delegated(bench: Bench) -> None:
     async with bench.opened() as it:
         await delegated(it)
-        assert await finish(it) == HandFinish(first=True, session=row(KEY, "m1"))
+        assert await finish(it) == finished(session=row(KEY, "m1"))
         assert [ref for _, _, ref, _ in await it.lines()] == ["m1", "m1.hand1.back"]
 
 
@@ -304,9 +307,9 @@ async def a_result_for_a_session_that_was_reset_is_not_stored(bench: Bench) -> N
         assert [one.state.value for one in left.delegations] == ["running"]
         assert (left.intents, await it.lines()) == (0, [])
         # The posted intents deliver the result, once.
-        assert await finish(it, intent("post"), callback=False) == HandFinish(first=True)
-        assert await finish(it, intent("again"), callback=False) == HandFinish(first=False)
-        assert await finish(it) == HandFinish(first=False)
+        assert await finish(it, intent("post"), callback=False) == finished(CallbackState.QUEUED)
+        assert await finish(it, intent("again"), callback=False) == too_late()
+        assert await finish(it) == too_late()
         assert [one.id for one in await it.open_rows()] == ["post"]
 
 
@@ -316,7 +319,7 @@ async def a_result_follows_a_session_that_moved(bench: Bench) -> None:
         await delegated(it)
         await says(it, "m2", ANA, PER_PEER)
         # As it was decided, just before the move.
-        assert await finish(it, key_of=PER_PEER) == HandFinish(first=True, session=row(ANA_ANYWHERE, "m1"))
+        assert await finish(it, key_of=PER_PEER) == finished(session=row(ANA_ANYWHERE, "m1"))
         assert await it.store.read(FindSession(key=KEY)) is None
         assert ("m1.hand1.back", "s-m1") in [
             (item.id, found) for item, found in (await it.store.read(LoadUnfinished())).works
@@ -329,7 +332,7 @@ async def a_result_does_not_go_to_another_session_that_has_the_key_since(bench: 
         await delegated(it)
         await says(it, "m2", ANA, PER_PEER)
         await it.store.write(EnsureSession(session=session(KEY, "s-other", address=None), now=3.0), same)
-        assert await finish(it, key_of=PER_PEER) == HandFinish(first=True, session=row(ANA_ANYWHERE, "m1"))
+        assert await finish(it, key_of=PER_PEER) == finished(session=row(ANA_ANYWHERE, "m1"))
         assert await it.lines(KEY) == []
 
 
@@ -341,10 +344,10 @@ async def a_result_for_a_session_that_its_place_has_left_is_not_stored(bench: Be
         await it.store.write(AcceptDelegation(row=delegation(session=SessionId("s-m0"), session_key=MAIN)), same)
         await says(it, "m2", ANA, ISOLATED)
         told = Admit(work=BACK, identity="callback/m1.hand1", session=new(ANA, ISOLATED, "back", key=MAIN), now=3.0)
-        finished = await it.store.write(
+        done = await it.store.write(
             FinishDelegation(delegation=delegation().id, result=OK, callback=told, intents=[], now=3.0), same
         )
-        assert finished == HandFinish(first=True, replaced=True)
+        assert done == HandFinish(first=True, replaced=True)
         ask = FindRequester(session=SessionId("s-m0"), origin=ANA)
         assert await it.store.read(ask) is None
         assert await it.store.read(msgspec.structs.replace(ask, origin=BEN)) == row(MAIN, "m0")
@@ -358,8 +361,9 @@ async def a_result_without_a_callback_can_be_a_line_of_the_session_that_delegate
         done = FinishDelegation(
             delegation=delegation().id, result=OK, callback=None, intents=[intent("post")], now=3.0, line="found"
         )
-        assert await it.store.write(done, same) == HandFinish(first=True, session=row(KEY, "m1"))
-        assert await it.store.write(done, same) == HandFinish(first=False)
+        posted = finished(CallbackState.QUEUED, session=row(KEY, "m1"))
+        assert await it.store.write(done, same) == posted
+        assert await it.store.write(done, same) == too_late()
         assert (await it.lines())[-1] == ("hand", "found", "m1.hand1.back", False)
 
 
@@ -381,4 +385,4 @@ async def a_delegation_of_no_session_goes_by_its_key(bench: Bench) -> None:
         await it.store.write(AcceptDelegation(row=delegation()), same)
         await it.admit("m1")
         await it.store.write(ResetSession(session=session(name="s-new"), now=3.0), same)
-        assert await finish(it) == HandFinish(first=True, session=row(KEY, "new", generation=2))
+        assert await finish(it) == finished(session=row(KEY, "new", generation=2))

@@ -171,7 +171,7 @@ async def test_hands_that_worked_for_version_1_bring_their_results_back(old: Pat
             ("m1.hand1", "accepted", "s-ana"),
             ("m1.hand2", "running", "s-ana"),
         ]
-        assert (running.origin, running.session_key) == (ANA, KEY)
+        assert (running.reply_to, running.origin, running.session_key) == (ANA, None, KEY)
         back = Admit(work=work("b1"), identity="callback/m1.hand1", session=asks(ANA, "x"), now=9.0)
         finished = await store.write(
             FinishDelegation(delegation=accepted.id, result=ok, callback=back, intents=[], now=9.0), same

@@ -15,6 +15,7 @@ ALTER TABLE delegations ADD COLUMN ticket TEXT;
 ALTER TABLE delegations ADD COLUMN started_at REAL;
 ALTER TABLE delegations ADD COLUMN deadline REAL;
 ALTER TABLE delegations ADD COLUMN timeout REAL;
+ALTER TABLE delegations ADD COLUMN max_result INTEGER;
 
 -- Of what was told, the intents say whether it arrived. They come first: they need the former states.
 UPDATE delegations SET callback = CASE
@@ -36,8 +37,16 @@ UPDATE delegations SET state = CASE outcome
 -- The messages of a delegation say how far its callback has come.
 CREATE INDEX intents_delegation ON intents (delegation_id) WHERE delegation_id IS NOT NULL;
 CREATE INDEX delegations_parent ON delegations (parent) WHERE parent IS NOT NULL;
--- What workers may take.
-CREATE INDEX delegations_waiting ON delegations (hand, n) WHERE state = 'accepted' AND kind = 'worker';
+-- What workers may take. Sessions take turns: `worker_turns` has the session whose task was taken last.
+CREATE INDEX delegations_waiting ON delegations (hand, coalesce(session_id, ''), n)
+    WHERE state = 'accepted' AND kind = 'worker';
+CREATE TABLE worker_turns (
+    hand TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL
+);
+
+-- What an operator's change of an intent has meant for the callback that it belongs to, as JSON.
+ALTER TABLE nudges ADD COLUMN callback TEXT;
 
 -- Texts of results that are too long for their row, by the hash of their bytes; `refs`: how many delegations need them.
 CREATE TABLE results (
@@ -57,7 +66,7 @@ CREATE TABLE late_results (
 CREATE INDEX late_results_delegation ON late_results (delegation_id);
 
 -- What workers and operators of other processes have left for the gateway that works the store: answers, progress,
--- requests to cancel. `outcome`: of an answer.
+-- requests to cancel. `outcome`: of an answer. A row is removed by the transaction that applies it.
 CREATE TABLE hand_posts (
     n INTEGER PRIMARY KEY,
     delegation_id TEXT NOT NULL,
@@ -65,5 +74,7 @@ CREATE TABLE hand_posts (
     outcome TEXT,
     text TEXT NOT NULL,
     by TEXT NOT NULL,
+    ticket TEXT,
     at REAL NOT NULL
 );
+CREATE INDEX hand_posts_delegation ON hand_posts (delegation_id);

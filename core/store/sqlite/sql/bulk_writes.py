@@ -110,7 +110,7 @@ def _entries(c: sqlite3.Connection, writes: Sequence[BeginSend]) -> list[Session
 def is_plain_end(command: AckChunk) -> bool:
     """Whether `ack_last_chunks` takes a command."""
     intent = command.intent
-    plain = intent.binding is None and intent.kind is not IntentKind.HEARTBEAT
+    plain = intent.binding is None and intent.delegation is None and intent.kind is not IntentKind.HEARTBEAT
     return plain and command.last and not command.mirror_due
 
 

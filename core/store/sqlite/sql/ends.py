@@ -8,6 +8,7 @@ import msgspec
 
 from trunkline.core.store.commands import Admit, EndIntent, EndUnreadableIntent, Misplace, StoreMirror
 from trunkline.core.store.records import IntentRow, NewSession, Noted, SessionRow, Settlement, Work
+from trunkline.core.store.sqlite.sql.hands.callback_states import follow
 from trunkline.core.store.sqlite.sql.intent_columns import CHANGED_COLUMNS, changed_values_of
 from trunkline.core.store.sqlite.sql.intents import add_mirror, insert_intent, own_session, set_mirror_due, update
 from trunkline.core.store.sqlite.sql.receipt_padding import PLAIN
@@ -41,7 +42,11 @@ def _remember(c: sqlite3.Connection, after: IntentRow, command: Misplace | EndIn
         set_mirror_due(c, after)
     else:
         settled = add_mirror(c, after, command.mirror, command.now)
-    return msgspec.structs.replace(settled, noted=_note(c, after, command.note, command.wake, command.now))
+    return msgspec.structs.replace(
+        settled,
+        noted=_note(c, after, command.note, command.wake, command.now),
+        callback=follow(c, after.delegation),
+    )
 
 
 def store_mirror(c: sqlite3.Connection, command: StoreMirror) -> Settlement:
@@ -64,7 +69,11 @@ def end_unreadable(c: sqlite3.Connection, command: EndUnreadableIntent) -> Settl
     )
     if done.rowcount != 1:
         return Settlement(mirror=None)
-    return Settlement(mirror=None, noted=_note(c, command.intent, command.note, command.wake, command.now))
+    return Settlement(
+        mirror=None,
+        noted=_note(c, command.intent, command.note, command.wake, command.now),
+        callback=follow(c, command.intent.delegation),
+    )
 
 
 def _note(c: sqlite3.Connection, intent: IntentRow, note: str | None, wake: Work | None, now: float) -> Noted | None:

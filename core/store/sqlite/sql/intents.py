@@ -27,6 +27,7 @@ from trunkline.core.store.records import (
 )
 from trunkline.core.store.sqlite.sql.bindings import touch
 from trunkline.core.store.sqlite.sql.changes.lines import change_line
+from trunkline.core.store.sqlite.sql.hands.callback_states import follow
 from trunkline.core.store.sqlite.sql.intent_columns import (
     ACKED_COLUMNS,
     CHANGED_COLUMNS,
@@ -95,6 +96,8 @@ def ack_chunk(c: sqlite3.Connection, command: AckChunk) -> Settlement:
         note_accepted(c, intent, command.now)
     remembers = last and not command.mirror_due
     settled = add_mirror(c, command.after, command.mirror, command.now) if remembers else Settlement(mirror=None)
+    if last and intent.delegation is not None:
+        settled = msgspec.structs.replace(settled, callback=follow(c, intent.delegation))
     if intent.binding is None:
         return settled
     # In the same transaction: a visible message keeps its conversation bound (invariant B2).

@@ -31,12 +31,14 @@ from trunkline.core.store.queue_admin import (
     reopened,
     resolved,
 )
-from trunkline.core.store.records import IntentRow, send_key
+from trunkline.core.store.records import CallbackChange, IntentRow, send_key
+from trunkline.core.store.sqlite.sql.hands.callback_states import follow, resume, without_messages
 from trunkline.core.store.sqlite.sql.intent_columns import CHANGED_COLUMNS, changed_values_of
 from trunkline.core.store.sqlite.sql.intent_reads import latest_send, read_intents
 from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
 
 _address = msgspec.json.Decoder(Address).decode
+_callback = msgspec.json.Decoder(CallbackChange).decode
 _json = msgspec.json.Encoder().encode
 # Broken JSON would stop the whole statement.
 _LIST = (
@@ -145,14 +147,15 @@ def retry(c: sqlite3.Connection, command: RetryIntent) -> IntentRow:
     if later is not None:
         raise IllegalTransition(f"{intent}: its client has tried again since; the try that counts is {later}")
     _reopen(c, row, after, command.now)
-    _nudge(c, row, "retry")
+    _nudge(c, row, "retry", resume(c, row.delegation, Reason.OPERATOR_RETRY))
     return row
 
 
 def resolve(c: sqlite3.Connection, command: ResolveIntent) -> IntentRow:
     """Handle `ResolveIntent`."""
     row, verdict, now = show_intent(c, ShowIntent(intent=command.intent)).intent, command.verdict, command.now
-    if verdict is QueueVerdict.UNSENT:
+    again = verdict is QueueVerdict.UNSENT
+    if again:
         _reopen(c, row, reopened(row, DeliveryEvent.RESOLVE_UNSENT, Reason.OPERATOR_UNSENT, now), now)
     elif verdict is QueueVerdict.ABANDON:
         after = resolved(row, DeliveryEvent.ABANDON, Reason.ABANDONED)
@@ -160,13 +163,14 @@ def resolve(c: sqlite3.Connection, command: ResolveIntent) -> IntentRow:
             raise IllegalTransition(f"{command.intent}: it was abandoned before")
         _end(c, after, now)
     else:
-        _resolve_sent(c, row, command.provider_id, now)
-    _nudge(c, row, verdict.value)
+        again = _resolve_sent(c, row, command.provider_id, now)
+    reason = Reason.OPERATOR_UNSENT if verdict is QueueVerdict.UNSENT else Reason.OPERATOR_SENT
+    _nudge(c, row, verdict.value, resume(c, row.delegation, reason) if again else follow(c, row.delegation))
     return row
 
 
-def _resolve_sent(c: sqlite3.Connection, row: IntentRow, provider_id: str, now: float) -> None:
-    """The platform has the chunk: the operator's verdict is its receipt."""
+def _resolve_sent(c: sqlite3.Connection, row: IntentRow, provider_id: str, now: float) -> bool:
+    """The platform has the chunk: the operator's verdict is its receipt. Whether the chunks after it are sent."""
     accepted = msgspec.structs.replace(row, acked=row.acked + 1)
     receipt = Receipt(provider_id=provider_id or NO_MESSAGE_ID, address=row.address)
     if accepted.acked == len(row.chunks):
@@ -177,14 +181,20 @@ def _resolve_sent(c: sqlite3.Connection, row: IntentRow, provider_id: str, now: 
         "UPDATE intents SET receipts = json_insert(receipts, '$[#]', json(?)) WHERE id = ?",
         (_json(receipt).decode(), row.id),
     )
+    return accepted.acked < len(row.chunks)
 
 
 def purge(c: sqlite3.Connection, command: PurgeIntents) -> int:
     """Handle `PurgeIntents`."""
     where, values = _purgeable(command.which)
-    ids = c.execute(f"SELECT id FROM intents WHERE {where} ORDER BY n LIMIT ?", (*values, command.limit)).fetchall()  # noqa: S608
-    _remove(c, [intent for (intent,) in ids])
-    return len(ids)
+    sql = f"SELECT id, delegation_id FROM intents WHERE {where} ORDER BY n LIMIT ?"  # noqa: S608 -- fixed texts
+    found = c.execute(sql, (*values, command.limit)).fetchall()
+    _remove(c, [intent for intent, _ in found])
+    for delegation in dict.fromkeys(one for _, one in found if one is not None):
+        change = without_messages(c, delegation)
+        if change is not None:
+            _leave_note(c, f"the messages of {delegation}", PURGE, "", change)
+    return len(found)
 
 
 def count_purgeable(c: sqlite3.Connection, query: CountPurgeable) -> dict[IntentState, int]:
@@ -241,16 +251,21 @@ def _end(c: sqlite3.Connection, after: IntentRow, now: float) -> None:
 _END = f"UPDATE intents SET mirror_due = max(mirror_due, ?), {CHANGED_COLUMNS} WHERE id = ?"  # noqa: S608 -- names only
 
 
-def _nudge(c: sqlite3.Connection, before: IntentRow, verb: str) -> None:
-    c.execute(_NUDGE, (before.id, verb, before.state.value))
+def _nudge(c: sqlite3.Connection, before: IntentRow, verb: str, callback: CallbackChange | None) -> None:
+    _leave_note(c, before.id, verb, before.state.value, callback)
+
+
+def _leave_note(c: sqlite3.Connection, what: str, verb: str, before: str, callback: CallbackChange | None) -> None:
+    changed = None if callback is None else _json(callback).decode()
+    c.execute(_NUDGE, (what, verb, before, changed))
 
 
 def note_purge(c: sqlite3.Connection, which: QueueFilter, removed: int) -> None:
     """Leave a note about a purge for the process that works the store: nothing else is left of what was removed."""
-    c.execute(_NUDGE, (purge_summary(which, removed), PURGE, ""))
+    _leave_note(c, purge_summary(which, removed), PURGE, "", None)
 
 
-_NUDGE = "INSERT INTO nudges (intent_id, verb, before) VALUES (?, ?, ?)"
+_NUDGE = "INSERT INTO nudges (intent_id, verb, before, callback) VALUES (?, ?, ?, ?)"
 
 
 # -------------------------------------------------------------------- the process that works the store
@@ -263,15 +278,20 @@ def has_nudges(c: sqlite3.Connection, _: HasNudges) -> bool:
 
 def take_nudges(c: sqlite3.Connection, _: TakeNudges) -> tuple[Nudge, ...]:
     """Handle `TakeNudges`."""
-    found = c.execute("SELECT n, intent_id, verb, before FROM nudges ORDER BY n LIMIT ?", (BATCH,)).fetchall()
+    sql = "SELECT n, intent_id, verb, before, callback FROM nudges ORDER BY n LIMIT ?"
+    found = c.execute(sql, (BATCH,)).fetchall()
     if found:
         c.execute("DELETE FROM nudges WHERE n <= ?", (found[-1][0],))
     return tuple(
-        Nudge(verb=verb, detail=intent)
+        Nudge(verb=verb, detail=intent, callback=_changed(callback))
         if verb == PURGE
-        else Nudge(intent=IntentId(intent), verb=verb, before=IntentState(before))
-        for _, intent, verb, before in found
+        else Nudge(intent=IntentId(intent), verb=verb, before=IntentState(before), callback=_changed(callback))
+        for _, intent, verb, before, callback in found
     )
+
+
+def _changed(text: str | None) -> CallbackChange | None:
+    return None if text is None else _callback(text)
 
 
 _PRUNABLE = (

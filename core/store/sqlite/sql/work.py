@@ -6,17 +6,17 @@ import sqlite3
 
 import msgspec
 
-from trunkline.core.store.commands import Admit, BeginRun, CountRuns, FinishTurn
+from trunkline.core.store.commands import Admit, BeginRun, CountRuns, FinishTurn, TurnFinish
 from trunkline.core.store.records import Admission, SessionRow
 from trunkline.core.store.schedule import Fire
 from trunkline.core.store.sqlite.sql.bindings import touch
-from trunkline.core.store.sqlite.sql.hands.callback_states import apply_event
+from trunkline.core.store.sqlite.sql.hands.callback_states import after_turn
 from trunkline.core.store.sqlite.sql.intents import insert_intent
 from trunkline.core.store.sqlite.sql.schedule import add_event, note_text, store_timer
 from trunkline.core.store.sqlite.sql.session_moves import tie_nowhere
 from trunkline.core.store.sqlite.sql.sessions import known_as, look_up, session_for
 from trunkline.core.store.sqlite.sql.transcript import append
-from trunkline.core.values import InboundId, IntentId, WorkKind
+from trunkline.core.values import InboundId, WorkKind
 
 _json = msgspec.json.Encoder().encode
 #: the role of a hand's result in a transcript
@@ -78,15 +78,17 @@ def forget_begun(c: sqlite3.Connection, token: int) -> None:
     c.execute(f"UPDATE delegations SET begun = 0 WHERE state = 'running' AND {mine}", (token,))  # noqa: S608 -- fixed text
 
 
-def finish_turn(c: sqlite3.Connection, command: FinishTurn) -> tuple[IntentId, ...]:
+def finish_turn(c: sqlite3.Connection, command: FinishTurn) -> TurnFinish:
     """Handle `FinishTurn`."""
     c.execute("UPDATE inbox SET state = 'done' WHERE id = ?", (command.work.id,))
     new = tuple(intent.id for intent in command.intents if insert_intent(c, intent, command.now))
     if command.said is not None and command.said.intent in new:
         note_text(c, command.said, command.now)
+    callback = None
     if command.callback is not None and command.work.callback is not None:
-        apply_event(c, command.work.callback.delegation, command.callback, command.callback_reason)
-    return new
+        delegation = command.work.callback.delegation
+        callback = after_turn(c, delegation, command.callback, command.callback_reason)
+    return TurnFinish(new=new, callback=callback)
 
 
 def fire(c: sqlite3.Connection, command: Fire) -> Admission | None:

@@ -4,23 +4,139 @@ from __future__ import annotations
 
 import sqlite3
 
-from trunkline.core.hands.states import CallbackEvent, CallbackState, next_callback_state
+from trunkline.core.hands.callback_fold import ReportMessage, can_resume, event_of_messages
+from trunkline.core.hands.states import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState, next_callback_state
 from trunkline.core.reasons import Reason
+from trunkline.core.store.delegations import ChangeCallback
+from trunkline.core.store.records import CallbackChange
+from trunkline.core.store.sqlite.sql.hands import posts, results
+from trunkline.core.values import DelegationId, IntentKind, IntentState
+
+#: nobody can ask for the result any more; what cannot be delivered may be tried again
+_OVER = frozenset({CallbackState.DELIVERED, CallbackState.SUPPRESSED})
 
 
-def apply_event(
-    c: sqlite3.Connection, delegation: str, event: CallbackEvent, reason: Reason | None = None
-) -> CallbackState | None:
-    """The state of a callback after an event, stored; none: the delegation is no longer stored.
-
-    Raises `IllegalTransition` for an event that the table does not allow.
-    """
-    found = c.execute("SELECT callback FROM delegations WHERE id = ?", (delegation,)).fetchone()
-    if found is None:
+def state_of(c: sqlite3.Connection, delegation: str) -> CallbackState | None:
+    """The callback of a delegation; none: it is not stored, or cannot be read."""
+    found = c.execute("SELECT CAST(callback AS BLOB) FROM delegations WHERE id = ?", (delegation,)).fetchone()
+    try:
+        return None if found is None else CallbackState(found[0].decode())
+    except ValueError:
         return None
-    after = next_callback_state(CallbackState(found[0]), event)
+
+
+def move(
+    c: sqlite3.Connection, delegation: str, before: CallbackState, event: CallbackEvent, reason: Reason | None
+) -> CallbackChange:
+    """Store the state after an event. Raises `IllegalTransition` for one that the table does not allow."""
+    after = next_callback_state(before, event)
     c.execute(
         "UPDATE delegations SET callback = ?, callback_reason = ? WHERE id = ?",
         (after.value, None if reason is None else reason.value, delegation),
     )
-    return after
+    if after in _OVER:
+        results.release(c, delegation)
+    return CallbackChange(delegation=DelegationId(delegation), before=before, state=after, reason=reason)
+
+
+def change(c: sqlite3.Connection, command: ChangeCallback) -> CallbackChange | None:
+    """Handle `ChangeCallback`."""
+    if not posts.take(c, command.post):
+        return None
+    before = state_of(c, command.delegation)
+    if before is None or command.event not in CALLBACK_TRANSITIONS[before]:
+        return None
+    if command.event is CallbackEvent.PARK and _is(c, command.delegation, before, command.reason):
+        return None
+    if command.event is CallbackEvent.DISCARD:
+        # Its turn, if it is due, has nothing left to report.
+        c.execute(
+            "UPDATE inbox SET state = 'done' WHERE state = 'pending' AND kind = 'callback' AND (id = ? OR id GLOB ?)",
+            (f"{command.delegation}.back", f"{command.delegation}.back+*"),
+        )
+    return move(c, command.delegation, before, command.event, command.reason)
+
+
+def _is(c: sqlite3.Connection, delegation: str, state: CallbackState, reason: Reason | None) -> bool:
+    """Whether a callback is parked for this reason already."""
+    (stored,) = c.execute("SELECT callback_reason FROM delegations WHERE id = ?", (delegation,)).fetchone()
+    return state is CallbackState.PARKED and stored == (None if reason is None else reason.value)
+
+
+def after_turn(
+    c: sqlite3.Connection, delegation: str, event: CallbackEvent, reason: Reason | None
+) -> CallbackChange | None:
+    """The end of a callback turn: what it says itself, and its messages that have ended before it."""
+    before, messages = state_of(c, delegation), messages_of(c, delegation)
+    if before is None or event not in CALLBACK_TRANSITIONS[before]:
+        return None
+    if event is CallbackEvent.SUPPRESS and any(not one.says_failure for one in messages):
+        # It returned nothing, because it has sent its messages during the turn.
+        event, reason = CallbackEvent.ENQUEUE, None
+    return _with_messages(c, move(c, delegation, before, event, reason), messages)
+
+
+def _with_messages(c: sqlite3.Connection, moved: CallbackChange, messages: list[ReportMessage]) -> CallbackChange:
+    """A change, and what follows at once because all messages have ended."""
+    found = event_of_messages(moved.state, messages)
+    if found is None:
+        return moved
+    then = move(c, moved.delegation, moved.state, found.event, found.reason)
+    return CallbackChange(delegation=moved.delegation, before=moved.before, state=then.state, reason=then.reason)
+
+
+def first(c: sqlite3.Connection, delegation: str, event: CallbackEvent, reason: Reason | None) -> CallbackChange:
+    """The end of the work, whose messages are stored by now."""
+    moved = move(c, delegation, CallbackState.WAITING, event, reason)
+    return _with_messages(c, moved, messages_of(c, delegation)) if event is CallbackEvent.POST else moved
+
+
+def follow(c: sqlite3.Connection, delegation: DelegationId | None) -> CallbackChange | None:
+    """What the end of a message means for the callback that it belongs to. Costs nothing where it belongs to none."""
+    if delegation is None:
+        return None
+    before = state_of(c, delegation)
+    found = None if before is None else event_of_messages(before, messages_of(c, delegation))
+    if before is None or found is None:
+        return None
+    after = next_callback_state(before, found.event)
+    return None if after is before else move(c, delegation, before, found.event, found.reason)
+
+
+def resume(c: sqlite3.Connection, delegation: DelegationId | None, reason: Reason) -> CallbackChange | None:
+    """What a message that is sent again means for the callback that it belongs to."""
+    before = None if delegation is None else state_of(c, delegation)
+    if delegation is None or before is None or not can_resume(before):
+        return None
+    return move(c, delegation, before, CallbackEvent.RESUME, reason)
+
+
+def without_messages(c: sqlite3.Connection, delegation: str) -> CallbackChange | None:
+    """What it means for a callback that an operator has removed messages of it."""
+    before, left = state_of(c, delegation), messages_of(c, delegation)
+    if before is not CallbackState.PARKED or any(not one.says_failure for one in left):
+        return follow(c, DelegationId(delegation))
+    # Nobody can say any more what became of it.
+    return move(c, delegation, before, CallbackEvent.DISCARD, Reason.DISCARDED)
+
+
+def messages_of(c: sqlite3.Connection, delegation: str) -> list[ReportMessage]:
+    """The messages of a delegation. One whose row cannot be read says nothing."""
+    found: list[ReportMessage] = []
+    for row in c.execute(_MESSAGES, (delegation,)):
+        name, kind, state, reason = (None if one is None else one.decode("utf-8", "replace") for one in row)
+        try:
+            found.append(
+                ReportMessage(
+                    str(name), IntentKind(kind), IntentState(state), None if reason is None else Reason(reason)
+                )
+            )
+        except ValueError:
+            continue
+    return found
+
+
+_MESSAGES = (
+    "SELECT CAST(id AS BLOB), CAST(kind AS BLOB), CAST(state AS BLOB), CAST(reason AS BLOB) FROM intents"
+    " WHERE delegation_id = ? ORDER BY n"
+)

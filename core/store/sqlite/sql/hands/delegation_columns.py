@@ -61,8 +61,9 @@ _FIELDS: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
     ("finished_at", "finished_at", _number),
     ("deadline", "deadline", _number),
     ("timeout", "timeout", _number),
+    ("max_result", "max_result", lambda value: int(_number(value))),
 )
-_NUMBERS = frozenset({"depth", "accepted_at", "started_at", "finished_at", "deadline", "timeout"})
+_NUMBERS = frozenset({"max_result", "depth", "accepted_at", "started_at", "finished_at", "deadline", "timeout"})
 #: the columns of a select, in the order that `delegation_of` expects
 DELEGATION_COLUMNS = ", ".join(column if column in _NUMBERS else f"CAST({column} AS BLOB)" for _, column, _ in _FIELDS)
 

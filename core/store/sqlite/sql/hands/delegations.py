@@ -7,6 +7,7 @@ import sqlite3
 import msgspec
 
 from trunkline.core.errors import IllegalTransition
+from trunkline.core.hands.long_results import kept_result
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.hands.states import (
     ENDED_BY,
@@ -22,6 +23,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import SetAsideBroken
 from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation, HandFinish, StartDelegation
 from trunkline.core.store.records import Admission, SessionRow
+from trunkline.core.store.sqlite.sql.hands import callback_states, posts, results
 from trunkline.core.store.sqlite.sql.intents import insert_intent
 from trunkline.core.store.sqlite.sql.session_lookup import has_left
 from trunkline.core.store.sqlite.sql.transcript import append
@@ -57,6 +59,7 @@ def accept_delegation(c: sqlite3.Connection, command: AcceptDelegation) -> bool:
         "accepted_at": row.accepted_at,
         "deadline": row.deadline,
         "timeout": row.timeout,
+        "max_result": row.max_result,
     }
     cursor = c.execute(_INSERT.format(", ".join(columns), ", ".join("?" * len(columns))), tuple(columns.values()))
     return cursor.rowcount == 1
@@ -69,7 +72,7 @@ def start_delegation(c: sqlite3.Connection, command: StartDelegation) -> Admissi
     """Handle `StartDelegation`."""
     state = next_work_state(_state(c, command.delegation), WorkEvent.START)
     c.execute(
-        "UPDATE delegations SET state = ?, begun = 1, started_at = ?, deadline = ? WHERE id = ?",
+        "UPDATE delegations SET state = ?, begun = 1, started_at = ?, deadline = coalesce(?, deadline) WHERE id = ?",
         (state.value, command.now, command.deadline, command.delegation),
     )
     return None if command.admit is None else admit(c, command.admit)
@@ -78,31 +81,56 @@ def start_delegation(c: sqlite3.Connection, command: StartDelegation) -> Admissi
 def finish_delegation(c: sqlite3.Connection, command: FinishDelegation) -> HandFinish:
     """Handle `FinishDelegation`. Nothing is stored for a requester's session that was reset or left meanwhile."""
     callback, returns = command.callback, command.callback is not None or command.line is not None
+    if not posts.is_there(c, command.post):
+        return HandFinish(first=False, again=True)
     before, has_session, own = _requester(c, command.delegation)
+    if command.ticket is not None:
+        _check_answer(c, command)
     if before in OPEN_WORK and returns and has_session and own is None:
         return HandFinish(first=True, replaced=True)
-    if command.turn is not None:
-        finish_turn(c, command.turn)
+    turn = None if command.turn is None else finish_turn(c, command.turn)
+    posts.take(c, command.post)
     if before not in OPEN_WORK:
-        return HandFinish(first=False, before=before)
+        results.keep_late(c, command.delegation, command.result, command.now)
+        return HandFinish(first=False, before=before, turn=turn)
     state = next_work_state(before, ENDED_BY[command.result.outcome])
-    event = CallbackEvent.ADMIT if callback is not None else CallbackEvent.POST
-    if callback is None and not command.intents:
-        event = CallbackEvent.SUPPRESS
-    reported = next_callback_state(CallbackState.WAITING, event)
-    # A hook may have changed or cancelled a posted text: the intents have what is left.
-    text = command.result.text if command.keep_text or callback is not None else None
     c.execute(
-        "UPDATE delegations SET state = ?, callback = ?, outcome = ?, result = ?, finished_at = ? WHERE id = ?",
-        (state.value, reported.value, command.result.outcome.value, text, command.now, command.delegation),
+        "UPDATE delegations SET state = ?, outcome = ?, finished_at = ? WHERE id = ?",
+        (state.value, command.result.outcome.value, command.now, command.delegation),
     )
+    # A hook may have changed or cancelled a posted text: the intents have what is left.
+    if command.keep_text or callback is not None:
+        _store_result(c, command)
     session = None if callback is None else admit(c, callback, own).session
     if command.line is not None and own is not None:
         append(c, own.id, HAND_ROLE, command.line, f"{command.delegation}.back", command.now)
         session = own
     for intent in command.intents:
         insert_intent(c, intent, command.now)
-    return HandFinish(first=True, session=session, callback=reported)
+    event = CallbackEvent.ADMIT if callback is not None else CallbackEvent.POST
+    if callback is None and not command.intents:
+        event = CallbackEvent.SUPPRESS
+    change = callback_states.first(c, command.delegation, event, command.callback_reason)
+    return HandFinish(first=True, session=session, change=change, turn=turn)
+
+
+def _check_answer(c: sqlite3.Connection, command: FinishDelegation) -> None:
+    """Raise `AnswerRefused` for an answer that is not that of the worker, or too long."""
+    row = c.execute("SELECT ticket, max_result FROM delegations WHERE id = ?", (command.delegation,)).fetchone()
+    posts.check_ticket(command.delegation, row[0], command.ticket)
+    posts.check_length(command.delegation, command.result.text, row[1])
+
+
+def _store_result(c: sqlite3.Connection, command: FinishDelegation) -> None:
+    """Store the text of a result: in its row, or by its content if it is long."""
+    text = command.result.text
+    kept = kept_result(text, command.inline)
+    if kept.ref is not None:
+        results.hold(c, kept.ref, text)
+    c.execute(
+        "UPDATE delegations SET result = ?, result_ref = ? WHERE id = ?",
+        (text if kept.ref is None else None, kept.ref, command.delegation),
+    )
 
 
 def _state(c: sqlite3.Connection, delegation: DelegationId) -> WorkState:

@@ -1,0 +1,74 @@
+"""What the messages of a delegation say of its callback: one event for all of them, or none yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from trunkline.core.delivery.states import OPEN
+from trunkline.core.hands.states import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentKind, IntentState
+
+#: the states in which messages decide; before that the turn may still add some
+_SENDING = frozenset({CallbackState.QUEUED, CallbackState.PARKED, CallbackState.UNDELIVERABLE})
+_ARRIVED = frozenset({IntentState.DELIVERED, IntentState.PARTIAL})
+
+
+class ReportMessage(msgspec.Struct, frozen=True, gc=False):
+    """What is stored of a message that belongs to a delegation."""
+
+    id: str
+    kind: IntentKind
+    state: IntentState
+    reason: Reason | None
+
+    @property
+    def says_failure(self) -> bool:
+        """Whether it only says that another message could not be delivered."""
+        return self.kind is IntentKind.NOTICE and self.id.endswith(".notice")
+
+
+class Folded(msgspec.Struct, frozen=True, gc=False):
+    """An event of the callback, with its reason."""
+
+    event: CallbackEvent
+    reason: Reason | None
+
+
+def fold(messages: Sequence[ReportMessage]) -> Folded | None:
+    """The event that messages add up to; none while one is open, or if there is none.
+
+    One that arrived is enough. A doubt weighs more than a failure: the person may have the message.
+    """
+    reports = [one for one in messages if not one.says_failure]
+    if not reports or any(one.state in OPEN for one in reports):
+        return None
+    if any(one.state in _ARRIVED for one in reports):
+        return Folded(CallbackEvent.DELIVER, None)
+    doubtful = next((one for one in reports if one.state is IntentState.UNKNOWN and not _given_up(one)), None)
+    if doubtful is not None:
+        return Folded(CallbackEvent.PARK, doubtful.reason)
+    failed = next((one for one in reports if one.state is not IntentState.CANCELLED), None)
+    if failed is not None:
+        return Folded(CallbackEvent.FAIL, failed.reason)
+    return Folded(CallbackEvent.SUPPRESS, reports[0].reason)
+
+
+def _given_up(message: ReportMessage) -> bool:
+    """Whether an operator has given up the doubt."""
+    return message.reason is Reason.ABANDONED
+
+
+def event_of_messages(state: CallbackState, messages: Sequence[ReportMessage]) -> Folded | None:
+    """The event that the messages mean for a callback in a state; none where it changes nothing."""
+    if state not in _SENDING:
+        return None
+    found = fold(messages)
+    return found if found is not None and found.event in CALLBACK_TRANSITIONS[state] else None
+
+
+def can_resume(state: CallbackState) -> bool:
+    """Whether a message of the callback that is sent again changes it."""
+    return CallbackEvent.RESUME in CALLBACK_TRANSITIONS[state]

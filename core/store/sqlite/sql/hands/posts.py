@@ -1,0 +1,144 @@
+"""The SQL of what other processes leave for the gateway that works the store.
+
+A post is removed by the transaction that applies it. So a crash loses none, and none is applied twice.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from trunkline.core.errors import AnswerRefused, IllegalTransition, UnknownName
+from trunkline.core.hands.delegation import HandKind
+from trunkline.core.hands.results import HandOutcome
+from trunkline.core.hands.states import CALLBACK_TRANSITIONS, OPEN_WORK, CallbackEvent, CallbackState
+from trunkline.core.reasons import Reason
+from trunkline.core.store.delegations import DropPost, HandPost, HasPosts, PostToGateway, PostVerb, ReadPosts
+from trunkline.core.values import DelegationId
+
+#: of a row that an earlier version accepted
+DEFAULT_MAX_RESULT = 10_000_000
+_INSERT = "INSERT INTO hand_posts (delegation_id, verb, outcome, text, by, ticket, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+
+def leave(c: sqlite3.Connection, post: HandPost) -> None:
+    """Store a post."""
+    outcome = None if post.outcome is None else post.outcome.value
+    c.execute(_INSERT, (post.delegation, post.verb.value, outcome, post.text, post.by, post.ticket, post.at))
+
+
+def post_to_gateway(c: sqlite3.Connection, command: PostToGateway) -> bool:
+    """Handle `PostToGateway`."""
+    post = command.post
+    row = c.execute(
+        "SELECT state, callback, kind, ticket, max_result FROM delegations WHERE id = ?", (post.delegation,)
+    ).fetchone()
+    if row is None:
+        raise unknown(c, post.delegation)
+    state, callback, kind, ticket, most = row
+    if post.verb in (PostVerb.ANSWER, PostVerb.PROGRESS):
+        if kind != HandKind.WORKER.value:
+            raise AnswerRefused(f"{post.delegation}: its hand is no worker", Reason.NOT_A_WORKER)
+        check_ticket(post.delegation, ticket, post.ticket)
+        check_length(post.delegation, post.text, most)
+    ended = state not in [one.value for one in OPEN_WORK]
+    if ended and post.verb in (PostVerb.PROGRESS, PostVerb.CANCEL):
+        raise AnswerRefused(f"{post.delegation} has ended: it is {state}", Reason.ALREADY_FINISHED)
+    _check_callback(post, callback)
+    answered = c.execute(
+        "SELECT 1 FROM hand_posts WHERE delegation_id = ? AND verb = 'answer' LIMIT 1", (post.delegation,)
+    ).fetchone()
+    leave(c, post)
+    return not ended and answered is None
+
+
+def _check_callback(post: HandPost, callback: str) -> None:
+    """Raise for a request that the state of the callback does not allow."""
+    event = _EVENTS.get(post.verb)
+    if event is None:
+        return
+    try:
+        allowed = event in CALLBACK_TRANSITIONS[CallbackState(callback)]
+    except ValueError:
+        allowed = False
+    if not allowed:
+        raise IllegalTransition(f"{post.delegation}: {post.verb.value} is not possible, its report is {callback}")
+
+
+_EVENTS = {PostVerb.RETRY_CALLBACK: CallbackEvent.RERUN, PostVerb.DISCARD: CallbackEvent.DISCARD}
+
+
+def unknown(c: sqlite3.Connection, delegation: str) -> UnknownName:
+    """The error for an id that no delegation has; it names similar ones."""
+    near = c.execute("SELECT id FROM delegations WHERE instr(id, ?) ORDER BY n DESC LIMIT 3", (delegation,)).fetchall()
+    hint = f"; did you mean {', '.join(str(one) for (one,) in near)}?" if near and delegation else ""
+    return UnknownName(f"no delegation {delegation!r}{hint}")
+
+
+def check_ticket(delegation: str, stored: str | None, given: str | None) -> None:
+    """Raise for an answer of one who has not taken the task."""
+    if stored is None:
+        raise AnswerRefused(f"{delegation}: no worker has taken the task", Reason.WRONG_TICKET)
+    if given != stored:
+        raise AnswerRefused(f"{delegation}: the ticket is not that of the worker that took it", Reason.WRONG_TICKET)
+
+
+def check_length(delegation: str, text: str, most: int | None) -> None:
+    """Raise for a text that is longer than results may be."""
+    limit = DEFAULT_MAX_RESULT if most is None else most
+    if len(text) > limit:
+        facts = f"{delegation}: the text has {len(text)} characters, and {limit} are allowed"
+        raise AnswerRefused(facts, Reason.RESULT_TOO_LARGE)
+
+
+# -------------------------------------------------------------------- the process that works the store
+
+
+def has_posts(c: sqlite3.Connection, _: HasPosts) -> bool:
+    """Handle `HasPosts`."""
+    return c.execute("SELECT 1 FROM hand_posts LIMIT 1").fetchone() is not None
+
+
+def read_posts(c: sqlite3.Connection, query: ReadPosts) -> tuple[HandPost, ...]:
+    """Handle `ReadPosts`."""
+    rows = c.execute(_LIST, (query.limit,)).fetchall()
+    return tuple([_post_of(row) for row in rows])
+
+
+_LIST = (
+    "SELECT n, CAST(delegation_id AS BLOB), CAST(verb AS BLOB), CAST(outcome AS BLOB), CAST(text AS BLOB),"
+    " CAST(by AS BLOB), CAST(ticket AS BLOB), at FROM hand_posts ORDER BY n LIMIT ?"
+)
+
+
+def _post_of(row: tuple[int, bytes, bytes, bytes | None, bytes, bytes, bytes | None, float]) -> HandPost:
+    """A post. One that cannot be read says so, and stops no other."""
+    n, delegation, verb, outcome, text, by, ticket, at = row
+    name = DelegationId(delegation.decode("utf-8", "replace"))
+    try:
+        return HandPost(
+            n=n,
+            delegation=name,
+            verb=PostVerb(verb.decode()),
+            outcome=None if outcome is None else HandOutcome(outcome.decode()),
+            text=text.decode(),
+            by=by.decode(),
+            ticket=None if ticket is None else ticket.decode(),
+            at=at,
+        )
+    except (ValueError, TypeError) as error:
+        return HandPost(n=n, delegation=name, verb=PostVerb.PROGRESS, problem=f"{type(error).__name__}: {error}")
+
+
+def drop_post(c: sqlite3.Connection, command: DropPost) -> bool:
+    """Handle `DropPost`."""
+    return take(c, command.n)
+
+
+def is_there(c: sqlite3.Connection, post: int | None) -> bool:
+    """Whether a post still applies. A command without one always does."""
+    return post is None or c.execute("SELECT 1 FROM hand_posts WHERE n = ?", (post,)).fetchone() is not None
+
+
+def take(c: sqlite3.Connection, post: int | None) -> bool:
+    """Remove the post that a command applies; whether it still applies. A command without one always does."""
+    return post is None or c.execute("DELETE FROM hand_posts WHERE n = ?", (post,)).rowcount == 1

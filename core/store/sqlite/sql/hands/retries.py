@@ -1,0 +1,81 @@
+"""The SQL of an operator's retry of a report that has failed."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent
+from trunkline.core.errors import IllegalTransition
+from trunkline.core.hands.states import CallbackEvent, CallbackState
+from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import RetryIntent
+from trunkline.core.store.delegations import CallbackRetry, RetryCallback
+from trunkline.core.store.records import CallbackChange, Work
+from trunkline.core.store.sqlite.sql import queue
+from trunkline.core.store.sqlite.sql.hands import callback_states, posts
+from trunkline.core.store.sqlite.sql.session_lookup import find_by_id
+from trunkline.core.values import InboundId, IntentId, IntentState, SessionId
+
+_json = msgspec.json.Encoder().encode
+_work = msgspec.json.Decoder(Work).decode
+
+
+def retry_callback(c: sqlite3.Connection, command: RetryCallback) -> CallbackRetry:
+    """Handle `RetryCallback`."""
+    name = command.delegation
+    if not posts.take(c, command.post):
+        raise IllegalTransition(f"{name}: this retry was applied before")
+    if c.execute("SELECT 1 FROM delegations WHERE id = ?", (name,)).fetchone() is None:
+        raise posts.unknown(c, name)
+    before = callback_states.state_of(c, name)
+    if before is not CallbackState.UNDELIVERABLE:
+        now = "cannot be read" if before is None else f"is {before.value}"
+        raise IllegalTransition(f"{name}: only a report that is undeliverable is tried again, and this one {now}")
+    messages = [one for one in callback_states.messages_of(c, name) if not one.says_failure]
+    if any(one.state is IntentState.UNKNOWN for one in messages):
+        raise IllegalTransition(f"{name}: a message of it is in doubt; say first what became of it (queue resolve)")
+    again = [one.id for one in messages if DeliveryEvent.RETRY in TRANSITIONS[one.state]]
+    if not again:
+        return _run_again(c, command, before)
+    for intent in again:
+        queue.retry(c, RetryIntent(intent=intent, now=command.now))
+    after = callback_states.state_of(c, name)
+    assert after is not None
+    change = CallbackChange(delegation=name, before=before, state=after, reason=Reason.OPERATOR_RETRY)
+    return CallbackRetry(change=change, intents=tuple(IntentId(one) for one in again))
+
+
+def _run_again(c: sqlite3.Connection, command: RetryCallback, before: CallbackState) -> CallbackRetry:
+    """Have the callback turn run again, as new work: nothing of the former one is sent again unnoticed."""
+    name = command.delegation
+    row = c.execute(
+        "SELECT work, session_id FROM inbox WHERE kind = 'callback' AND (id = ? OR id GLOB ?) ORDER BY n DESC LIMIT 1",
+        (f"{name}.back", f"{name}.back+*"),
+    ).fetchone()
+    if row is None:
+        raise IllegalTransition(f"{name}: its turn is no longer stored")
+    work, session = _work(row[0]), find_by_id(c, SessionId(row[1] or ""))
+    if session is None:
+        raise IllegalTransition(f"{name}: the session that delegated was reset since")
+    last = work.id.removeprefix(f"{name}.back").removeprefix("+")
+    number = int(last or "1") + 1
+    work = msgspec.structs.replace(work, id=InboundId(f"{name}.back+{number}"), session_key=session.key)
+    # Its transcript has the line of the result already.
+    c.execute(
+        "INSERT INTO inbox (id, identity, kind, session_key, session_id, agent_id, state, work, admitted_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
+        (
+            work.id,
+            f"callback/{name}+{number}",
+            work.kind.value,
+            session.key,
+            session.id,
+            work.agent,
+            _json(work),
+            command.now,
+        ),
+    )
+    change = callback_states.move(c, name, before, CallbackEvent.RERUN, Reason.OPERATOR_RETRY)
+    return CallbackRetry(change=change, work=work, session=session.id)
