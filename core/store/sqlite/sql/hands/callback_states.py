@@ -28,13 +28,16 @@ def state_of(c: sqlite3.Connection, delegation: str) -> CallbackState | None:
 def move(
     c: sqlite3.Connection, delegation: str, before: CallbackState, event: CallbackEvent, reason: Reason | None
 ) -> CallbackChange:
-    """Store the state after an event. Raises `IllegalTransition` for one that the table does not allow."""
+    """Store the state after an event. Raises `IllegalTransition` for one that the table does not allow.
+
+    The result of work that nothing reports stays for operators; what was reported is not needed any more.
+    """
     after = next_callback_state(before, event)
     c.execute(
         "UPDATE delegations SET callback = ?, callback_reason = ? WHERE id = ?",
         (after.value, None if reason is None else reason.value, delegation),
     )
-    if after in _OVER:
+    if after in _OVER and before is not CallbackState.WAITING:
         results.release(c, delegation)
     return CallbackChange(delegation=DelegationId(delegation), before=before, state=after, reason=reason)
 
