@@ -122,6 +122,15 @@ class InboundReceived(Body, frozen=True, kw_only=True):
         return self.message_id if self.pressed is None else self.pressed
 
 
+class SenderEscaped(Body, frozen=True, kw_only=True):
+    """The id or name of a person begins like that of a hand: agents see `shown` instead of `peer`."""
+
+    kind: ClassVar[str] = "sender.escaped"
+    peer: Peer
+    shown: Peer
+    reason: Reason
+
+
 class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A route rule that was considered: its tier, and the first reason why it won or lost."""
 

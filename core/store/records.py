@@ -12,6 +12,7 @@ from trunkline.core.agent import CallbackFacts
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.origin import Origin
+from trunkline.core.hands.reserved_sender import as_person
 from trunkline.core.hands.states import CallbackState
 from trunkline.core.heartbeat.run import HeartbeatRun
 from trunkline.core.message_parts import MessageParts
@@ -45,6 +46,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     kind: WorkKind
     agent: str
     session_key: str
+    #: its author by the platform's own id; agents see `sender`
     peer: Peer
     text: str
     message_id: str = ""
@@ -73,10 +75,15 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
         return TurnId(f"t-{self.id}")
 
     @property
+    def sender(self) -> Peer:
+        """Its author as agents see it: a person whose id or name looks like that of a hand is escaped."""
+        return as_person(self.peer) if self.kind in (WorkKind.MESSAGE, WorkKind.CONTROL) else self.peer
+
+    @property
     def asked_by(self) -> Peer | None:
-        """The person for whom it is done; none: nobody asked for it."""
+        """The person for whom it is done, as agents see them; none: nobody asked for it."""
         if self.kind in (WorkKind.MESSAGE, WorkKind.CONTROL):
-            return self.peer
+            return self.sender
         return None if self.origin is None else self.origin.asked_by
 
     @property

@@ -52,8 +52,8 @@ class TinyPlatform:
         self.errors: list[Exception] = []
         self._give, self._take = anyio.create_memory_object_stream[Envelope](100)
 
-    def say(self, message: str, place: Address = ANA, text: str = "hello") -> None:
-        peer = Peer(id=place.conversation, name=f"peer {place.conversation}")
+    def say(self, message: str, place: Address = ANA, text: str = "hello", peer: Peer | None = None) -> None:
+        peer = peer or Peer(id=place.conversation, name=f"peer {place.conversation}")
         self._give.send_nowait(envelope(place, message_id=message, text=text, peer=peer))
 
     @asynccontextmanager

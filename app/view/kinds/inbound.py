@@ -14,6 +14,7 @@ from trunkline.core.events.gateway import (
     InboundDropped,
     InboundReceived,
     RouteDecided,
+    SenderEscaped,
     ToolCalled,
     ToolRefused,
     TurnEnded,
@@ -59,6 +60,19 @@ def _pushed_row(draw: RowBuilder, event: Event, body: PlatformPushed) -> Timelin
 
 
 label_text(InboundReceived, "the gateway receives {text:quoted}{reply_chain: (reply chain … is no thread)}")
+
+
+@label(SenderEscaped)
+def _escaped(_view: RunView, _event: Event, body: SenderEscaped) -> str:
+    names = f" ({quoted(body.peer.name)}, shown as {quoted(body.shown.name)})" if body.peer.name else ""
+    return f"sender {quoted(body.peer.id)} is shown to agents as {quoted(body.shown.id)}{names}: {body.reason}"
+
+
+@row(SenderEscaped)
+def _escaped_row(draw: RowBuilder, event: Event, body: SenderEscaped) -> TimelineRow:
+    return draw.note(event, Look.NOTE, f"sender shown as {quoted(body.shown.id)}: {body.reason}")
+
+
 label_text(InboundAckFailed, "the message could not be acknowledged to the platform: {detail}", row=alarm)
 
 

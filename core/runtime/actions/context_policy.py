@@ -103,4 +103,6 @@ def _origin(work: Work, target: Address) -> Address | None:
 
 def _name(work: Work, origin: Address | None) -> str:
     """The name of the origin, if it is known: a direct chat is called by the person in it."""
-    return work.peer.name if origin is not None and origin.kind is ChatKind.DIRECT else ""
+    # The author of a callback is the hand, which nobody chats with.
+    person = work.asked_by if work.kind is WorkKind.CALLBACK else work.sender
+    return person.name if person is not None and origin is not None and origin.kind is ChatKind.DIRECT else ""

@@ -16,6 +16,7 @@ from trunkline.core.events.gateway import TranscriptAppended
 from trunkline.core.events.hands import CompletionPlanned, CompletionStep, DelegationFinished, DelegationIgnored
 from trunkline.core.hands.completion_plan import DIRECT, NOTICE, TURN, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.hands.reserved_sender import hand_sender
 from trunkline.core.hands.results import HandResult
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.service import SessionBindingService
@@ -28,7 +29,7 @@ from trunkline.core.store.commands import Admit
 from trunkline.core.store.delegations import FinishDelegation, HandFinish
 from trunkline.core.store.queries import FindBindingOfRequest, FindRequester
 from trunkline.core.store.records import IntentRow, SessionRow, Work
-from trunkline.core.values import Address, InboundId, IntentKind, IntentState, Peer, SessionId, WorkKind
+from trunkline.core.values import Address, InboundId, IntentKind, IntentState, SessionId, WorkKind
 
 
 class CompletionReporter:
@@ -229,7 +230,7 @@ class CompletionReporter:
             kind=WorkKind.CALLBACK,
             agent=row.agent,
             session_key=session_key,
-            peer=Peer(id=f"hand:{row.hand}", name=row.hand),
+            peer=hand_sender(row.hand),
             text=result.text,
             message_id=f"callback:{row.id}",
             place=row.reply_to,

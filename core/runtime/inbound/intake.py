@@ -18,9 +18,11 @@ from trunkline.core.events.gateway import (
     InboundAdmitted,
     InboundDropped,
     InboundReceived,
+    SenderEscaped,
     SessionShared,
     TranscriptAppended,
 )
+from trunkline.core.hands.reserved_sender import as_person
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.key_text import config_key
@@ -179,6 +181,10 @@ class Intake:
             envelope.cause,
             inbound=inbound,
         )
+        shown = as_person(envelope.peer)
+        if shown is not envelope.peer:
+            escaped = SenderEscaped(peer=envelope.peer, shown=shown, reason=Reason.RESERVED_SENDER)
+            ctx.events.record(escaped, received, inbound=inbound)
         return inbound, received
 
     async def _admit(self, adapter: ChannelAdapter, envelope: Envelope, inbound: InboundId, received: int) -> None:

@@ -68,7 +68,7 @@ class LiveTurn:
         self.session_id: SessionId = session_id
         self.work: WorkKind = work.kind
         self.text: str = work.text
-        self.peer: Peer = work.peer
+        self.peer: Peer = work.sender
         self.asked_by: Peer | None = work.asked_by
         self.origin: Origin | None = work.origin
         self.place: Address | None = work.place

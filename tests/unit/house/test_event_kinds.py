@@ -101,6 +101,7 @@ WITHOUT_PROJECTION = {
     "lease.awaited": "the lease that is taken is judged",
     "lease.lost": "attempts without a lease are judged",
     "script.skipped": "the runner reports it",
+    "sender.escaped": "what the agent was given is judged",
     "send.joined": "the answer to the client is judged",
     "send.refused": "the answer to the client is judged",
     "store.pruned": "removes only ended work",

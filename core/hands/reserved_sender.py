@@ -1,0 +1,84 @@
+"""Sender names that only hands have, and how a person who bears one is shown. Pure.
+
+A message of a hand has the sender ``hand:<id>``. Some platforms let people choose their ids or names, and an agent that
+is shown ``hand:clerk`` could not tell such a person from the hand. So it is shown ``person:hand:clerk``. The escape can
+be undone, and two people never become one. What is stored of the person, sessions and routes use the platform's own id.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from trunkline.core.values import Peer
+
+#: what the id of every hand begins with, as a sender
+PREFIX = "hand:"
+#: what is put before a person's id or name that begins with it
+ESCAPE = "person:"
+_RESERVED = re.compile(rf"(?:{ESCAPE}\s*)*hand\s*:")
+#: letters and signs of other scripts that look like those of the prefix, beside those that Unicode folds (full width)
+_LOOK_ALIKES = str.maketrans(
+    {
+        "\u04bb": "h",  # Cyrillic shha
+        "\u0570": "h",  # Armenian ho
+        "\u13c2": "h",  # Cherokee ni, a capital H
+        "\u041d": "h",  # Cyrillic en, a capital H
+        "\u043d": "h",
+        "\u0397": "h",  # Greek eta, a capital H
+        "\u0430": "a",  # Cyrillic a
+        "\u0251": "a",  # Latin alpha
+        "\u03b1": "a",  # Greek alpha
+        "\u0578": "n",  # Armenian vo
+        "\u057c": "n",  # Armenian ra
+        "\u03b7": "n",  # Greek eta
+        "\u0501": "d",  # Cyrillic komi de
+        "\u13e7": "d",  # Cherokee tsu
+        "\u2236": ":",  # ratio
+        "\u02d0": ":",  # modifier letter triangular colon
+        "\u02f8": ":",  # modifier letter raised colon
+        "\ua789": ":",  # modifier letter colon
+        "\u0589": ":",  # Armenian full stop
+        "\u05c3": ":",  # Hebrew sof pasuq
+        "\u0703": ":",  # Syriac supralinear colon
+        "\u0704": ":",
+        "\u1803": ":",  # Mongolian full stop
+        "\u205a": ":",  # two dot punctuation
+    }
+)
+#: format characters and combining marks: they are invisible, or change a letter so little that it is read as the same
+_UNSEEN = frozenset({"Cf", "Cc", "Mn", "Me"})
+
+
+def hand_sender(hand: str) -> Peer:
+    """The sender of a hand's messages."""
+    return Peer(id=f"{PREFIX}{hand}", name=hand)
+
+
+def is_reserved(name: str) -> bool:
+    """Whether an id or a name begins like that of a hand, or looks as if it did."""
+    return _RESERVED.match(_folded(name)) is not None
+
+
+def as_person(peer: Peer) -> Peer:
+    """A person as agents see them: escaped if the id or the name begins like that of a hand."""
+    id, name = _escaped(peer.id), _escaped(peer.name)  # noqa: A001 -- the word
+    return peer if id is peer.id and name is peer.name else Peer(id=id, name=name)
+
+
+def _escaped(name: str) -> str:
+    return f"{ESCAPE}{name}" if name and is_reserved(name) else name
+
+
+def _folded(name: str) -> str:
+    """The beginning of a name as a reader sees it."""
+    if name.isascii():
+        # What is cut off below is a control character here.
+        return name.translate(_NO_CONTROLS).lstrip().lower()
+    # Marks that belong to a letter are removed after the letter is taken apart.
+    apart = unicodedata.normalize("NFKD", name)
+    seen = "".join(one for one in apart if unicodedata.category(one) not in _UNSEEN or one.isspace())
+    return seen.translate(_LOOK_ALIKES).casefold().translate(_LOOK_ALIKES).lstrip()
+
+
+_NO_CONTROLS = {code: None for code in (*range(32), 127) if not chr(code).isspace()}
