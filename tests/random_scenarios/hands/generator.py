@@ -123,7 +123,7 @@ def _answers(draws: Draws) -> list[Tree]:
     """What the agent does with a result."""
     said = {"reply": "back {hand} {outcome}: {result}"}
     other: list[Tree] = [
-        {"when": {"callback": "hare"}, "do": [{"think": draws.pick(("1s", "12s"))}, said]},
+        {"when": {"callback": "hare"}, "do": [{"think": draws.pick(("1s", "4s"))}, said]},
         {"when": {"callback": "snail", "outcome": "ok"}, "do": [{"send": {"text": "note: {result}"}}, said]},
         {"when": {"callback": "snail"}, "do": [{"silent": True}]},
         {"when": {"callback": "hare"}, "do": [{"fail": "the agent broke"}]},
