@@ -13,7 +13,7 @@ from trunkline.core.hands.states import CallbackState, WorkState
 
 
 def test_s04_ids_are_the_gateways_and_labels_are_only_labels():
-    made = list()
+    made = []
 
     async def main(turn):
         if turn.callback is not None:
@@ -33,7 +33,7 @@ def test_s04_ids_are_the_gateways_and_labels_are_only_labels():
 
 
 def test_s04_the_record_is_durable_before_the_hand_starts():
-    found = list()
+    found, main = [], Asker()
 
     async def play(stage: Stage) -> None:
         async def clerk(task):
@@ -45,9 +45,9 @@ def test_s04_the_record_is_durable_before_the_hand_starts():
         stage.restart()
         stage.say(ANA, "clean")
         await anyio.sleep(30)
-        assert found == [[("loop:m1.hand1" if False else stage.bodies and found[0][0][0], "running")]]
+        assert found == [[(main.delegations[0], "running")]]
 
-    staged(play, agents={"main": Asker()}, hands={"clerk": takes(1)})
+    staged(play, agents={"main": main}, hands={"clerk": takes(1)})
 
 
 def test_s04_d3_a_hand_that_ends_at_once_leaves_nothing_open():
@@ -63,7 +63,7 @@ def test_s04_d3_a_hand_that_ends_at_once_leaves_nothing_open():
 
 
 def test_s05_the_tool_says_accepted_and_the_id_and_nothing_of_the_result():
-    said = list()
+    said = []
 
     async def main(turn):
         if turn.callback is not None:
@@ -96,7 +96,7 @@ CASES = {
 @pytest.mark.parametrize("reason", CASES)
 def test_s05_what_cannot_be_delegated_is_refused_with_its_reason_before_any_work(reason):
     hand, hands = CASES[reason]
-    runs, errors = list[str](), list[UsageError]()
+    runs, errors = [], []
 
     async def main(turn):
         if turn.callback is not None:
@@ -123,7 +123,7 @@ def test_s05_what_cannot_be_delegated_is_refused_with_its_reason_before_any_work
 
 
 def test_s05_no_deeper_than_configured():
-    refused = list[str]()
+    refused = []
 
     async def digger(turn):
         if turn.callback is not None:
@@ -163,9 +163,8 @@ def test_s06_what_the_hand_did_and_what_the_person_got_are_two_columns():
         assert await columns() == ("succeeded", "queued")
         await anyio.sleep(10)
         assert await columns() == ("succeeded", "delivered")
-        assert [body.state.value for body in stage.bodies(CallbackChanged)] == [
-            *("pending_turn", "in_turn", "queued", "delivered")
-        ] or [body.state.value for body in stage.bodies(CallbackChanged)] == ["pending_turn", "queued", "delivered"]
+        states = [body.state.value for body in stage.bodies(CallbackChanged)]
+        assert [state for state in states if state != "in_turn"] == ["pending_turn", "queued", "delivered"]
 
     staged(play, agents={"main": Asker()}, hands={"clerk": takes(5)})
 
