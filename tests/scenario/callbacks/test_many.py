@@ -92,7 +92,7 @@ def test_s25_it_is_given_up_when_it_is_too_old_and_says_so():
         stage.account(ANA).away = ""
         await anyio.sleep(60)
         (row,) = await stage.rows()
-        assert (row.callback, row.callback_reason) == (CallbackState.UNDELIVERABLE, Reason.EXPIRED)
+        assert (row.callback, row.callback_reason) == (CallbackState.UNDELIVERABLE, Reason.TOO_OLD)
         assert stage.texts(ANA) == ["on it: clean"]
 
     config = {"delivery": {"max_age": 300, "not_ready_wait": 5, "backoff": [1]}}

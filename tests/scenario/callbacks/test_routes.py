@@ -1,4 +1,4 @@
-"""S17 to S21: the answer goes to the person who asked, where they asked, by the account that heard them, or not at all."""
+"""S17 to S21: the answer goes to the person who asked, where they asked, by the account that heard them, or nowhere."""
 
 import anyio
 import pytest

@@ -32,7 +32,9 @@ class Account:
         self.channel = channel
         self.account = account
         self.capabilities = capabilities
-        self.unacked: list[Envelope] = []
+        #: by number, in order
+        self.unacked: dict[int, Envelope] = {}
+        self._numbers = 0
         self.seen: list[Seen] = []
         self.receipts: dict[str, Receipt] = {}
         #: errors of the next sends, and conversations that are gone
@@ -45,18 +47,17 @@ class Account:
         self._said = anyio.Event()
 
     def say(self, envelope: Envelope) -> None:
-        self.unacked.append(envelope)
+        self._numbers += 1
+        self.unacked[self._numbers] = envelope
         self._said.set()
         self._said = anyio.Event()
 
     async def messages(self) -> AsyncGenerator[Envelope, None]:
         """What is not acknowledged, and then what comes."""
-        given: set[int] = set()
+        last = 0
         while True:
-            for envelope in tuple(self.unacked):
-                if id(envelope) not in given:
-                    given.add(id(envelope))
-                    yield envelope
+            for last in [number for number in self.unacked if number > last]:
+                yield self.unacked[last]
             await self._said.wait()
 
 
@@ -72,7 +73,8 @@ class AccountAdapter:
         yield self._of.messages()
 
     async def ack(self, envelope: Envelope) -> None:
-        self._of.unacked.remove(envelope)
+        waiting = self._of.unacked
+        del waiting[next(number for number, one in waiting.items() if one is envelope)]
 
     async def ready(self) -> Ready:
         return Ready(ok=not self._of.away, reason=self._of.away)

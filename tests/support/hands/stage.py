@@ -16,6 +16,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+import anyio
+
 from tests.support.hands.account import Account, AccountAdapter, Seen
 from trunkline.core.agent import Turn
 from trunkline.core.config import GatewayConfig
@@ -101,7 +103,7 @@ class Stage:
         self._said = 0
         self._starts = 0
         self._node: Node | None = None
-        self._task: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[None] | None = None
         self._gateway: Gateway | None = None
 
     # ------------------------------------------------------------ the process
@@ -116,7 +118,7 @@ class Stage:
         self._starts += 1
         node = self._node = Node("gateway", self._starts)
         self._gateway = node.context().run(self._make, node)
-        self._task = self.loop.create_task(self._gateway.run(), name=f"gateway {self._starts}", context=node.context())
+        self.task = self.loop.create_task(self._gateway.run(), name=f"gateway {self._starts}", context=node.context())
 
     def _make(self, node: Node) -> Gateway:
         events = self.log.recorder("gateway", node.generation)
@@ -187,10 +189,16 @@ class Stage:
     def bodies(self, *kinds: type[Body]) -> list[Any]:
         return [event.body for event in self.events(*kinds)]
 
+    async def until(self, query: str) -> None:
+        """Wait until a query finds a row on the disk."""
+        with anyio.fail_after(300):
+            while not self.disk.open().execute(query).fetchall():  # noqa: ASYNC110 -- a disk tells nobody
+                await anyio.sleep(0.0001)
+
     async def rows(self, which: DelegationFilter | None = None) -> list[DelegationRow]:
         """The stored delegations, oldest first."""
         found = await self.read(ListDelegations(which=which or DelegationFilter()))
-        return list(reversed(found))
+        return list(reversed(found.rows))
 
     async def details(self, delegation: str) -> Any:
         return await self.read(ShowDelegation(delegation=delegation))
