@@ -35,6 +35,7 @@ from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PlatformPushed, ThreadOpened, WorldAccount, WorldLimits, WorldPlace
 from trunkline.sim.index.answered_messages import AnsweredMessages
 from trunkline.sim.index.binding_facts import RunBindings
+from trunkline.sim.index.hand_facts import RunHands
 from trunkline.sim.index.heartbeat_facts import RunHeartbeats
 from trunkline.sim.index.hook_facts import RunHooks
 from trunkline.sim.index.intent_facts import IntentFacts, Lane, LaneFacts
@@ -95,10 +96,12 @@ class RunFacts(Projection):
         self.bindings = RunBindings()
         self.processes, self.hooks, self.heartbeats = RunProcesses(), RunHooks(), RunHeartbeats()
         self.answered = AnsweredMessages(self.intents)
+        #: delegations, as the world knows them
+        self.hands = RunHands()
 
     def handlers(self) -> Handlers:
         """Its own handlers, and those of its parts."""
-        parts = (self.bindings, self.processes, self.hooks, self.answered, self.heartbeats)
+        parts = (self.bindings, self.processes, self.hooks, self.answered, self.heartbeats, self.hands)
         found = {kind: handler for part in parts for kind, handler in part.handlers().items()}
         return {**found, **super().handlers()}
 
@@ -121,6 +124,10 @@ class RunFacts(Projection):
                 break
             inbound = self.delegated_by.get(self.callbacks.get(inbound, ""))
         return inbound or ""
+
+    def asked(self, delegation: str) -> Event | None:
+        """The message for which a delegation was made, by what the agents of the chain of its callers got."""
+        return self.received.get(self.hands.work_of.get(self.hands.top(delegation).turn, ""))
 
     def home(self, inbound: str | None) -> Address | None:
         """The place of a message's session: its own place, or the thread that was opened on it."""
@@ -171,6 +178,7 @@ class RunFacts(Projection):
     @on(TurnStarted)
     def _turn(self, event: Event, body: TurnStarted) -> None:
         self.running[event.turn or ""] = body.session_id
+        self.hands.work_of[event.turn or ""] = event.inbound or ""
 
     @on(ThreadOpened)
     def _opened(self, event: Event, body: ThreadOpened) -> None:
@@ -198,6 +206,7 @@ class RunFacts(Projection):
 
     @on(DelegationAccepted)
     def _delegated(self, event: Event, _body: DelegationAccepted) -> None:
+        self.hands.accepted(event)
         self.delegated_by[event.delegation or ""] = event.inbound or ""
         self.delegated_in[event.delegation or ""] = self.running.get(event.turn or "", "")
 

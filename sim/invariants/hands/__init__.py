@@ -1,0 +1,1 @@
+"""Promises about hands, by what the world says of them."""

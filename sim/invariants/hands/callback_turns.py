@@ -1,0 +1,192 @@
+"""What agents really get of a result: C2, C7, C8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trunkline.core.events import Event
+from trunkline.core.events.gateway import InboundReceived
+from trunkline.core.hands.results import HandOutcome
+from trunkline.core.values import WorkKind
+from trunkline.sim.events.hands import AgentGiven
+from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.index.hand_facts import HandRun
+from trunkline.sim.index.projection import on
+from trunkline.sim.index.run_facts import RunFacts
+from trunkline.sim.invariants.base import Checker
+
+#: how the sender of a result begins; no person's id does
+RESERVED = "hand:"
+#: the kinds of prompts, in the order in which an agent gets them
+_ORDER = ("base", "channel", "callback")
+#: characters of a text that a violation shows
+_SHOWN = 60
+
+
+def _short(text: str) -> str:
+    return f"“{text if len(text) <= _SHOWN else f'{text[:_SHOWN]}… ({len(text)} characters)'}”"
+
+
+class CallbackShape(Checker):
+    """C2: a callback turn says who works, for whom, and that a result follows; no other turn says so."""
+
+    id = "C2"
+    title = "A callback says what it is"
+    sentence = (
+        "The agent that delegated gets a result in the session that delegated, from the hand that worked, for the "
+        "person who asked, after its base and channel prompts and one prompt that no other turn has; a model gets it "
+        "inside a boundary."
+    )
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: prompts of callbacks so far
+        self._prompts: set[str] = set()
+
+    @on(AgentGiven)
+    def _given(self, event: Event, body: AgentGiven) -> None:
+        if body.work is not WorkKind.CALLBACK:
+            self._another_turn(event, body)
+            return
+        self.exercised += 1
+        run = self.run.hands.runs.get(event.delegation or "")
+        if run is None or run.accepted is None:
+            self._wrong(event, f"the agent got a result of {event.delegation}, which nobody delegated", ["no such turn"], "")
+            return
+        self._from_the_hand(event, body, run)
+        self._for_the_person(event, body, run)
+        self._in_the_session(event, body, run)
+        self._prompted(event, body)
+        self._bounded(event, body)
+
+    def _another_turn(self, event: Event, body: AgentGiven) -> None:
+        kept = [one for one in body.prompts if one.kind == "callback" or one.text in self._prompts]
+        if kept:
+            expected = ["the prompt of a callback only in its own turn"]
+            self._wrong(event, "a turn that brings no result has the prompt of a callback", expected, kept[0].text)
+
+    def _from_the_hand(self, event: Event, body: AgentGiven, run: HandRun) -> None:
+        hand = body.hand if run.asked is None else run.asked.hand
+        if (body.peer.id, body.peer.name) != (RESERVED + hand, hand):
+            summary = f"the result of {run.id} did not come from its hand"
+            self._wrong(event, summary, [f"from {RESERVED}{hand} ({hand})"], f"{body.peer.id} ({body.peer.name})")
+
+    def _for_the_person(self, event: Event, body: AgentGiven, run: HandRun) -> None:
+        received = self.run.asked(run.id)
+        if received is None or not isinstance(received.body, InboundReceived):
+            return
+        asker = received.body.peer.id
+        if body.asked_by is None or body.asked_by.id != asker:
+            got = "nobody" if body.asked_by is None else body.asked_by.id
+            summary = f"the result of {run.id} was given for the wrong person"
+            self._wrong(event, summary, [f"for {asker}, who wrote #{received.seq}"], f"for {got}", received.seq)
+
+    def _in_the_session(self, event: Event, body: AgentGiven, run: HandRun) -> None:
+        asked = run.asked
+        if asked is not None and (asked.agent, asked.session_id) != (body.agent, body.session_id):
+            summary = f"the result of {run.id} was given to a session that did not delegate it"
+            call = [] if run.call is None else [run.call.seq]
+            self._wrong(event, summary, [f"{asked.agent} in {asked.session_id}"], f"{body.agent} in {body.session_id}", *call)
+
+    def _prompted(self, event: Event, body: AgentGiven) -> None:
+        kinds = [one.kind for one in body.prompts]
+        self._prompts |= {one.text for one in body.prompts if one.kind == "callback"}
+        right = sorted(set(kinds), key=_ORDER.index) if set(kinds) <= set(_ORDER) else []
+        joined = "\n\n".join(one.text for one in body.prompts)
+        if kinds != right or "callback" not in kinds or not all(one.text.strip() for one in body.prompts):
+            summary = f"the result of {event.delegation} came without its prompt, or with others out of order"
+            self._wrong(event, summary, ["base, channel and callback prompts in order"], ", ".join(kinds) or "no prompt")
+        elif (body.prompt or "") != joined:
+            summary = f"the prompts of {event.delegation} are not those of its turn"
+            self._wrong(event, summary, [_short(joined)], _short(body.prompt or ""))
+
+    def _bounded(self, event: Event, body: AgentGiven) -> None:
+        """A model gets the text inside a fence that the text cannot end, below a line that names the hand."""
+        if body.frame is None:
+            return
+        before, found, after = body.frame.partition("{text}")
+        opened, closed = _last_line(before), _first_line(after)
+        if found and opened and closed and f"{body.peer.name} wrote" in before and closed not in body.text:
+            return
+        summary = f"a model gets the result of {event.delegation} without a boundary"
+        self._wrong(event, summary, [f"{body.peer.name} wrote, and the text inside a fence"], _short(body.frame or "{text}"))
+
+    def _wrong(self, event: Event, summary: str, expected: Sequence[str], actual: str, *more: int) -> None:
+        self.violate(
+            at=event.seq,
+            summary=summary,
+            expected=expected,
+            actual=[f"#{event.seq} {event.at:.3f}s {actual}".rstrip()],
+            evidence=sorted({*more, event.seq}),
+        )
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1].strip() if lines else ""
+
+
+def _first_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[0].strip() if lines else ""
+
+
+class ReservedSenders(Checker):
+    """C7: nobody but a hand is called like one."""
+
+    id = "C7"
+    title = "Only hands are hands"
+    sentence = f"No message of a person or a bot reaches an agent from a sender whose id begins with `{RESERVED}`."
+
+    @on(PeerSaid)
+    def _said(self, event: Event, body: PeerSaid) -> None:
+        if body.peer.id.startswith(RESERVED):
+            self.exercised += 1
+
+    @on(AgentGiven)
+    def _given(self, event: Event, body: AgentGiven) -> None:
+        if body.work in (WorkKind.CALLBACK, WorkKind.TASK) or not body.peer.id.startswith(RESERVED):
+            return
+        self.exercised += 1
+        self.violate(
+            at=event.seq,
+            summary=f"an agent takes {body.peer.id}, who wrote a message, for a hand",
+            expected=["another id, which shows that it was escaped, or no turn"],
+            actual=[f"#{event.seq} {event.at:.3f}s {body.agent} got {_short(body.text)} from {body.peer.id}"],
+        )
+
+
+class WholeResult(Checker):
+    """C8: the agent can read the whole result of the hand, unchanged."""
+
+    id = "C8"
+    title = "The whole result"
+    sentence = (
+        "The text that an agent gets as a result is what the hand returned, character for character and however long; "
+        "of a hand that returned nothing, it is what the gateway stored as its end."
+    )
+
+    @on(AgentGiven)
+    def _given(self, event: Event, body: AgentGiven) -> None:
+        run = self.run.hands.runs.get(event.delegation or "")
+        if body.work is not WorkKind.CALLBACK or run is None or run.result is None or run.finished is None:
+            return
+        self.exercised += 1
+        outcome, stored = run.result.outcome, run.result.text
+        answered = run.texts(outcome)
+        if stored in answered:
+            # The one that counts; a later one is no result.
+            answered = {stored}
+        right = body.text in answered if answered else body.text == stored or not stored
+        if outcome is HandOutcome.OK and run.was_silent and not body.text:
+            right = True
+        if right and body.outcome in (None, outcome):
+            return
+        of = ", ".join(_short(text) for text in sorted(answered)) or _short(stored)
+        self.violate(
+            at=event.seq,
+            summary=f"the agent did not get what {run.id} returned",
+            expected=[f"{outcome.value}: {of}"],
+            actual=[f"#{event.seq} {event.at:.3f}s {body.outcome or outcome}: {_short(body.text)}"],
+            evidence=sorted({*(answer.seq for answer in run.answers), run.finished.seq, event.seq}),
+        )

@@ -1,0 +1,226 @@
+"""Where results are delivered, and whether that is known: C3, C4."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trunkline.core.events import Event
+from trunkline.core.events.delivery import Fallback
+from trunkline.core.events.gateway import InboundReceived
+from trunkline.core.events.hands import CallbackChanged, DelegationFinished
+from trunkline.core.hands.states import CLOSED_CALLBACK, CallbackState
+from trunkline.core.values import Address, IntentKind
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.index.hand_facts import HandRun
+from trunkline.sim.index.intent_facts import IntentFacts, Lane
+from trunkline.sim.index.projection import on
+from trunkline.sim.index.run_facts import RunFacts
+from trunkline.sim.invariants.base import Checker, EvidenceKind
+
+
+class RightPlace(Checker):
+    """C3: a result is delivered where the person asked, by the account that heard them, whatever the gateway recorded.
+
+    R1 follows the gateway's own record of who delegated. This one follows the agent's call.
+    """
+
+    id = "C3"
+    title = "Back to where it was asked"
+    evidence = EvidenceKind.MISPLACED
+    sentence = (
+        "What is said of a result is accepted in the conversation and thread of the message for which its agent "
+        "called the hand, by the account that got that message; elsewhere only as bound, as named at the call, or "
+        "after a recorded fallback."
+    )
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: delegation or intent -> where a recorded fallback sends it
+        self._fallbacks: dict[str, set[Lane]] = {}
+
+    @on(Fallback)
+    def _fallback(self, event: Event, body: Fallback) -> None:
+        for one in (event.delegation, event.intent):
+            if one is not None:
+                self._fallbacks.setdefault(one, set()).add(body.used.lane)
+
+    @on(WireAccepted)
+    def _accepted(self, event: Event, body: WireAccepted) -> None:
+        facts = self.run.intents.get(event.intent or "")
+        if facts is None or facts.prepared.delegation is None or facts.body.targeted:
+            return
+        right = self._right(facts.prepared.delegation, facts)
+        if not right:
+            return
+        self.exercised += 1
+        if body.address.lane in right or body.requested.lane in right:
+            return
+        if self.run.hooks.may_go(event.intent, body.address):
+            return
+        places = {place.lane: self.run.name(place) for place in self._places(facts.prepared.delegation)}
+        expected = " or ".join(dict.fromkeys(places.values())) or "the place that its agent named"
+        self.violate(
+            at=event.seq,
+            summary=f"the result of {facts.prepared.delegation} went to {self.run.name(body.address)}",
+            expected=[f"at {expected}, by the account that got the request"],
+            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
+            evidence=[facts.prepared.seq, event.seq],
+            first_wrong=self._first_wrong(event, facts, right),
+        )
+
+    def _right(self, delegation: str, facts: IntentFacts) -> set[Lane]:
+        """The places where a result may be seen; none if nothing says where it was asked for."""
+        found = {place.lane for place in self._places(delegation)}
+        top = self.run.hands.top(delegation)
+        if top.asked is not None and top.asked.reply_to is not None:
+            found.add(top.asked.reply_to.lane)
+        if not found:
+            return found
+        bound = self.run.bindings.of_delegation.get(delegation)
+        if bound is not None:
+            found.add(bound.body.conversation.lane)
+        return found | self._fallbacks.get(delegation, set()) | self._fallbacks.get(facts.prepared.intent or "", set())
+
+    def _places(self, delegation: str) -> list[Address]:
+        """The place of the message that asked, and the thread that was opened on it."""
+        received = self.run.asked(delegation)
+        if received is None or not isinstance(received.body, InboundReceived):
+            return []
+        place, message = received.body.address, received.body.subject
+        inbound = received.inbound or ""
+        found = [place, self.run.home(inbound), self.run.opened_on(place, message)]
+        return [one for one in found if one is not None]
+
+    def _first_wrong(self, event: Event, facts: IntentFacts, right: set[Lane]) -> int:
+        """The call, if its origin was already wrong; else the intent, or the request."""
+        run = self.run.hands.of(facts.prepared.delegation)
+        if run.accepted is not None and run.origin is not None and run.origin.lane not in right:
+            return run.accepted.seq
+        return facts.prepared.seq if facts.lane not in right else event.seq
+
+
+@dataclass(slots=True)
+class _Report:
+    """How far the report of one delegation has come."""
+
+    changed: Event
+    body: CallbackChanged
+
+
+class OneCompletion(Checker):
+    """C4: a result is seen once, or a reason says why not; and what the gateway says of it is what people saw."""
+
+    id = "C4"
+    title = "Seen once, or a reason why not"
+    sentence = (
+        "The report of each ended hand comes to an end: `delivered` only of what a platform accepted, else with a "
+        "reason, and never `suppressed` or `undeliverable` of what people have seen."
+    )
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        self._reports: dict[str, _Report] = {}
+        #: delegation -> the accepts of what reports it
+        self._seen: dict[str, list[Event]] = {}
+        self._finished: dict[str, Event] = {}
+
+    @on(DelegationFinished)
+    def _ended(self, event: Event, _body: DelegationFinished) -> None:
+        self._finished.setdefault(event.delegation or "", event)
+
+    @on(WireAccepted)
+    def _accepted(self, event: Event, _body: WireAccepted) -> None:
+        facts = self.run.intents.get(event.intent or "")
+        if facts is not None and facts.prepared.delegation is not None:
+            self._seen.setdefault(facts.prepared.delegation, []).append(event)
+
+    @on(CallbackChanged)
+    def _changed(self, event: Event, body: CallbackChanged) -> None:
+        delegation = event.delegation or ""
+        self.exercised += 1
+        before = self._reports.get(delegation)
+        self._reports[delegation] = _Report(event, body)
+        if before is not None and before.body.state is not body.before:
+            actual = [self._line(one) for one in (before.changed, event)]
+            self._wrong(event, f"the report of {delegation} skipped a state", ["each change from the state before"], actual)
+        if body.state is CallbackState.DELIVERED and self.run.witnessed and not self._was_seen(delegation):
+            expected = ["a platform that accepted a message of it before"]
+            self._wrong(event, f"the report of {delegation} counts as delivered, and nobody saw it", expected)
+        elif body.state in (CallbackState.SUPPRESSED, CallbackState.UNDELIVERABLE, CallbackState.PARKED):
+            self._unseen(event, body, delegation)
+
+    def _unseen(self, event: Event, body: CallbackChanged, delegation: str) -> None:
+        if body.reason is None:
+            self._wrong(event, f"nothing says why the report of {delegation} is {body.state.value}", ["a reason"])
+
+    def _was_seen(self, delegation: str) -> bool:
+        """Whether a platform accepted a message of a report, or an operator says so."""
+        if self._seen.get(delegation):
+            return True
+        return any(
+            facts.vouched for facts in self.run.intents.values() if facts.prepared.delegation == delegation
+        )
+
+    def finish(self, last: Event) -> None:
+        """Report what never came to an end, and ends that are not what people saw."""
+        for delegation, finished in self._finished.items():
+            report, run = self._reports.get(delegation), self.run.hands.of(delegation)
+            if report is None:
+                if self._has_columns(run):
+                    self._missing(last, finished, delegation, "nothing was recorded of it")
+            elif report.body.state not in CLOSED_CALLBACK and not self._waits(report, delegation):
+                self._missing(last, report.changed, delegation, f"it is {report.body.state.value}")
+            elif report.body.state in (CallbackState.SUPPRESSED, CallbackState.UNDELIVERABLE):
+                self._contradicted(report, delegation)
+
+    def _has_columns(self, run: HandRun) -> bool:
+        """Whether the trace is of a version that records how far reports have come."""
+        return bool(self._reports) and run.accepted is not None
+
+    def _waits(self, report: _Report, delegation: str) -> bool:
+        """Whether messages of a report are still open, which L1 and L4 judge; or it waits for an operator."""
+        if report.body.state is CallbackState.PARKED:
+            return True
+        return any(
+            not facts.over for facts in self.run.intents.values() if facts.prepared.delegation == delegation
+        )
+
+    def _contradicted(self, report: _Report, delegation: str) -> None:
+        """A whole message that people saw is no missing report."""
+        for event in self._seen.get(delegation, ()):
+            facts = self.run.intents[event.intent or ""]
+            if facts.body.targeted or facts.body.intent_kind in (IntentKind.TOOL, IntentKind.NOTICE):
+                continue
+            if len(facts.accepted_chunks) == facts.body.chunks and facts.acked == facts.body.chunks:
+                actual = [self._line(report.changed), f"#{event.seq} {event.at:.3f}s accepted"]
+                summary = f"the report of {delegation} counts as {report.body.state.value}, and people saw it"
+                self._wrong(report.changed, summary, ["delivered"], actual, event.seq)
+                return
+
+    def _missing(self, last: Event, after: Event, delegation: str, what: str) -> None:
+        self.violate(
+            at=last.seq,
+            summary=f"the report of {delegation} never ended: {what}",
+            expected=["delivered, undeliverable or suppressed"],
+            actual=[f"nothing after #{after.seq} {after.at:.3f}s"],
+            evidence=[after.seq],
+            missing_after=after.seq,
+        )
+
+    def _wrong(
+        self, event: Event, summary: str, expected: list[str], actual: list[str] | None = None, *more: int
+    ) -> None:
+        self.violate(
+            at=event.seq,
+            summary=summary,
+            expected=expected,
+            actual=actual or [self._line(event)],
+            evidence=sorted({event.seq, *more}),
+            first_wrong=event.seq,
+        )
+
+    def _line(self, event: Event) -> str:
+        body = event.body
+        assert isinstance(body, CallbackChanged)
+        reason = "no reason" if body.reason is None else body.reason.value
+        return f"#{event.seq} {event.at:.3f}s {body.before.value} -> {body.state.value} ({reason})"
