@@ -34,4 +34,15 @@ def given_of(turn: Turn) -> AgentGiven | None:
         hand="" if callback is None else callback.hand,
         outcome=None if callback is None else callback.outcome,
         label="" if callback is None else callback.label,
+        frame="" if callback is None else _frame(turn),
     )
+
+
+def _frame(turn: Turn) -> str:
+    """What stands around the text in what a model is given; what has no text before its last line has no frame."""
+    message, text = turn.for_model, turn.text
+    last = message.rfind("\n") if message != text else -1
+    first = last - len(text)
+    if first < 0 or message[first:last] != text:
+        return ""
+    return f"{message[:first]}{{text}}{message[last:]}"

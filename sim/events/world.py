@@ -51,6 +51,8 @@ class WorldLimits(SimBody, frozen=True, kw_only=True):
     backoff: float | None = None
     #: the cross-context policy; none: earlier versions and upstream profiles, whose crossings are not judged
     contexts: tuple[AgentContexts, ...] | None = None
+    #: callbacks have a prompt of their own
+    callback_prompt: bool = True
 
 
 class WorldHeartbeat(SimBody, frozen=True, kw_only=True):

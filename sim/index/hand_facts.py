@@ -40,14 +40,24 @@ class HandRun:
         return self.call.body if self.call is not None and isinstance(self.call.body, AgentDelegated) else None
 
     @property
+    def stored(self) -> DelegationAccepted | None:
+        """What the gateway recorded at the call."""
+        body = None if self.accepted is None else self.accepted.body
+        return body if isinstance(body, DelegationAccepted) else None
+
+    @property
     def origin(self) -> Address | None:
         """Where the answer goes, as the gateway recorded it at the call."""
-        return self.accepted.body.origin if self.accepted and isinstance(self.accepted.body, DelegationAccepted) else None
+        return (
+            self.accepted.body.origin if self.accepted and isinstance(self.accepted.body, DelegationAccepted) else None
+        )
 
     @property
     def parent(self) -> str | None:
         """The delegation that its caller worked on."""
-        return self.accepted.body.parent if self.accepted and isinstance(self.accepted.body, DelegationAccepted) else None
+        return (
+            self.accepted.body.parent if self.accepted and isinstance(self.accepted.body, DelegationAccepted) else None
+        )
 
     @property
     def turn(self) -> str:

@@ -125,7 +125,7 @@ class RunFacts(Projection):
             inbound = self.delegated_by.get(self.callbacks.get(inbound, ""))
         return inbound or ""
 
-    def asked(self, delegation: str) -> Event | None:
+    def request_of(self, delegation: str) -> Event | None:
         """The message for which a delegation was made, by what the agents of the chain of its callers got."""
         return self.received.get(self.hands.work_of.get(self.hands.top(delegation).turn, ""))
 

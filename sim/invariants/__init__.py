@@ -14,6 +14,10 @@ from trunkline.sim.invariants.delivery.ordering import FifoDelivery, NoHeadOfLin
 from trunkline.sim.invariants.delivery.readiness import ReadyFirst
 from trunkline.sim.invariants.delivery.resends import NoBlindReplay, ResumeAtFirst, SentOnce
 from trunkline.sim.invariants.delivery.single_owner import SingleClaim
+from trunkline.sim.invariants.hands.callback_turns import CallbackShape, ReservedSenders, WholeResult
+from trunkline.sim.invariants.hands.completions import OneCompletion, RightPlace
+from trunkline.sim.invariants.hands.noninterference import Noninterference
+from trunkline.sim.invariants.hands.work import AcceptedMeansWork, FirstResultWins
 from trunkline.sim.invariants.heartbeat.said import OkUnseen, OncePerDay, QuietAtNight
 from trunkline.sim.invariants.heartbeat.schedule import DueOnce, RouteStays
 from trunkline.sim.invariants.routing.addresses_and_audience import AddressFidelity, AudienceConfinement
@@ -60,6 +64,14 @@ CHECKERS: tuple[type[Checker], ...] = (
     CrossingsAreDecided,
     MarksAreSeen,
     DeniedIsNotDone,
+    Noninterference,
+    CallbackShape,
+    RightPlace,
+    OneCompletion,
+    AcceptedMeansWork,
+    FirstResultWins,
+    ReservedSenders,
+    WholeResult,
     OkUnseen,
     OncePerDay,
     QuietAtNight,

@@ -38,6 +38,8 @@ from trunkline.sim.scenario.place_refs import is_session_key
 _MOST_BOOTS = 50
 #: traceback frames recorded for the error that killed a process
 _FRAMES = 8
+#: parts of a configuration that `world.limits` is made of
+_LIMITING = ("delivery", "tools", "agents", "hands")
 
 
 class GatewayProcess:
@@ -240,7 +242,7 @@ class GatewayProcess:
             node, gateway = live
             node.context().run(gateway.reload, config)
         before = self.config
-        if (config.delivery, config.tools, config.agents) != (before.delivery, before.tools, before.agents):
+        if any(getattr(config, part) != getattr(before, part) for part in _LIMITING):
             self._world.record_limits(config)
         self._world.record_heartbeats(config)
         self.config = config

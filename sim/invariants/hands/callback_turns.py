@@ -43,6 +43,11 @@ class CallbackShape(Checker):
         #: prompts of callbacks so far
         self._prompts: set[str] = set()
 
+    @property
+    def _has_prompt(self) -> bool:
+        """Whether the operator wants callbacks to have a prompt."""
+        return self.run.limits is None or self.run.limits.callback_prompt
+
     @on(AgentGiven)
     def _given(self, event: Event, body: AgentGiven) -> None:
         if body.work is not WorkKind.CALLBACK:
@@ -51,7 +56,9 @@ class CallbackShape(Checker):
         self.exercised += 1
         run = self.run.hands.runs.get(event.delegation or "")
         if run is None or run.accepted is None:
-            self._wrong(event, f"the agent got a result of {event.delegation}, which nobody delegated", ["no such turn"], "")
+            self._wrong(
+                event, f"the agent got a result of {event.delegation}, which nobody delegated", ["no such turn"], ""
+            )
             return
         self._from_the_hand(event, body, run)
         self._for_the_person(event, body, run)
@@ -72,7 +79,7 @@ class CallbackShape(Checker):
             self._wrong(event, summary, [f"from {RESERVED}{hand} ({hand})"], f"{body.peer.id} ({body.peer.name})")
 
     def _for_the_person(self, event: Event, body: AgentGiven, run: HandRun) -> None:
-        received = self.run.asked(run.id)
+        received = self.run.request_of(run.id)
         if received is None or not isinstance(received.body, InboundReceived):
             return
         asker = received.body.peer.id
@@ -86,30 +93,36 @@ class CallbackShape(Checker):
         if asked is not None and (asked.agent, asked.session_id) != (body.agent, body.session_id):
             summary = f"the result of {run.id} was given to a session that did not delegate it"
             call = [] if run.call is None else [run.call.seq]
-            self._wrong(event, summary, [f"{asked.agent} in {asked.session_id}"], f"{body.agent} in {body.session_id}", *call)
+            self._wrong(
+                event, summary, [f"{asked.agent} in {asked.session_id}"], f"{body.agent} in {body.session_id}", *call
+            )
 
     def _prompted(self, event: Event, body: AgentGiven) -> None:
         kinds = [one.kind for one in body.prompts]
         self._prompts |= {one.text for one in body.prompts if one.kind == "callback"}
         right = sorted(set(kinds), key=_ORDER.index) if set(kinds) <= set(_ORDER) else []
         joined = "\n\n".join(one.text for one in body.prompts)
-        if kinds != right or "callback" not in kinds or not all(one.text.strip() for one in body.prompts):
+        missing = self._has_prompt and "callback" not in kinds
+        if kinds != right or missing or not all(one.text.strip() for one in body.prompts):
             summary = f"the result of {event.delegation} came without its prompt, or with others out of order"
-            self._wrong(event, summary, ["base, channel and callback prompts in order"], ", ".join(kinds) or "no prompt")
+            self._wrong(
+                event, summary, ["base, channel and callback prompts in order"], ", ".join(kinds) or "no prompt"
+            )
         elif (body.prompt or "") != joined:
             summary = f"the prompts of {event.delegation} are not those of its turn"
             self._wrong(event, summary, [_short(joined)], _short(body.prompt or ""))
 
     def _bounded(self, event: Event, body: AgentGiven) -> None:
         """A model gets the text inside a fence that the text cannot end, below a line that names the hand."""
-        if body.frame is None:
-            return
         before, found, after = body.frame.partition("{text}")
         opened, closed = _last_line(before), _first_line(after)
-        if found and opened and closed and f"{body.peer.name} wrote" in before and closed not in body.text:
+        named = before.partition("\n")[0].endswith(" wrote:")
+        if found and opened and closed and named and closed not in body.text:
             return
         summary = f"a model gets the result of {event.delegation} without a boundary"
-        self._wrong(event, summary, [f"{body.peer.name} wrote, and the text inside a fence"], _short(body.frame or "{text}"))
+        self._wrong(
+            event, summary, [f"{body.peer.name} wrote, and the text inside a fence"], _short(body.frame or "{text}")
+        )
 
     def _wrong(self, event: Event, summary: str, expected: Sequence[str], actual: str, *more: int) -> None:
         self.violate(

@@ -83,7 +83,7 @@ class RightPlace(Checker):
 
     def _places(self, delegation: str) -> list[Address]:
         """The place of the message that asked, and the thread that was opened on it."""
-        received = self.run.asked(delegation)
+        received = self.run.request_of(delegation)
         if received is None or not isinstance(received.body, InboundReceived):
             return []
         place, message = received.body.address, received.body.subject
@@ -142,7 +142,9 @@ class OneCompletion(Checker):
         self._reports[delegation] = _Report(event, body)
         if before is not None and before.body.state is not body.before:
             actual = [self._line(one) for one in (before.changed, event)]
-            self._wrong(event, f"the report of {delegation} skipped a state", ["each change from the state before"], actual)
+            self._wrong(
+                event, f"the report of {delegation} skipped a state", ["each change from the state before"], actual
+            )
         if body.state is CallbackState.DELIVERED and self.run.witnessed and not self._was_seen(delegation):
             expected = ["a platform that accepted a message of it before"]
             self._wrong(event, f"the report of {delegation} counts as delivered, and nobody saw it", expected)
@@ -157,9 +159,7 @@ class OneCompletion(Checker):
         """Whether a platform accepted a message of a report, or an operator says so."""
         if self._seen.get(delegation):
             return True
-        return any(
-            facts.vouched for facts in self.run.intents.values() if facts.prepared.delegation == delegation
-        )
+        return any(facts.vouched for facts in self.run.intents.values() if facts.prepared.delegation == delegation)
 
     def finish(self, last: Event) -> None:
         """Report what never came to an end, and ends that are not what people saw."""
@@ -181,9 +181,7 @@ class OneCompletion(Checker):
         """Whether messages of a report are still open, which L1 and L4 judge; or it waits for an operator."""
         if report.body.state is CallbackState.PARKED:
             return True
-        return any(
-            not facts.over for facts in self.run.intents.values() if facts.prepared.delegation == delegation
-        )
+        return any(not facts.over for facts in self.run.intents.values() if facts.prepared.delegation == delegation)
 
     def _contradicted(self, report: _Report, delegation: str) -> None:
         """A whole message that people saw is no missing report."""

@@ -1,0 +1,231 @@
+"""What was accepted is worked on, and the first answer counts: C5, C6."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trunkline.core.events import Event
+from trunkline.core.events.hands import AnswerTurnedAway, DelegationAccepted, DelegationFinished, DelegationIgnored
+from trunkline.core.hands.results import HandOutcome
+from trunkline.sim.events.hands import AgentDelegated, HandBegan, WorkerAnswered, WorkerTook
+from trunkline.sim.index.hand_facts import HandRun, answer_of
+from trunkline.sim.index.projection import on
+from trunkline.sim.index.run_facts import RunFacts
+from trunkline.sim.invariants.base import Checker
+
+#: characters of a recorded text that are enough to know it by
+_ENOUGH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of the delegation tool, whatever process made it."""
+
+    turn: str
+    number: int
+
+
+class AcceptedMeansWork(Checker):
+    """C5: accepted is accepted, at once and durably; refused starts nothing."""
+
+    id = "C5"
+    title = "Accepted means work"
+    sentence = (
+        "A call that is accepted has a delegation of its own, which is committed before its hand begins; the hand "
+        "begins, or the delegation ends with a reason. A call that is refused starts nothing, and no call waits for "
+        "its hand."
+    )
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: delegation -> the call that it belongs to
+        self._calls: dict[str, tuple[_Call, Event]] = {}
+
+    @on(HandBegan, WorkerTook)
+    def _began(self, event: Event, body: HandBegan | WorkerTook) -> None:
+        self.exercised += 1
+        run = self.run.hands.runs.get(event.delegation or "")
+        if run is None or run.accepted is None:
+            self.violate(
+                at=event.seq,
+                summary=f"{body.hand} works on {event.delegation or 'a task'}, which is not accepted",
+                expected=["a delegation that was committed before"],
+                actual=[f"#{event.seq} {event.at:.3f}s {body.hand} begins “{body.task}”"],
+            )
+
+    @on(AgentDelegated)
+    def _called(self, event: Event, body: AgentDelegated) -> None:
+        self.exercised += 1
+        if event.delegation is None:
+            self._refused(event, body)
+            return
+        call = _Call(event.turn or "", body.call)
+        known = self._calls.setdefault(event.delegation, (call, event))
+        if known[0] != call:
+            self._shared(event, body, known[1])
+        self._waited(event, body)
+
+    def _refused(self, event: Event, body: AgentDelegated) -> None:
+        """What a refused call has started all the same: a delegation of its turn that no call has got."""
+        for run in self.run.hands.runs.values():
+            accepted = run.accepted
+            if accepted is None or run.call is not None or accepted.turn != event.turn or accepted.at < body.since:
+                continue
+            task = accepted.body.task if isinstance(accepted.body, DelegationAccepted) else ""
+            if task == body.task:
+                self.violate(
+                    at=event.seq,
+                    summary=f"{body.agent} was refused {body.hand}, and {run.id} was started",
+                    expected=[f"nothing, after {body.refused}"],
+                    actual=[f"#{accepted.seq} {accepted.at:.3f}s {run.id} was accepted"],
+                    evidence=[accepted.seq, event.seq],
+                    first_wrong=accepted.seq,
+                )
+
+    def _shared(self, event: Event, body: AgentDelegated, first: Event) -> None:
+        self.violate(
+            at=event.seq,
+            summary=f"two calls have the same delegation, {event.delegation}",
+            expected=["an id of its own for each call"],
+            actual=[f"#{one.seq} {one.at:.3f}s call {number}" for one, number in ((first, 1), (event, body.call))],
+            evidence=[first.seq, event.seq],
+        )
+
+    def _waited(self, event: Event, body: AgentDelegated) -> None:
+        """The hand took its time before the call returned, so the agent has waited for it."""
+        run = self.run.hands.of(event.delegation)
+        for answer in run.answers:
+            if body.since < answer.at <= event.at and any(one.at < answer.at for one in run.began):
+                self.violate(
+                    at=event.seq,
+                    summary=f"{body.agent} was kept waiting until {body.hand} had answered",
+                    expected=["the call returns as soon as it is accepted"],
+                    actual=[f"#{answer.seq} {answer.at:.3f}s answered", f"#{event.seq} {event.at:.3f}s returned"],
+                    evidence=[answer.seq, event.seq],
+                )
+                return
+
+    def finish(self, last: Event) -> None:
+        """Report accepted delegations that nobody has worked on, although they have not ended either."""
+        for delegation, (_, event) in self._calls.items():
+            run = self.run.hands.of(delegation)
+            if run.finished is not None or run.began:
+                continue
+            if not self._may_wait(run, last):
+                self._never(last, event, run)
+
+    def _may_wait(self, run: HandRun, last: Event) -> bool:
+        """Whether the task of a worker may still be waiting for one."""
+        body = None if run.accepted is None else run.accepted.body
+        if not isinstance(body, DelegationAccepted) or body.hand_kind != "worker":
+            return False
+        return body.deadline is None or body.deadline >= last.at
+
+    def _never(self, last: Event, event: Event, run: HandRun) -> None:
+        body = event.body
+        assert isinstance(body, AgentDelegated)
+        self.violate(
+            at=last.seq,
+            summary=f"{body.hand} never began {run.id}, which was accepted",
+            expected=[f"{body.hand} works on “{body.task}”, or {run.id} ends with a reason"],
+            actual=[f"nothing after #{event.seq} {event.at:.3f}s"],
+            evidence=[event.seq],
+            missing_after=event.seq,
+        )
+
+
+class FirstResultWins(Checker):
+    """C6: one end, which is what the hand really returned first; the rest is kept as ignored."""
+
+    id = "C6"
+    title = "The first result wins"
+    sentence = (
+        "A delegation ends once. A result is what its own hand, or the worker that took it, returned before, and no "
+        "error, progress or answer of somebody else; a later answer is recorded as ignored or refused."
+    )
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        self._ends: dict[str, Event] = {}
+        #: delegation -> how many answers were recorded as ignored or refused
+        self._turned_away: dict[str, int] = {}
+
+    @on(DelegationFinished)
+    def _finished(self, event: Event, body: DelegationFinished) -> None:
+        delegation = event.delegation or ""
+        self.exercised += 1
+        first = self._ends.setdefault(delegation, event)
+        if first is not event:
+            self.violate(
+                at=event.seq,
+                summary=f"{delegation} ended twice",
+                expected=[f"the first end, #{first.seq}, and a record that the later one is ignored"],
+                actual=[f"#{event.seq} {event.at:.3f}s {body.outcome.value}: “{body.text}”"],
+                evidence=[first.seq, event.seq],
+            )
+        run = self.run.hands.of(delegation)
+        if run.began and body.outcome in (HandOutcome.OK, HandOutcome.ERROR):
+            self._was_answered(event, body, run)
+
+    def _was_answered(self, event: Event, body: DelegationFinished, run: HandRun) -> None:
+        """A result or an error must be one that the hand returned; the gateway's own errors have other reasons."""
+        texts = run.texts(body.outcome)
+        if any(_same(body.text, text) for text in texts):
+            return
+        if body.outcome is HandOutcome.OK and run.was_silent and not body.text:
+            return
+        if body.outcome is HandOutcome.ERROR and not self._is_another_answer(body, run):
+            return
+        answers = [*run.answers, *run.strange]
+        self.violate(
+            at=event.seq,
+            summary=f"{run.id} ended with what its hand did not return",
+            expected=[f"{got.value}: “{text}”" for got, text in map(answer_of, run.answers)] or ["no result yet"],
+            actual=[f"#{event.seq} {event.at:.3f}s {body.outcome.value}: “{body.text}”"],
+            evidence=sorted({*(answer.seq for answer in answers), event.seq}),
+        )
+
+    def _is_another_answer(self, body: DelegationFinished, run: HandRun) -> bool:
+        """Whether an error is in truth a result, or the answer of a worker that has no right to give one."""
+        others = run.texts(HandOutcome.OK) | {answer_of(event)[1] for event in run.strange}
+        return bool(body.text) and body.text in others
+
+    @on(DelegationIgnored, AnswerTurnedAway)
+    def _ignored(self, event: Event, _body: DelegationIgnored | AnswerTurnedAway) -> None:
+        delegation = event.delegation or ""
+        self._turned_away[delegation] = self._turned_away.get(delegation, 0) + 1
+
+    @on(WorkerAnswered)
+    def _worker(self, event: Event, _body: WorkerAnswered) -> None:
+        self.exercised += 1
+
+    def finish(self, last: Event) -> None:
+        """Report answers that the store took from workers, and of which nothing was recorded."""
+        for delegation, run in self.run.hands.runs.items():
+            taken = [event for event in (*run.answers, *run.strange) if _was_taken(event)]
+            known = self._turned_away.get(delegation, 0) + (1 if self._won(run, taken) else 0)
+            if known < len(taken):
+                after = taken[known]
+                self.violate(
+                    at=last.seq,
+                    summary=f"an answer to {delegation} was taken, and nothing says what became of it",
+                    expected=["an end, or a record that it is ignored or refused"],
+                    actual=[f"nothing after #{after.seq} {after.at:.3f}s"],
+                    evidence=[event.seq for event in taken],
+                    missing_after=after.seq,
+                )
+
+    def _won(self, run: HandRun, taken: list[Event]) -> bool:
+        result = run.result
+        return result is not None and any(
+            result.outcome is outcome and _same(result.text, text) for outcome, text in map(answer_of, taken)
+        )
+
+
+def _was_taken(event: Event) -> bool:
+    return isinstance(event.body, WorkerAnswered) and event.body.accepted
+
+
+def _same(recorded: str, answered: str) -> bool:
+    """Whether a recorded text is an answered one; of a very long one only the beginning may be recorded."""
+    return recorded == answered or (len(recorded) > _ENOUGH and answered.startswith(recorded[:_ENOUGH]))
