@@ -51,6 +51,8 @@ class StorePruned(Body, frozen=True, kw_only=True):
     reason: Reason
     #: ended session bindings
     bindings: int = 0
+    #: ended delegations
+    delegations: int = 0
 
 
 class AdapterInstalled(Body, frozen=True, kw_only=True):

@@ -241,3 +241,5 @@ class QueuedIntent(msgspec.Struct, frozen=True, kw_only=True):
     error: Exception | None = None
     #: why it waits for its adapter; recorded once
     waiting: Reason | None = None
+    #: the report that it belongs to may be parked, because it has waited
+    parked: bool = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import anyio
 
 from trunkline.core.delivery.states import is_final
@@ -14,8 +16,10 @@ from trunkline.core.reasons import Reason
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import wait_at_most
+from trunkline.core.runtime.delegation.posts import Posts
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.store.commands import Prune, PurgeIntents, ResolveIntent, RetryIntent, SetAsideBroken, TakeNudges
+from trunkline.core.store.delegations import HandPost
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import FindIntentFate, HasNudges, ListIntents, LoadIntents, ShowIntent
 from trunkline.core.store.queue_admin import (
@@ -55,6 +59,15 @@ class Maintenance:
         self._prune_at = context.env.steady() + _PRUNE_FIRST
         self._mirror_at = 0.0
         self._mirror_wait = _MIRROR_FIRST
+        self._posts = Posts(context)
+
+    def connect(self, *, apply: Callable[[HandPost, int | None], Awaitable[None]]) -> None:
+        """Set what applies a post of another process. Set late: it needs the delegations."""
+        self._posts.connect(apply)
+
+    async def take_posts(self, cause: int | None = None) -> None:
+        """Apply what other processes have left for this one, before deadlines are judged."""
+        await self._posts.take(cause)
 
     async def run(self) -> None:
         """Run rounds periodically, and at once after an operator's change inside the process."""
@@ -62,6 +75,7 @@ class Maintenance:
             acted, self._acted, self._due = self._acted, False, anyio.Event()
             if acted or await self._ctx.store.read(HasNudges()):
                 await self.take_up()
+            await self._posts.take(None)
             if self._lines.due and self._ctx.env.steady() >= self._mirror_at:
                 await self._mirror_again()
             if self._ctx.env.steady() >= self._prune_at:
@@ -151,13 +165,14 @@ class Maintenance:
         cutoff = self._ctx.env.now() - self._ctx.config.delivery.retention
 
         def story(pruned: PruneCounts) -> bool:
-            some = bool(pruned.intents or pruned.inbounds or pruned.bindings)
+            some = bool(pruned.intents or pruned.inbounds or pruned.bindings or pruned.delegations)
             if some:
                 body = StorePruned(
                     intents=pruned.intents,
                     inbounds=pruned.inbounds,
                     sends=pruned.sends,
                     bindings=pruned.bindings,
+                    delegations=pruned.delegations,
                     reason=Reason.RETENTION,
                 )
                 self._ctx.events.record(body)

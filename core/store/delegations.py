@@ -208,6 +208,28 @@ class ChangeCallback(Write[CallbackChange | None], frozen=True, kw_only=True):
     post: int | None = None
 
 
+class CallbackBegun(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to `BeginCallback`. `due` false: an operator has discarded the report, and its turn does not run."""
+
+    due: bool
+    change: CallbackChange | None = None
+    #: the whole text of a long result
+    text: str | None = None
+
+
+class BeginCallback(Write[CallbackBegun], frozen=True, kw_only=True, gc=False):
+    """The turn of a callback begins, for the first time or again after a crash."""
+
+    delegation: DelegationId
+    work: Work
+
+
+class FindCallback(Read[CallbackState | None], frozen=True, kw_only=True):
+    """How far the report of a delegation has come; none: it is not stored, or cannot be read."""
+
+    delegation: DelegationId
+
+
 class RetryCallback(Write[CallbackRetry], frozen=True, kw_only=True):
     """Report a delegation again whose report has failed: its messages are sent again, or its turn runs again.
 

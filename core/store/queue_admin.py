@@ -91,6 +91,7 @@ class PruneCounts(msgspec.Struct, frozen=True, kw_only=True):
     inbounds: int
     sends: int
     bindings: int = 0
+    delegations: int = 0
 
 
 def reopened(row: IntentRow, event: DeliveryEvent, reason: Reason, now: float) -> IntentRow:

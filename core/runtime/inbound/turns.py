@@ -18,6 +18,7 @@ from trunkline.core.runtime.bindings.live_bindings import Hold
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.heartbeat.replies import Replies
+from trunkline.core.runtime.inbound.callback_turns import begin_callback
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
 from trunkline.core.runtime.inbound.live_turn import LiveTurn
 from trunkline.core.runtime.inbound.turn_prompts import UnusablePrompts, prompts_of
@@ -132,7 +133,11 @@ class Turns:
         await self._run(item, item.attempts + 1)
 
     async def _run(self, item: _Queued, attempt: int) -> None:
-        ctx, work, session = self._ctx, item.work, item.session
+        ctx, session = self._ctx, item.session
+        work = await begin_callback(ctx, item.work, item.cause)
+        if work is None:
+            item.hold.release(item.cause)
+            return
         started = ctx.events.record(
             TurnStarted(
                 agent=work.agent,

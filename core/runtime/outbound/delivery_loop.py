@@ -8,7 +8,7 @@ from __future__ import annotations
 import anyio
 import msgspec
 
-from trunkline.core.channels import ChannelAdapter, Readiness
+from trunkline.core.channels import ChannelAdapter
 from trunkline.core.delivery.policy import (
     AttemptFacts,
     AttemptOutcome,
@@ -24,18 +24,17 @@ from trunkline.core.events.delivery import AttemptEnded, LaneWaiting
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context, QueuedIntent, ids_of
 from trunkline.core.runtime.lanes import HELD, Lanes
-from trunkline.core.runtime.outbound.attempts import Attempts, Judge, can_of, other_way, transport_of
+from trunkline.core.runtime.outbound.attempts import Attempts, Judge, can_of, not_ready, other_way, transport_of
 from trunkline.core.runtime.outbound.backlog import Backlog
-from trunkline.core.runtime.outbound.interrupted import Interrupted, born_at, doubt_at
+from trunkline.core.runtime.outbound.interrupted import ENDINGS, Interrupted, born_at, doubt_at, end_reason
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.outbound.report_states import ReportStates
 from trunkline.core.runtime.outbound.settle import Settler
-from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.store.commands import Defer
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, ListUnnotified
 from trunkline.core.store.records import BrokenIntent, IntentRow
-from trunkline.core.values import IntentState
-from trunkline.core.well_formed import describe, plain_text
+from trunkline.core.values import DelegationId, IntentState
 
 _Lane = tuple[str, str, str, str]
 #: number of open intents per query at start
@@ -54,6 +53,7 @@ class Delivery:
         #: accounts whose adapter last reported that it is ready
         self._ready: set[tuple[str, str]] = set()
         self._interrupted = Interrupted(context)
+        self._reports = ReportStates(context)
         self.lanes: Lanes[_Lane, QueuedIntent] = Lanes(
             "delivery", self._handle, workers=context.config.delivery.lanes, now=context.env.steady
         )
@@ -126,6 +126,9 @@ class Delivery:
         row = item.row
         if item.accepted is not None:
             return await self._settle_refused(lane, item, row)
+        if self._reports.is_discarded(row) and row.state is IntentState.PREPARED and item.doubt is None:
+            await self.settler.end(row, DeliveryEvent.CANCEL, Reason.DISCARDED, item.cause)
+            return None
         if item.not_before is not None and self._ctx.env.steady() < item.not_before:
             return item.not_before
         adapter = self._ctx.adapters.get((row.address.channel, row.address.account))
@@ -137,14 +140,14 @@ class Delivery:
             item = await self._interrupted.recall(adapter, item, row)
             assert item.row is not None
             row = item.row
-            if item.action in _ENDINGS:
-                await self.settler.end(row, _ENDINGS[item.action], _end_reason(item), item.cause)
+            if item.action in ENDINGS:
+                await self.settler.end(row, ENDINGS[item.action], end_reason(item), item.cause)
                 return None
             if item.not_before is not None and self._ctx.env.steady() < item.not_before:
                 self.lanes.replace_head(lane, item)
                 return item.not_before
         if (row.address.channel, row.address.account) not in self._ready:
-            detail = await self._not_ready(adapter)
+            detail = await not_ready(adapter, self._ctx.config.delivery.request_timeout)
             if detail is not None:
                 until = self._ctx.env.steady() + self._ctx.config.delivery.not_ready_wait
                 return await self._absent(lane, item, row, Reason.NOT_READY, until, detail)
@@ -152,6 +155,8 @@ class Delivery:
         if item.unpaced and (item := self._interrupted.pace(item, row)).not_before is not None:
             self.lanes.replace_head(lane, item)
             return item.not_before
+        if item.parked:
+            await self._reports.resume(row, item.cause)
         return await self._bring_forward(adapter, lane, item, row)
 
     async def _bring_forward(
@@ -231,7 +236,10 @@ class Delivery:
             self.settler.gone(item.id, None)
             return None
         born = born_at(self._ctx.env, row) if item.born is None else item.born
-        return msgspec.structs.replace(item, row=row, born=born, doubt=doubt_at(self._ctx.env, row))
+        if item.left:
+            await self._reports.recall(row)
+        doubt, parked = doubt_at(self._ctx.env, row), item.parked or (item.left and row.delegation is not None)
+        return msgspec.structs.replace(item, row=row, born=born, doubt=doubt, parked=parked)
 
     async def _absent(
         self, lane: _Lane, item: QueuedIntent, row: IntentRow, reason: Reason, until: float, detail: str
@@ -248,26 +256,23 @@ class Delivery:
             await self.settler.end(row, DeliveryEvent.PARK, Reason.TOO_OLD, item.cause)
         return None
 
-    async def _not_ready(self, adapter: ChannelAdapter) -> str | None:
-        """Why an adapter cannot send yet; None: it can."""
-        if not isinstance(adapter, Readiness):
-            return None
-        try:
-            with anyio.fail_after(self._ctx.config.delivery.request_timeout), UserCode():
-                answer = await adapter.ready()
-                return None if answer.ok else plain_text(answer.reason) or ""
-        except Exception as error:  # noqa: BLE001 -- an adapter that fails to answer is not ready
-            return describe(error)
-
     def _wait(self, lane: _Lane, item: QueuedIntent, row: IntentRow, reason: Reason, until: float, detail: str) -> None:
         if item.waiting is not reason:
             body = LaneWaiting(address=row.address, reason=reason, until=until, detail=detail)
-            self._ctx.events.record(body, item.cause, **ids_of(row))
-        self.lanes.replace_head(lane, msgspec.structs.replace(item, row=row, waiting=reason, has_slot=False))
+            seq = self._ctx.events.record(body, item.cause, **ids_of(row))
+            self._reports.park(row, reason, seq)
+        parked = row.delegation is not None
+        after = msgspec.structs.replace(item, row=row, waiting=reason, has_slot=False, parked=parked)
+        self.lanes.replace_head(lane, after)
 
     def broken(self, channel: str, account: str) -> None:
         """After a broken connection, check readiness before the next send (invariant L4)."""
         self._ready.discard((channel, account))
+
+    def discard(self, delegation: DelegationId) -> None:
+        """Send nothing more of a report that an operator has discarded; what is on its way ends as it does."""
+        self._reports.discard(delegation)
+        self.lanes.wake(lambda _: True)
 
     def installed(self, channel: str, account: str) -> None:
         """Continue the lanes that waited for a new adapter."""
@@ -380,18 +385,6 @@ class Delivery:
         again = QueuedIntent(id=item.id, row=None, cause=item.cause, left=True, head=True, held=item.held)
         self.lanes.replace_head(lane, again)
         return now
-
-
-#: recovered intents that end without another attempt
-_ENDINGS: dict[RecoveryAction, DeliveryEvent] = {
-    RecoveryAction.PARK: DeliveryEvent.PARK,
-    RecoveryAction.EXPIRE: DeliveryEvent.EXPIRE,
-}
-
-
-def _end_reason(item: QueuedIntent) -> Reason:
-    """The reason of an end that recovery decided; that of a park is the doubt, unless it is something beside it."""
-    return Reason.PARKED if item.ending in (None, Reason.CRASH_AMBIGUOUS) else item.ending
 
 
 def _born(item: QueuedIntent) -> float:

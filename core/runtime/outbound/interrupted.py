@@ -6,9 +6,11 @@ import msgspec
 
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.delivery.policy import is_too_old
-from trunkline.core.delivery.recovery import InterruptedIntent, doubt_of
+from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, doubt_of
+from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.env import Env
 from trunkline.core.events.delivery import RecoveryDecided
+from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context, QueuedIntent, ids_of
 from trunkline.core.runtime.outbound.attempts import can_of
 from trunkline.core.runtime.outbound.recovery_rate import RecoveryRate
@@ -71,6 +73,18 @@ class Interrupted:
         """
         at = None if item.has_slot else self._rate.slot(row, item.cause)
         return msgspec.structs.replace(item, not_before=at, unpaced=at is not None, has_slot=at is not None)
+
+
+#: recovered intents that end without another attempt
+ENDINGS: dict[RecoveryAction, DeliveryEvent] = {
+    RecoveryAction.PARK: DeliveryEvent.PARK,
+    RecoveryAction.EXPIRE: DeliveryEvent.EXPIRE,
+}
+
+
+def end_reason(item: QueuedIntent) -> Reason:
+    """The reason of an end that recovery decided; that of a park is the doubt, unless it is something beside it."""
+    return Reason.PARKED if item.ending in (None, Reason.CRASH_AMBIGUOUS) else item.ending
 
 
 def born_at(env: Env, row: IntentRow) -> float:

@@ -32,6 +32,7 @@ from trunkline.core.store.queue_admin import (
     resolved,
 )
 from trunkline.core.store.records import CallbackChange, IntentRow, send_key
+from trunkline.core.store.sqlite.sql.hands import results
 from trunkline.core.store.sqlite.sql.hands.callback_states import follow, resume, without_messages
 from trunkline.core.store.sqlite.sql.intent_columns import CHANGED_COLUMNS, changed_values_of
 from trunkline.core.store.sqlite.sql.intent_reads import latest_send, read_intents
@@ -321,4 +322,5 @@ def prune(c: sqlite3.Connection, command: Prune) -> PruneCounts:
         " (SELECT n FROM bindings WHERE status = 'ended' AND last_activity_at < ? ORDER BY n LIMIT ?)",
         (cutoff, BATCH),
     ).rowcount
-    return PruneCounts(intents=len(old), inbounds=inbounds, sends=sends, bindings=bindings)
+    delegations = results.prune(c, cutoff, BATCH)
+    return PruneCounts(intents=len(old), inbounds=inbounds, sends=sends, bindings=bindings, delegations=delegations)

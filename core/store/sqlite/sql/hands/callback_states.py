@@ -7,7 +7,7 @@ import sqlite3
 from trunkline.core.hands.callback_fold import ReportMessage, can_resume, event_of_messages
 from trunkline.core.hands.states import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState, next_callback_state
 from trunkline.core.reasons import Reason
-from trunkline.core.store.delegations import ChangeCallback
+from trunkline.core.store.delegations import BeginCallback, CallbackBegun, ChangeCallback
 from trunkline.core.store.records import CallbackChange
 from trunkline.core.store.sqlite.sql.hands import posts, results
 from trunkline.core.values import DelegationId, IntentKind, IntentState
@@ -58,6 +58,19 @@ def change(c: sqlite3.Connection, command: ChangeCallback) -> CallbackChange | N
             (f"{command.delegation}.back", f"{command.delegation}.back+*"),
         )
     return move(c, command.delegation, before, command.event, command.reason)
+
+
+def begin(c: sqlite3.Connection, command: BeginCallback) -> CallbackBegun:
+    """Handle `BeginCallback`. A delegation whose row cannot be read stops nothing: its turn runs all the same."""
+    due = c.execute("SELECT 1 FROM inbox WHERE id = ? AND state = 'pending'", (command.work.id,)).fetchone()
+    if due is None:
+        return CallbackBegun(due=False)
+    name, before = command.delegation, state_of(c, command.delegation)
+    change = None
+    if before is not None and CallbackEvent.BEGIN in CALLBACK_TRANSITIONS[before]:
+        change = move(c, name, before, CallbackEvent.BEGIN, None)
+    text = None if command.work.text_ref is None else results.find(c, command.work.text_ref)
+    return CallbackBegun(due=True, change=change, text=text)
 
 
 def _is(c: sqlite3.Connection, delegation: str, state: CallbackState, reason: Reason | None) -> bool:

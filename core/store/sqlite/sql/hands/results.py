@@ -7,6 +7,7 @@ import sqlite3
 from trunkline.core.errors import UnknownName
 from trunkline.core.hands.long_results import SHOWN, beginning_of
 from trunkline.core.hands.results import HandResult
+from trunkline.core.hands.states import CLOSED_CALLBACK, OPEN_WORK
 from trunkline.core.store.delegations import ReadResult
 
 #: late results that are kept of one delegation; each one is in the trace
@@ -42,12 +43,42 @@ def drop(c: sqlite3.Connection, ref: str) -> None:
     c.execute("DELETE FROM results WHERE hash = ? AND refs <= 0", (ref,))
 
 
+def find(c: sqlite3.Connection, ref: str) -> str | None:
+    """The text that is stored under a hash."""
+    row = c.execute("SELECT CAST(text AS BLOB) FROM results WHERE hash = ?", (ref,)).fetchone()
+    return None if row is None else row[0].decode("utf-8", "replace")
+
+
 def read_result(c: sqlite3.Connection, query: ReadResult) -> str:
     """Handle `ReadResult`."""
-    row = c.execute("SELECT CAST(text AS BLOB) FROM results WHERE hash = ?", (query.ref,)).fetchone()
-    if row is None:
+    text = find(c, query.ref)
+    if text is None:
         raise UnknownName(f"no result is stored under {query.ref}")
-    return row[0].decode("utf-8", "replace")
+    return text
+
+
+def prune(c: sqlite3.Connection, cutoff: float, most: int) -> int:
+    """Remove old delegations that have ended in both columns, with what is kept beside them; how many."""
+    old = c.execute(_PRUNABLE, (cutoff, cutoff, most)).fetchall()
+    for delegation, ref in old:
+        if ref is not None:
+            drop(c, ref)
+        c.execute("DELETE FROM late_results WHERE delegation_id = ?", (delegation,))
+        c.execute("DELETE FROM delegations WHERE id = ?", (delegation,))
+    return len(old)
+
+
+_CLOSED = ", ".join(f"'{one.value}'" for one in sorted(CLOSED_CALLBACK))
+_OPEN = ", ".join(f"'{one.value}'" for one in sorted(OPEN_WORK))
+# A delegation whose parent is still open is a part of it.
+_PRUNABLE = (
+    "SELECT id, result_ref FROM delegations d WHERE n < coalesce((SELECT n FROM delegations WHERE accepted_at >= ?"  # noqa: S608 -- fixed texts
+    " ORDER BY n LIMIT 1), (SELECT max(n) + 1 FROM delegations)) AND finished_at < ?"
+    f" AND state NOT IN ({_OPEN}) AND callback IN ({_CLOSED})"
+    " AND NOT EXISTS (SELECT 1 FROM hand_posts p WHERE p.delegation_id = d.id)"
+    f" AND NOT EXISTS (SELECT 1 FROM delegations o WHERE o.id = d.parent AND o.state IN ({_OPEN}))"
+    " ORDER BY n LIMIT ?"
+)
 
 
 def keep_late(c: sqlite3.Connection, delegation: str, result: HandResult, now: float) -> None:

@@ -1,0 +1,67 @@
+"""Takes what workers and operators of other processes have left, in order, and has it applied exactly once.
+
+A post is removed by the transaction that applies it. What is refused is recorded, and removed with that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from trunkline.core.errors import AnswerRefused, IllegalTransition, UnknownName
+from trunkline.core.events.hands import AnswerTurnedAway
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.context import Context
+from trunkline.core.store.delegations import DropPost, HandPost, HasPosts, PostVerb, ReadPosts
+from trunkline.core.well_formed import well_formed
+
+Apply = Callable[[HandPost, int | None], Awaitable[None]]
+#: what is applied before anything else, so that an answer that came in time counts
+_FIRST = (PostVerb.TAKEN, PostVerb.ANSWER)
+
+
+class Posts:
+    """Applies the posts of other processes."""
+
+    def __init__(self, context: Context) -> None:
+        self._ctx = context
+        self._apply: Apply | None = None
+
+    def connect(self, apply: Apply) -> None:
+        """Set what applies a post: with its number, so that its command removes it.
+
+        It may raise `UnknownName`, `AnswerRefused` or `IllegalTransition`.
+        """
+        self._apply = apply
+
+    async def take(self, cause: int | None) -> None:
+        """Apply everything that is there."""
+        if self._apply is None or not await self._ctx.store.read(HasPosts()):
+            return
+        while found := await self._ctx.store.read(ReadPosts()):
+            for post in sorted(found, key=lambda one: one.verb not in _FIRST):
+                await self._take(post, self._apply, cause)
+
+    async def _take(self, post: HandPost, apply: Apply, cause: int | None) -> None:
+        try:
+            if post.problem:
+                raise AnswerRefused(f"the post cannot be read ({post.problem})", Reason.BROKEN_ROW)
+            await apply(post, cause)
+        except UnknownName as error:
+            await self._refuse(post, Reason.UNKNOWN_DELEGATION, error.facts, cause)
+        except AnswerRefused as error:
+            await self._refuse(post, error.reason, error.facts, cause)
+        except IllegalTransition as error:
+            await self._refuse(post, Reason.CHANGED_ELSEWHERE, error.facts, cause)
+        else:
+            # Its command has removed it, unless there was nothing to store.
+            await self._ctx.store.write(DropPost(n=post.n), lambda _: None)
+
+    async def _refuse(self, post: HandPost, reason: Reason, detail: str, cause: int | None) -> None:
+        """Record what does not fit any more, and remove it."""
+        body = AnswerTurnedAway(verb=post.verb.value, reason=reason, detail=well_formed(detail), by=post.by)
+
+        def story(there: bool) -> None:
+            if there:
+                self._ctx.events.record(body, cause, delegation=post.delegation)
+
+        await self._ctx.store.write(DropPost(n=post.n), story)
