@@ -112,4 +112,5 @@ def queue_facts(view: RunView, queue: QueueRows) -> Iterator[Fact]:
 def hand_sections(view: RunView, hands: HandRuns) -> Iterator[tuple[str, Iterable[Fact]]]:
     """Every task of a hand: origin, deadline, outcome and announcements."""
     for row in hands.rows(view.last):
-        yield f"Task {row.id} of hand {row.hand}: {quoted(row.task)}", hand_facts(view, hands, row, view.last)
+        title = f"Task {row.id} of hand {row.hand}: {quoted(row.task)}, {row.work} {row.callback}"
+        yield title, hand_facts(view, hands, row, view.last)

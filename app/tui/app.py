@@ -119,6 +119,10 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
         if isinstance(self.screen, RunScreen):
             self.screen.choose(thing)
 
+    @property
+    def previous(self) -> str:
+        return self._previous
+
     def show_previous(self) -> None:
         self.show(self._previous)
 

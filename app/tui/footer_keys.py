@@ -24,6 +24,10 @@ _LIVE = ("follow",)
 _ALONE = ("pin",)
 
 
+#: screens from whose messages a key leads to their delegations, and back
+_OUTBOUND = ("messages", "queue", "hands")
+
+
 def footer_keys(workspace: Workspace, screen: str) -> list[Key]:
     """The keys for the current situation, the most important first."""
     found = {key.id: key for key in footer_of(screen)}
@@ -37,6 +41,10 @@ def footer_keys(workspace: Workspace, screen: str) -> list[Key]:
 def _urgent(workspace: Workspace, screen: str) -> Iterator[str]:
     if screen == "bindings":
         yield "ask"
+    if screen == "hands":
+        yield "bars"
+    if screen in _OUTBOUND and workspace.run.view.delegated:
+        yield "hand"
     if screen == "diff" and workspace.branch.other(workspace.open_run) is None:
         yield from _ALONE
     if workspace.live is not None and workspace.live.going_on:
@@ -56,6 +64,8 @@ def _idle(workspace: Workspace, screen: str) -> Iterator[str]:
         yield "diff"
     if workspace.open_run is None:
         return
+    if not workspace.run.view.delegated:
+        yield "bars"
     if workspace.entry is None:
         yield from ("fault", "bug")
     elif not workspace.bugs and not workspace.entry.bugs:

@@ -33,6 +33,11 @@ class HostApp(App[int]):
         """Show a screen of the run; the cursor stays."""
         raise NotImplementedError
 
+    @property
+    def previous(self) -> str:
+        """The screen that was shown before."""
+        raise NotImplementedError
+
     def show_previous(self) -> None:
         """Show the screen that was shown before."""
         raise NotImplementedError

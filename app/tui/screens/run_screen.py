@@ -10,6 +10,7 @@ from textual.containers import Container
 from trunkline.app.tui.screens.branch_actions import BranchActions
 from trunkline.app.tui.screens.copy_export_actions import CopyExportActions
 from trunkline.app.tui.screens.dialogs.notifications import NotificationsDialog
+from trunkline.app.tui.screens.hand_actions import HandActions
 from trunkline.app.tui.screens.search_actions import SearchActions
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.bars import KeyBar, StatusBar, TabBar
@@ -22,7 +23,7 @@ from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 
-class RunScreen(CopyExportActions, BranchActions, SearchActions):
+class RunScreen(CopyExportActions, BranchActions, SearchActions, HandActions):
     """A screen over the open run."""
 
     #: the pane that `e` zooms

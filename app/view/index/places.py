@@ -11,9 +11,9 @@ from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.events.gateway import SessionCreated
-from trunkline.core.values import Address, ChatKind
+from trunkline.core.values import Address, ChatKind, Peer
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid, ThreadOpened, WorldPerson, WorldPlace, WorldSession
+from trunkline.sim.events.world import PeerSaid, ThreadOpened, WorldAccount, WorldPerson, WorldPlace, WorldSession
 from trunkline.sim.index.projection import EventFeed, Projection, on
 
 #: channel, account, conversation, thread
@@ -43,6 +43,7 @@ class Places(Projection):
     def __init__(self, events: Iterable[Event]) -> None:
         self._by_key: dict[PlaceKey, Place] = {}
         self._people: dict[tuple[str, str], str] = {}
+        self._bots: dict[tuple[str, str], Peer] = {}
         #: accounts of each platform
         self._accounts: dict[str, set[str]] = {}
         #: incremented with every new place and every new name
@@ -55,6 +56,14 @@ class Places(Projection):
     @on(WorldPlace, ThreadOpened)
     def _named(self, event: Event, body: WorldPlace | ThreadOpened) -> None:
         self._add(body.address, body.name, body.under if isinstance(body, WorldPlace) else None)
+
+    @on(WorldAccount)
+    def _account(self, _event: Event, body: WorldAccount) -> None:
+        self._bots[body.channel, body.account] = body.bot
+
+    def bot(self, address: Address) -> Peer | None:
+        """The bot of the account of a place, where the trace names it."""
+        return self._bots.get((address.channel, address.account))
 
     @on(WorldPerson)
     def _person(self, event: Event, body: WorldPerson) -> None:

@@ -116,6 +116,11 @@ class RunView(Projection):
         return sorted(new, key=lambda violation: (violation.at, violation.invariant))
 
     @property
+    def delegated(self) -> bool:
+        """Whether any event concerns a delegation."""
+        return bool(self._by_delegation)
+
+    @property
     def run(self) -> Run:
         """The run so far. After growth it is copied when asked for."""
         if self._run is None:

@@ -1,147 +1,176 @@
-"""The list of runs of hands: hand, task, origin, deadline, outcome and callback; and the record of one."""
+"""The list of delegations: work and callback as columns, or as bars over time; and the record of one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trunkline.app.tui.widgets.column_list import ListedRow, StyledCell, columns
-from trunkline.app.tui.widgets.cursor_list import CursorList, Detail
-from trunkline.app.view.explain.resolver import title
-from trunkline.app.view.hands.facts import HAND_WORDS, hand_facts, spoken
-from trunkline.app.view.hands.runs import OUTCOMES, OVER, HandRow, HandState
-from trunkline.app.view.labels.messages import EMPTY, LabelCell, place_cell
-from trunkline.app.view.text.cells import clean, quoted, seconds
-from trunkline.app.view.text.fact import Fact, Tone
-from trunkline.core.hands.results import HandOutcome
+from rich.cells import cell_len
+from rich.style import Style
 
-_NARROW = columns("state 12 | id ~3 | hand 8 | origin ~11 | age >7 | ended 7 | callback 4 | said ~*")
-_ROOMY = columns(
-    "state 14 | id ~3 | hand 11 | agent 7 | origin ~14 | age >8 | deadline >8 | ended 7 | "
-    "callback 8 | said ~* | broken 6"
+from trunkline.app.tui.state.workspace import Workspace
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.column_list import ListColumn, ListedRow, Span, StyledCell, columns
+from trunkline.app.tui.widgets.cursor_list import CursorList, Detail
+from trunkline.app.view.bindings.lifetime_bar import column
+from trunkline.app.view.hands.bars import LEGEND, SpanCell, SpanPart, run_bar, span_of
+from trunkline.app.view.hands.cells import hand_cells
+from trunkline.app.view.hands.facts import hand_facts
+from trunkline.app.view.hands.row import HandRow
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.text.fact import Fact
+
+TIME = "time"
+_NARROW = columns("work 11 | callback 15 | id ~3 | hand 8 | origin ~11 | age >7 | so far *")
+_ROOMY = columns("work 12 | callback 15 | id ~4 | hand 14 | asked by 8 | origin ~14 | age >8 | left >8 | so far ~*")
+_BROAD = columns(
+    "work 12 | callback 15 | id ~4 | hand 16 | kind 8 | asked by 10 | origin ~16 | tries >5 | age >8 | left >8 | "
+    "so far ~36 | task *"
 )
 _WIDE = columns(
-    "state 14 | id ~4 | hand 16 | agent 10 | task * | origin ~20 | session ~30 | age >9 | "
-    "deadline >9 | ended 8 | callback 8 | said ~28 | broken 9"
+    "work 12 | callback 15 | id ~5 | hand 16 | kind 8 | label 14 | asked by 12 | origin ~20 | tries >5 | age >9 | "
+    "left >9 | so far ~36 | task *"
 )
-ROOMY, WIDE = 96, 160
+_BARS_NARROW = columns("id ~3 | hand 10 | time * | callback 15")
+_BARS_ROOMY = columns("id ~4 | hand 14 | asked by 8 | time * | callback 15")
+_BARS_WIDE = columns("id ~5 | hand 16 | label 14 | asked by 12 | origin ~20 | time * | callback 15")
+#: from these widths on there is room for more columns
+ROOMY, BROAD, WIDE = 108, 150, 190
 
 
 class HandList(CursorList[HandRow]):
-    """Every run of a hand as it was at the cursor."""
+    """Every delegation as it was at the cursor; those that a hand delegated are below their parent."""
 
     BORDER_TITLE = "Hands"
-    layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
+    columns_of = ((WIDE, _WIDE), (BROAD, _BROAD), (ROOMY, _ROOMY), (0, _NARROW))
+    bars_of = ((BROAD, _BARS_WIDE), (ROOMY, _BARS_ROOMY), (0, _BARS_NARROW))
+    layouts = columns_of
+
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
+        #: bars over time instead of columns
+        self.bars = False
+        self._wrong: tuple[int, ...] = ()
+        self._span = (0.0, 0.0)
 
     def empty_text(self) -> str:
         return self.workspace.unmade("hands") or "no hand was given work in this run"
 
+    def switch(self) -> None:
+        """From columns to bars over time, and back."""
+        self.bars = not self.bars
+        self.layouts = self.bars_of if self.bars else self.columns_of
+        self.sync()
+
     def sync(self) -> None:
         if self.workspace.open_run is None:
             return
-        self.rows = self.workspace.run.hands.rows(self.workspace.cursor)
-        begun = sum(row.state is not HandState.LATER for row in self.rows)
-        over = sum(row.state in OVER for row in self.rows)
-        title = f"Hands {begun}/{self.count}  {over} reported back" if self.rows else "Hands"
-        self.set_titles(title, "Enter goes to the record, and from there to an event" if self.rows else "")
+        hands, cursor = self.workspace.run.hands, self.workspace.cursor
+        self.rows = hands.rows(cursor)
+        self._wrong = tuple(hands.wrong(cursor))
+        self._span = span_of(self.workspace.run.view, hands) if self.bars else (0.0, 0.0)
+        counts = hands.counts(cursor)
+        title = f"Hands {counts.accepted}/{self.count}  {counts.states}" if len(hands) else "Hands"
+        hint = LEGEND if self.bars else "Enter goes to the record"
+        self.set_titles(title.rstrip(), hint if len(hands) else "")
         self.keep()
 
     def follow(self, seq: int) -> None:
-        found = self.workspace.run.hands.concerned(self.workspace.run.view.event(seq))
-        self.select_where(lambda row: row.id == found)
+        self.choose(self.workspace.run.hands.concerned(self.workspace.run.view.event(seq)) or "")
+
+    def choose(self, thing: str | PlaceKey) -> None:
+        histories = self.workspace.run.hands.histories
+        index = next((at for at, run in enumerate(histories) if run.id == thing), None)
+        if index is not None:
+            self.select(index)
 
     def target(self) -> int | None:
         return self.chosen.since if self.chosen is not None else None
 
     def marks(self) -> tuple[int, ...]:
-        """Runs that violate an invariant, or whose result was not delivered."""
-        return tuple(at for at, row in enumerate(self.rows) if row.wrong)
+        """Delegations that violate an invariant, or whose result was not delivered."""
+        return self._wrong
 
     # ------------------------------------------------------------ drawing
 
     def cells(self, index: int) -> dict[str, StyledCell]:
         row = self.rows[index]
-        return self.styled(self._cells(row), later=row.state is HandState.LATER)
+        run = self.workspace.run
+        above = run.hands.name(row.parent) if row.parent else ""
+        cells = self.styled(hand_cells(run.view, row, above), later=row.later)
+        return cells | {TIME: StyledCell("", self.palette.base)}
 
-    def _cells(self, row: HandRow) -> dict[str, LabelCell]:
-        places = self.workspace.run.view.places
-        slow = row.overran or (row.waits or 0.0) > 0
+    def draw_title(self, canvas: Canvas, column: ListColumn, x: int, size: int) -> None:
+        """Draw a title; above the bars their scale, and the cursor on it."""
+        if column.title == TIME:
+            self._draw_scale(canvas, x, size)
+        else:
+            super().draw_title(canvas, column, x, size)
+
+    def draw_cell(self, canvas: Canvas, index: int, column: ListColumn, cell: StyledCell, span: Span) -> None:
+        if column.title == TIME:
+            self._draw_bar(canvas, span, self._bar(index, span[1]))
+        else:
+            super().draw_cell(canvas, index, column, cell, span)
+
+    @property
+    def _now(self) -> float:
+        return self.workspace.run.view.time(self.workspace.cursor)
+
+    def _bar(self, index: int, width: int) -> Sequence[SpanCell]:
+        run = self.workspace.run
+        return run_bar(run.view, run.hands, run.hands.histories[index], self._span, self._now, width)
+
+    def _draw_scale(self, canvas: Canvas, x: int, size: int) -> None:
+        start, end = self._span
+        first, last = f"{start:.1f} s", f"{end:.1f} s"
+        if cell_len(first) + cell_len(last) + 5 <= size:
+            # The cells at both ends are the cursor's.
+            canvas.put(x + 1, first, self.palette.dim)
+            canvas.put(x + size - cell_len(last) - 1, last, self.palette.dim)
+        if self._now >= start:
+            canvas.put(x + column(self._now, self._span, size), "▼", self.palette.primary + Style(bold=True))
+
+    def _draw_bar(self, canvas: Canvas, span: Span, cells: Sequence[SpanCell]) -> None:
+        x, size = span
+        here = column(self._now, self._span, size) if self._now >= self._span[0] else -1
+        for offset, cell in enumerate(cells):
+            if cell.part is SpanPart.NONE:
+                if offset == here:
+                    canvas.put(x + offset, "│", self.palette.rail)
+            else:
+                canvas.put(x + offset, cell.char, self.palette.faint if cell.later else self._style_of(cell))
+
+    def _style_of(self, cell: SpanCell) -> Style:
+        palette = self.palette
+        if cell.part is SpanPart.END:
+            return palette.tone(cell.tone) + Style(bold=True)
         return {
-            "state": _state(row),
-            "id": LabelCell(text=row.name),
-            "hand": LabelCell(text=clean(row.hand) + (f" {row.runs}×" if row.runs > 1 else "")),
-            "agent": LabelCell(text=row.agent or "·"),
-            "task": LabelCell(text=quoted(row.task)),
-            "origin": place_cell(title(places, row.origin)) if row.origin else LabelCell(text="nowhere", tone=Tone.DIM),
-            "session": LabelCell(text=row.session or "·", tone=Tone.PLAIN if row.session else Tone.DIM),
-            "age": EMPTY if row.state is HandState.LATER else _age(row),
-            "deadline": _deadline(row),
-            "ended": _ended(row),
-            "callback": LabelCell(text=f"#{row.callback}") if row.callback else EMPTY,
-            "said": self._said(row, slow=slow),
-            "broken": LabelCell(text=" ".join(row.broken), tone=Tone.BAD),
-        }
-
-    def _said(self, row: HandRow, *, slow: bool) -> LabelCell:
-        if row.said:
-            twice = len(row.said) > 1 and bool(row.broken)
-            text = spoken(self.workspace.run.view, row)
-            several = len({one.address.lane for one in row.said}) > 1
-            number = f"{len(row.said)}× " if several else ""
-            cell = place_cell(number + text)
-            return LabelCell(text=cell.text, more=cell.more, tone=Tone.BAD if twice else Tone.PLAIN)
-        if row.over and row.finished:
-            return LabelCell(text="✗ none", more="✗ not delivered", tone=Tone.BAD)
-        if row.waits is not None and slow:
-            return LabelCell(text=f"… {row.waits:.1f}s", more=f"not yet, for {row.waits:.1f} s", tone=Tone.WARN)
-        return EMPTY
-
-
-def _age(row: HandRow) -> LabelCell:
-    return LabelCell(text=_short(row.age), tone=Tone.WARN if row.overran else Tone.PLAIN)
-
-
-def _state(row: HandRow) -> LabelCell:
-    shape, tone = HAND_WORDS[row.state]
-    if row.overdue:
-        return LabelCell(text=f"✗ L2 {row.word}", tone=Tone.BAD)
-    return LabelCell(text=f"{'✗' if row.wrong else shape} {row.word}", tone=Tone.BAD if row.wrong else tone)
-
-
-def _deadline(row: HandRow) -> LabelCell:
-    if row.deadline is None or row.state is HandState.LATER:
-        return EMPTY
-    tone = Tone.BAD if row.overdue else Tone.WARN if row.overran else Tone.PLAIN
-    return LabelCell(text=_short(row.deadline), tone=tone)
-
-
-def _ended(row: HandRow) -> LabelCell:
-    if row.outcome is None:
-        return EMPTY
-    tone = Tone.GOOD if row.outcome is HandOutcome.OK else Tone.WARN
-    return LabelCell(text=OUTCOMES[row.outcome], tone=tone, seq=row.finished)
-
-
-def _short(at: float) -> str:
-    return seconds(at) if at < 1000 else f"{at:.0f}"
+            SpanPart.WAITS: palette.dim,
+            SpanPart.WORKS: palette.primary,
+            SpanPart.TURN: palette.accent,
+            SpanPart.QUEUED: palette.warn,
+            SpanPart.PARKED: palette.warn,
+            SpanPart.ORPHANED: palette.bad,
+        }[cell.part]
 
 
 _EMPTY = (
     ("what", "a hand is a helper that works on a task on its own and reports back to the conversation that asked"),
-    ("made by", "an agent's tool `delegate`: no agent called it in this run"),
-    ("shown", "the task, its origin and deadline, its outcome, and where that was delivered"),
+    ("made by", "an agent's tool `agent_send_async`: no agent called it in this run"),
+    ("shown", "the task, its origin and deadline, what the hand did, and where its result was delivered"),
 )
 
 
 class HandRecord(Detail):
-    """The fields of the selected run, and its events."""
+    """The fields of the selected delegation, and its events."""
 
     def subject(self, rows: CursorList[ListedRow]) -> object:
         return rows.chosen.id if isinstance(rows, HandList) and rows.chosen is not None else None
 
     def facts(self, rows: CursorList[ListedRow]) -> tuple[str, Sequence[Fact]]:
-        """The run at the cursor; without one, what hands are."""
+        """The delegation at the cursor; without one, what hands are."""
         row = rows.chosen if isinstance(rows, HandList) else None
         if row is None:
             return "Hand", [Fact(label=label, text=text) for label, text in _EMPTY]
         run = self.workspace.run
-        return f"Hand {row.name}  {clean(row.hand)}", list(hand_facts(run.view, run.hands, row, self.workspace.cursor))
+        return f"Hand {row.name}  {row.hand}", list(hand_facts(run.view, run.hands, row, self.workspace.cursor))

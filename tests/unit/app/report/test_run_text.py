@@ -196,7 +196,7 @@ def test_long_lists_of_one_violation_are_cut_and_the_first_wrong_step_is_kept():
 def test_a_duplicate_is_described_in_words():
     lines = report_lines(ran("tour/told-twice", own=True))
     assert "verdict: violated: D2 R1, " in "\n".join(lines)
-    assert any(line.startswith("copy: #78 is number 2 of 2 of the same message, with #77") for line in lines)
+    assert any(re.match(r"copy: #\d+ is number 2 of 2 of the same message, with #\d+", line) for line in lines)
     assert "repro: trunkline run scenarios/tour/told-twice.yaml --seed 1 --bug hand-announces-too" in "\n".join(
         line.replace(f"{ROOT}/", "") for line in lines
     )

@@ -1,4 +1,4 @@
-"""The rows and states of hands."""
+"""Rows of delegations in traces that do not record the callback: what can be derived of it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import pytest
 
 from tests.support.app.author import ANA, OPS, Author
 from tests.support.app.bound_runs import CHILD, bound_threads
-from tests.support.app.message_views import small
+from tests.support.app.message_views import Shown, small
 from tests.support.app.queued_runs import helpers, silence
+from tests.support.app.traces import bound_completion
+from trunkline.app.view.hands.columns import WorkPhase
 from trunkline.app.view.hands.facts import hand_facts, spoken
-from trunkline.app.view.hands.runs import HandRuns, HandState
+from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.fact import Tone
-from trunkline.core.events.delivery import (
-    IntentSettled,
-)
+from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.hands import CompletionPlanned, DelegationAccepted, DelegationFinished, DelegationStarted
 from trunkline.core.hands.results import HandOutcome
+from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 
@@ -31,26 +32,30 @@ def hands() -> HandRuns:
 def test_states_of_hands_in_the_end(hands):
     last = hands._view.last
     rows = {row.hand: row for row in hands.rows(last)}
-    assert {name: row.state for name, row in rows.items()} == {
-        "mail": HandState.ANNOUNCED,
-        "scout": HandState.ANNOUNCED,
-        "codex": HandState.LOST,
-        "cook": HandState.ORPHANED,
+    assert {name: (row.work, row.callback) for name, row in rows.items()} == {
+        "mail": (WorkPhase.SUCCEEDED, CallbackState.DELIVERED),
+        "scout": (WorkPhase.TIMED_OUT, CallbackState.DELIVERED),
+        "codex": (WorkPhase.LOST, CallbackState.WAITING),
+        "cook": (WorkPhase.ORPHANED, CallbackState.WAITING),
     }
+    assert hands.wrong(last) == [2, 3]
     assert rows["scout"].overran
     assert (rows["codex"].waits, rows["codex"].broken, rows["codex"].over) == (70.0, ("L2",), True)
     assert rows["cook"].over
     assert rows["mail"].age == pytest.approx(1.04)
     assert [one.address.conversation for one in rows["mail"].said] == ["601"]
-    assert rows["mail"].callback > rows["mail"].finished
+    assert rows["mail"].turn > rows["mail"].finished
 
 
 def test_a_hand_at_every_moment(hands):
     last = hands._view.last
-    states = [hands.rows(seq)[0].state for seq in range(last + 1)]
-    seen = [state for at, state in enumerate(states) if not at or states[at - 1] is not state]
-    ends = [HandState.FINISHED, HandState.CALLBACK, HandState.HEARD, HandState.ANNOUNCED]
-    assert seen == [HandState.LATER, HandState.ACCEPTED, HandState.RUNNING, *ends]
+    rows = [hands.rows(seq)[0] for seq in range(last + 1)]
+    work, callback = [row.work for row in rows], [row.callback for row in rows]
+    seen = [state for at, state in enumerate(work) if not at or work[at - 1] is not state]
+    assert seen == [WorkPhase.LATER, WorkPhase.ACCEPTED, WorkPhase.RUNNING, WorkPhase.SUCCEEDED]
+    reported = [state for at, state in enumerate(callback) if not at or callback[at - 1] is not state]
+    turn = [CallbackState.PENDING_TURN, CallbackState.IN_TURN]
+    assert reported == [CallbackState.WAITING, *turn, CallbackState.QUEUED, CallbackState.DELIVERED]
 
 
 def test_facts_of_a_hand(hands):
@@ -62,7 +67,7 @@ def test_facts_of_a_hand(hands):
     assert lines["origin"].startswith("discord/#ops/deploy, frozen at #")
     assert "callback" in lines
     lost = [fact for fact in hand_facts(view, hands, rows["codex"], view.last) if fact.tone is Tone.BAD]
-    assert [fact.label for fact in lost] == ["state", "broken"]
+    assert [fact.label for fact in lost] == ["callback", "broken"]
     assert "never reported" in lost[0].text
 
 
@@ -73,7 +78,8 @@ def test_events_that_are_about_a_hand(hands):
     assert (len(hands), hands[0], hands.name("d2"), hands.name("x")) == (4, "d1", "h2", "x")
 
 
-def test_a_hand_that_was_reported_twice(twice):
+def test_a_hand_that_was_reported_twice():
+    twice = Shown(bound_completion())
     hands = HandRuns(twice.view, twice.histories)
     (row,) = hands.rows(twice.last)
     assert len(row.said) == 2
@@ -99,7 +105,8 @@ def test_a_result_that_a_hook_took_back_is_kept():
 
     run = small(kept)
     (row,) = HandRuns(run.view, run.histories).rows(run.last)
-    assert (row.state, row.over) == (HandState.KEPT, False)
+    assert (row.callback, row.callback_reason) == (CallbackState.SUPPRESSED, Reason.CANCELLED_BY_HOOK)
+    assert not row.over
 
 
 def dispatched(*, deadline: float | None, until: float, busy: bool = False, ended: float | None = None):
@@ -140,8 +147,8 @@ def dispatched(*, deadline: float | None, until: float, busy: bool = False, ende
 def test_a_hand_past_its_deadline_is_wrong_by_itself(deadline, until, busy, ended, overdue):
     run, row = dispatched(deadline=deadline, until=until, busy=busy, ended=ended)
     assert (row.overdue, row.wrong, row.broken) == (overdue, overdue, ())
-    state = next(hand_facts(run.view, HandRuns(run.view, run.histories), row, run.last))
-    assert ("✗ L2" in state.text) is overdue
+    work = next(hand_facts(run.view, HandRuns(run.view, run.histories), row, run.last))
+    assert ("✗ L2" in work.text) is overdue
 
 
 def test_a_hand_that_is_started_again_has_as_long_once_more():
