@@ -18,6 +18,7 @@ from trunkline.core.bindings.completion_router import RouterDecision, resolve_de
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig, HandsConfig
+from trunkline.core.delivery.answers import AnswerFacts, decide_answer
 from trunkline.core.delivery.policy import DeliveryDecision, after_attempt, before_attempt
 from trunkline.core.delivery.recovery import RecoveryDecision, recover
 from trunkline.core.errors import UnknownName
@@ -221,6 +222,8 @@ class Decisions:
     plan_send: Callable[..., SendPlan] = plan_send
     decide_context: Callable[[ContextQuestion, GatewayConfig], ContextDecision] = decide_context
     plan_completion: Callable[[HandCompletion, HandsConfig], CompletionPlan] = plan_completion
+    #: why the answer of a turn is not sent
+    decide_answer: Callable[[AnswerFacts], Reason | None] = decide_answer
     #: the system prompts of a turn, when it starts
     compose_prompts: Callable[[PromptQuestion, GatewayConfig], tuple[Prompt, ...]] = compose_prompts
     before_attempt: Callable[..., DeliveryDecision | None] = before_attempt

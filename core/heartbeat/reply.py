@@ -8,6 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.core.config.heartbeat import ACK_MAX_CHARS
+from trunkline.core.delivery.answers import says_no_reply
 from trunkline.core.heartbeat.token import TOKEN, TokenMode, strip_heartbeat_token
 from trunkline.core.heartbeat.visibility import Visibility
 from trunkline.core.heartbeat.wake import WakeKind
@@ -74,7 +75,7 @@ def decide_reply(reply: str | None, facts: ReplyFacts) -> ReplyDecision:
     """Decide on the reply of a run, apart from whether it was said before."""
     reasoning, rest = split_reasoning(reply or "")
     text, stripped = _text(rest, facts)
-    if not text:
+    if not text or says_no_reply(text):
         return _acknowledged(Reason.OK_TOKEN if stripped else Reason.OK_EMPTY, facts)
     indicator = Indicator.ALERT if facts.visibility.use_indicator else None
     if facts.undeliverable is not None:

@@ -9,8 +9,9 @@ import msgspec
 from trunkline.core.actions.conversations import same_conversation
 from trunkline.core.actions.planning.plan import check_call
 from trunkline.core.actions.references import named
-from trunkline.core.actions.result import ActionResult
+from trunkline.core.actions.result import ActionResult, ActionStatus
 from trunkline.core.channels.capabilities import check_able
+from trunkline.core.delivery.answers import SaidInTurn, says_no_reply
 from trunkline.core.errors import InvalidSend
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.actions.context_policy import ContextPolicy
@@ -48,6 +49,12 @@ class MessageSender:
 
     async def send(self, call: ToolCall, what: ToolMessage, called: int, *, target: int = 0) -> ActionResult:
         """Queue a message; durable on return. `target`: its number in a broadcast. Raises `UsageError`."""
+        result = await self._send(call, what, called, target)
+        if result.status is ActionStatus.QUEUED and result.place is not None:
+            call.said.append(SaidInTurn(result.place, what.text))
+        return result
+
+    async def _send(self, call: ToolCall, what: ToolMessage, called: int, target: int) -> ActionResult:
         action, intent = what.action, call.intent(target)
         if call.again and not what.dry_run:
             before = await self._results.of_earlier_run(action, intent, call, what.text, called)
@@ -74,6 +81,8 @@ class MessageSender:
             row = self._preparer.preview(draft, what.text, mark)
             said = "\n".join(row.chunks)
             return self._results.previewed(action, call, row.address, said, cause, session=row.mirror_key)
+        if what.is_plain and says_no_reply(what.text):
+            return self._results.invisible(action, call, draft, what.text, called)
         row = await self._preparer.prepare(draft, what.text, cause, mark, call.work)
         if not row.chunks and row.state is not IntentState.CANCELLED:
             return self._results.invisible(action, call, row, what.text, called)

@@ -6,6 +6,7 @@ import msgspec
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.planning.calls import PlannedCall
+from trunkline.core.delivery.answers import SaidInTurn
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.runtime.client_sends.target_resolution import ToolSend
 from trunkline.core.store.records import Work
@@ -24,6 +25,8 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cause: int
     #: the turn runs again, so an earlier process may have made this call
     again: bool = False
+    #: what its turn has queued so far; a call adds to it
+    said: list[SaidInTurn] = msgspec.field(default_factory=list[SaidInTurn])
 
     @property
     def ids(self) -> dict[str, str | None]:

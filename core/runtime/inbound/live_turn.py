@@ -9,6 +9,7 @@ from trunkline.core.actions.names import Action
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.actions.schema import SchemaForm
 from trunkline.core.agent import CallbackFacts
+from trunkline.core.delivery.answers import SaidInTurn
 from trunkline.core.errors import InvalidCall, TurnOver, UsageError
 from trunkline.core.hands.callback_message import callback_message
 from trunkline.core.hands.origin import Origin
@@ -53,6 +54,7 @@ class LiveTurn:
         *,
         again: bool = False,
         prompts: tuple[Prompt, ...] = (),
+        said: list[SaidInTurn] | None = None,
     ) -> None:
         self._tools = tools
         self._message_tool = message_tool
@@ -62,6 +64,8 @@ class LiveTurn:
         self._again = again
         self._calls = 0
         self._over = False
+        #: what it has queued with the message tool
+        self._said: list[SaidInTurn] = [] if said is None else said
         self.id: TurnId = work.turn
         self.agent: str = work.agent
         self.session_key: str = work.session_key
@@ -151,7 +155,12 @@ class LiveTurn:
         """A call of the message tool. Raises `TurnOver`."""
         self._begin(TOOL)
         return ToolCall(
-            work=self._work, session=self.session_id, number=self._calls, cause=self._started, again=self._again
+            work=self._work,
+            session=self.session_id,
+            number=self._calls,
+            cause=self._started,
+            again=self._again,
+            said=self._said,
         )
 
     def _begin(self, tool: str) -> None:

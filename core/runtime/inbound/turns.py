@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import anyio.lowlevel
 import msgspec
 
+from trunkline.core.delivery.answers import AnswerFacts, SaidInTurn
 from trunkline.core.errors import BindingError, InvalidCall, InvalidSend, StoreError, UnknownName, UsageError
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.events.gateway import ToolCalled, ToolRefused, TurnEnded, TurnStarted
@@ -154,9 +155,12 @@ class Turns:
         )
         with item.hold as hold:
             hold.cause = started
-            answer, failure = await self._ask(work, started, session, attempt)
-            finish = self._finish if work.heartbeat is None else self._replies.finish
-            await finish(work, session, answer, failure, started)
+            said: list[SaidInTurn] = []
+            answer, failure = await self._ask(work, started, session, attempt, said)
+            if work.heartbeat is None:
+                await self._finish(work, session, answer, failure, started, said)
+            else:
+                await self._replies.finish(work, session, answer, failure, started)
 
     async def _give_up(self, item: _Queued) -> None:
         """End a turn that every run of it has ended with the process, and notify the person."""
@@ -199,9 +203,9 @@ class Turns:
             return None
 
     async def _ask(
-        self, work: Work, started: int, session: SessionId, attempt: int
+        self, work: Work, started: int, session: SessionId, attempt: int, said: list[SaidInTurn]
     ) -> tuple[str | None, TurnEnded | None]:
-        """Run the agent; returns its answer, or how it failed."""
+        """Run the agent; returns its answer, or how it failed. `said` gets what it sends with the message tool."""
         if work.kind is WorkKind.CONTROL:
             return await self._control(work, started), None
         ctx = self._ctx
@@ -213,7 +217,8 @@ class Turns:
         except UnusablePrompts as error:
             # Never without its prompts: a result would pass for the words of a person.
             return None, TurnEnded(outcome="failed", reason=Reason.PROMPT_FAILED, detail=error.facts)
-        turn = LiveTurn(self, self._message_tool, work, started, session, again=attempt > 1, prompts=prompts)
+        again = attempt > 1
+        turn = LiveTurn(self, self._message_tool, work, started, session, again=again, prompts=prompts, said=said)
         try:
             with UserCode():
                 answer: object = await agent.turn(turn)
@@ -230,11 +235,19 @@ class Turns:
         return text, None
 
     async def _finish(
-        self, work: Work, session: SessionId, answer: str | None, failure: TurnEnded | None, started: int
+        self,
+        work: Work,
+        session: SessionId,
+        answer: str | None,
+        failure: TurnEnded | None,
+        started: int,
+        said: Sequence[SaidInTurn],
     ) -> None:
-        ctx = self._ctx
+        ctx, silent = self._ctx, None
         intents: list[IntentRow] = []
-        if answer is not None and work.reply_to is not None:
+        if failure is None:
+            silent, failure = self._silent(work, answer, said)
+        if answer is not None and work.reply_to is not None and silent is None and failure is None:
             what = TurnMessage(kind=IntentKind.REPLY, id=IntentId(f"{work.id}.reply"), text=answer, to=work.reply_to)
             try:
                 row = await self._prepared(work, session, what, started)
@@ -250,7 +263,9 @@ class Turns:
         def story(done: TurnFinish) -> list[tuple[IntentRow, int]]:
             seq = ctx.events.record(ended, started, inbound=work.id, turn=work.turn)
             if not intents and failure is None:
-                self._suppressed(work, answer, seq)
+                why = silent or Reason.NO_REPLY
+                body = IntentSuppressed(reason=why, text=answer or "")
+                ctx.events.record(body, seq, inbound=work.id, turn=work.turn)
             record_callback(ctx.events, done.callback, seq, inbound=work.id, turn=work.turn)
             reason = _REASONS.get(work.kind, work.reply_reason)
             if work.kind is WorkKind.CALLBACK and work.reply_reason is Reason.BOUND_DESTINATION:
@@ -266,7 +281,7 @@ class Turns:
             intents=intents,
             now=ctx.env.now(),
             callback=None if work.callback is None else _callback_event(intents, failure),
-            callback_reason=None if failure is None else failure.reason,
+            callback_reason=_callback_reason(intents, failure, silent),
         )
         await ctx.store.write(finish, story, then=self._deliver_all)
 
@@ -274,14 +289,19 @@ class Turns:
         for row, cause in prepared:
             self._deliver(row, cause)
 
-    def _suppressed(self, work: Work, answer: str | None, cause: int) -> None:
-        silent = answer is None or not answer.strip()
-        self._ctx.events.record(
-            IntentSuppressed(reason=Reason.NO_REPLY if silent else Reason.NO_ORIGIN, text=answer or ""),
-            cause,
-            inbound=work.id,
-            turn=work.turn,
-        )
+    def _silent(
+        self, work: Work, answer: str | None, said: Sequence[SaidInTurn]
+    ) -> tuple[Reason | None, TurnEnded | None]:
+        """Why the answer of a turn is not sent, if it is not; or how deciding on it failed."""
+        facts = AnswerFacts(work=work.kind, answer=answer, reply_to=work.reply_to, said=said)
+        try:
+            why: object = self._ctx.decisions.decide_answer(facts)
+        except Exception as error:  # noqa: BLE001 -- a decision may be user code; the turn must end all the same
+            return None, TurnEnded(outcome="failed", reason=Reason.BAD_ANSWER, detail=describe(error))
+        if why is None or isinstance(why, Reason):
+            return why, None
+        detail = f"the decision on the answer is of type {type(why).__name__} instead of a Reason or None"
+        return None, TurnEnded(outcome="failed", reason=Reason.BAD_ANSWER, detail=detail)
 
     async def _prepared(self, work: Work, session: SessionId, what: TurnMessage, cause: int) -> IntentRow | None:
         """A prepared or cancelled intent; None if nothing is visible. Raises `InvalidSend`."""
@@ -331,3 +351,10 @@ def _callback_event(intents: list[IntentRow], failure: TurnEnded | None) -> Call
     if failure is not None:
         return CallbackEvent.FAIL
     return CallbackEvent.ENQUEUE if intents else CallbackEvent.SUPPRESS
+
+
+def _callback_reason(intents: list[IntentRow], failure: TurnEnded | None, silent: Reason | None) -> Reason | None:
+    """Why the end of a callback turn leaves its callback without a message."""
+    if failure is not None:
+        return failure.reason
+    return None if intents else silent or Reason.NO_REPLY
