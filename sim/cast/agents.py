@@ -7,12 +7,11 @@ from typing import cast
 
 import anyio
 
-from trunkline.core.agent import Turn
+from trunkline.core.agent import CallbackFacts, Turn
 from trunkline.core.values import Address, WorkKind
 from trunkline.sim.cast.delegating import HandUser
 from trunkline.sim.cast.given import given_of
 from trunkline.sim.cast.message_tool import ToolUser
-from trunkline.sim.cast.named_messages import NamedMessages
 from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.cast.speech import Speech
 from trunkline.sim.run.fault_board import text_matches
@@ -34,22 +33,18 @@ class ScriptedAgent:
         self,
         rules: Sequence[AgentRule],
         *,
+        tool: ToolUser,
+        hands: HandUser,
         resolve: Callable[[str], Address],
-        session_key: Callable[[str, str], str],
         is_at: Callable[[str, Address], bool],
         person: Callable[[str, str], str | None],
         number: Callable[[str, str], int],
         record: Callable[..., object],
-        messages: NamedMessages,
-        person_id: Callable[[str, str], str],
-        now: Callable[[], float],
     ) -> None:
         self._rules = rules
         self._resolve = resolve
-        self._tool = ToolUser(
-            resolve=resolve, session_key=session_key, messages=messages, person_id=person_id, record=record
-        )
-        self._hands = HandUser(now=now, record=record)
+        self._tool = tool
+        self._hands = hands
         self._is_at = is_at
         self._person = person
         self._number = number
@@ -99,6 +94,10 @@ class ScriptedAgent:
         elif action.delegate is not None:
             task = await _filled(action.delegate.task, turn, slots)
             slots |= await self._hands.delegate(action.delegate, turn, task, number)
+        elif action.cancel is not None:
+            slots |= await self._hands.cancel(action.cancel, turn)
+        elif action.check:
+            slots |= await self._hands.check(turn)
         elif action.fail is not None:
             raise ScriptFailure(action.fail)
 
@@ -112,7 +111,7 @@ class ScriptedAgent:
         callback = turn.callback
         if (when.callback is None) is not (callback is None) or not _starts_it(when, turn):
             return False
-        if callback is not None and not _hand_fits(when, callback.hand, callback.outcome.value):
+        if callback is not None and not _callback_fits(when, callback):
             return False
         if when.person is not None and when.person not in self._names(turn):
             return False
@@ -135,6 +134,9 @@ async def _filled(template: str, turn: Turn, slots: Mapping[str, str]) -> str:
 
 def _starts_it(when: Match, turn: Turn) -> bool:
     """Whether the rule is about what started the turn."""
+    delegated = turn.work is WorkKind.TASK
+    if delegated is not (when.task is not None) or (delegated and when.task not in ("*", turn.peer.name)):
+        return False
     woken, heartbeat = turn.work is WorkKind.WAKE, turn.work is WorkKind.HEARTBEAT
     if bool(when.wake) is not woken or bool(when.heartbeat) is not heartbeat:
         return False
@@ -143,8 +145,10 @@ def _starts_it(when: Match, turn: Turn) -> bool:
     return when.cron is not None and when.cron in ("*", turn.peer.name)
 
 
-def _hand_fits(when: Match, hand: str, outcome: str) -> bool:
-    return when.callback in ("*", hand) and when.outcome in (None, outcome)
+def _callback_fits(when: Match, callback: CallbackFacts) -> bool:
+    if when.label not in (None, callback.label):
+        return False
+    return when.callback in ("*", callback.hand) and when.outcome in (None, callback.outcome.value)
 
 
 def _slots(turn: Turn) -> dict[str, str]:
@@ -155,4 +159,6 @@ def _slots(turn: Turn) -> dict[str, str]:
         "result": turn.text if callback is not None else "",
         "hand": "" if callback is None else callback.hand,
         "outcome": "" if callback is None else callback.outcome.value,
+        "label": "" if callback is None else callback.label,
+        "asked_by": "" if turn.asked_by is None else turn.asked_by.name or turn.asked_by.id,
     }

@@ -13,7 +13,7 @@ from trunkline.core.hands.port import HandTask
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.well_formed import describe, plain_text
 from trunkline.sim.cast.nonsense import talk_nonsense
-from trunkline.sim.events.hands import HandAnswered, HandBegan
+from trunkline.sim.events.hands import HandAnswered, HandBegan, HandProgressed
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.scenario import HandRule
 from trunkline.sim.scenario.templates import fill
@@ -89,13 +89,34 @@ class ScriptedHands:
         kind, extra = self._fault(task.task) or ("", 0.0)
         if kind == "drop":
             await anyio.sleep_forever()
-        await anyio.sleep(rule.takes + (extra if kind == "slow" else 0.0))
+        number = self._number(task.hand, task.delegation)
+        slots = {"task": task.task, "text": task.task, "hand": task.hand, "n": str(number)}
+        await self._work(rule, task, slots, extra if kind == "slow" else 0.0)
         if kind == "error":
             raise HandError("the hand failed")
         if rule.fails is not None:
             raise HandError(rule.fails)
         if rule.nonsense is not None:
             return cast("str", await talk_nonsense(rule.nonsense))
-        number = self._number(task.hand, task.delegation)
-        slots = {"task": task.task, "text": task.task, "hand": task.hand, "n": str(number)}
-        return fill(rule.result or "done", slots)
+        return sized(fill(rule.result or "done", slots), rule.result_size)
+
+    async def _work(self, rule: HandRule, task: HandTask, slots: Mapping[str, str], extra: float) -> None:
+        """Take the time of a task, and report progress meanwhile."""
+        passed = 0.0
+        for report in sorted(rule.progress, key=lambda one: one.at):
+            if report.at > rule.takes:
+                break
+            await anyio.sleep(report.at - passed)
+            passed = report.at
+            text = fill(report.text, slots)
+            self._record(HandProgressed(hand=task.hand, text=text), delegation=task.delegation)
+            await task.progress(text)
+        await anyio.sleep(rule.takes + extra - passed)
+
+
+def sized(text: str, size: int | None) -> str:
+    """The text, repeated until it has a size."""
+    if size is None:
+        return text
+    words = f"{text} " if text else "x"
+    return (words * (size // len(words) + 1))[:size]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -13,12 +14,21 @@ from trunkline.core.events.base import RunEnded
 from trunkline.core.events.delivery import MirrorAppended
 from trunkline.core.events.gateway import SessionCreated, SessionMoved, SessionReset, TranscriptAppended
 from trunkline.core.routing.scopes import place_key
-from trunkline.core.values import Address
+from trunkline.core.values import Address, Peer
 from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import WorldPlace
 from trunkline.sim.invariants import Status, Verdict
 from trunkline.sim.run.fault_board import text_matches, where
+from trunkline.sim.run.hand_expectations import (
+    delegation_fits,
+    delegations_of,
+    described,
+    given_fits,
+    givens_of,
+    shown_delegation,
+    shown_given,
+)
 from trunkline.sim.scenario import PlaceRef, ScenarioFile
 from trunkline.sim.scenario.config_reloads import agents_of
 from trunkline.sim.scenario.model.scenario import ExpectedEvent, ExpectedMessage
@@ -47,6 +57,7 @@ class _Outcome:
         self.names: dict[tuple[str, str, str], Address] = {}
         self.labels: dict[tuple[str, str, str, str], str] = {}
         self.accepts: list[WireAccepted] = []
+        self._file = file
         #: session id -> its lines
         self.lines: dict[str, list[str]] = {}
         #: (session id, intent) -> index of its partial line, which grows as more chunks are accepted
@@ -93,6 +104,11 @@ class _Outcome:
         """The address of a place; None if it never existed."""
         return self.names.get((ref.platform, ref.account, ref.tail))
 
+    def is_person(self, name: str, peer: Peer) -> bool:
+        """Whether a peer is this person of the scenario, on any platform."""
+        spec = self._file.scenario.world.people.get(name)
+        return peer.name == ((spec and spec.name) or name) or (spec is not None and peer.id in spec.ids.values())
+
     def held(self, agent: str, place: Address, configs: Sequence[GatewayConfig]) -> list[str]:
         """The lines of a place's session, under the last configuration in which it has one."""
         for config in reversed(configs):
@@ -117,9 +133,9 @@ def check_expectations(
     """Compare a run with what its scenario expects; every difference is one `UnmetExpectation`."""
     expect = file.scenario.expect
     found = [*_skipped(events), *_cut(events)]
-    if expect.accepted is not None or expect.transcripts or expect.events:
+    if expect.accepted is not None or expect.transcripts or expect.events or expect.hands or expect.given:
         seen = _Outcome(file, events)
-        found += (*_accepted(file, seen), *_transcripts(file, seen), *_events(file, seen))
+        found += (*_accepted(file, seen), *_transcripts(file, seen), *_events(file, seen), *_hands(file, seen))
     return (*found, *_exercised(file, verdicts))
 
 
@@ -244,6 +260,34 @@ def _event_fits(wanted: ExpectedEvent, event: Event, file: ScenarioFile, seen: _
         return True
     address, place = where(body), seen.address(file.resolve(wanted.place))
     return address is not None and place is not None and address.lane == place.lane
+
+
+def _hands(file: ScenarioFile, seen: _Outcome) -> Iterable[UnmetExpectation]:
+    """Compare delegations in both columns, and what agents were given."""
+    delegations, given = delegations_of(seen.events), givens_of(seen.events)
+    for index, wanted in enumerate(file.scenario.expect.hands):
+        address = partial(_address, file, seen)
+        count = sum(delegation_fits(wanted, one, seen.is_person, address) for one in delegations)
+        if count != wanted.times:
+            yield UnmetExpectation(
+                summary="delegations differ",
+                expected=(described(wanted),),
+                actual=(f"{count}×", *map(shown_delegation, delegations[:10])),
+                line=file.line_of(("expect", "hands", index)),
+            )
+    for index, wanted in enumerate(file.scenario.expect.given):
+        count = sum(given_fits(wanted, body, seen.is_person) for body in given)
+        if count != wanted.times:
+            yield UnmetExpectation(
+                summary="what agents were given differs",
+                expected=(described(wanted),),
+                actual=(f"{count}×", *map(shown_given, given[:10])),
+                line=file.line_of(("expect", "given", index)),
+            )
+
+
+def _address(file: ScenarioFile, seen: _Outcome, place: str) -> Address | None:
+    return seen.address(file.resolve(place))
 
 
 def _exercised(file: ScenarioFile, verdicts: Iterable[Verdict]) -> Iterable[UnmetExpectation]:

@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
+from trunkline.core.agent import Agent
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import config_key
@@ -21,8 +22,10 @@ from trunkline.core.values import Address
 from trunkline.sim.bugs import BUGS
 from trunkline.sim.cast import clients
 from trunkline.sim.cast.agents import ScriptedAgent
+from trunkline.sim.cast.delegating import HandUser
 from trunkline.sim.cast.hands import InProcess, ScriptedHands
 from trunkline.sim.cast.hooks import scripted_hooks
+from trunkline.sim.cast.message_tool import ToolUser
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.loop import Node
@@ -109,24 +112,7 @@ class GatewayProcess:
             config=self.config,
             store=wiring.store(partial(world.disk.connect, node), events),
             adapters=adapters,
-            agents={
-                # Including the agents of later configurations.
-                agent: wiring.wrap_agent(
-                    ScriptedAgent(
-                        scenario.cast.agents.get(agent, ()),
-                        resolve=world.address,
-                        session_key=self.session_key,
-                        is_at=world.is_at,
-                        person=world.person,
-                        number=world.number,
-                        record=world.events.record,
-                        messages=world.messages,
-                        person_id=lambda channel, person: world.peer(channel, person).id,
-                        now=world.now,
-                    )
-                )
-                for agent in agents_of((scenario.gateway, *world.file.reloads))
-            },
+            agents=self._agents(wiring),
             hands=ScriptedHands(
                 scenario.cast.hands,
                 world.number,
@@ -140,6 +126,33 @@ class GatewayProcess:
             decisions=wiring.decisions,
             hooks=scripted_hooks(scenario.cast.hooks, world, world.events.record),
         )
+
+    def _agents(self, wiring: Wiring) -> dict[str, Agent]:
+        """The agents of this and of later configurations."""
+        world, record = self._world, self._world.events.record
+        tool = ToolUser(
+            resolve=world.address,
+            session_key=self.session_key,
+            messages=world.messages,
+            person_id=lambda channel, person: world.peer(channel, person).id,
+            record=record,
+        )
+        hands = HandUser(now=world.now, record=record, resolve=world.address, known=world.delegations)
+        return {
+            agent: wiring.wrap_agent(
+                ScriptedAgent(
+                    world.scenario.cast.agents.get(agent, ()),
+                    tool=tool,
+                    hands=hands,
+                    resolve=world.address,
+                    is_at=world.is_at,
+                    person=world.person,
+                    number=world.number,
+                    record=record,
+                )
+            )
+            for agent in agents_of((world.scenario.gateway, *world.file.reloads))
+        }
 
     def _install(self, node: Node, adapter: ChannelAdapter) -> None:
         """Install an adapter that was missing at boot, if its process still runs."""

@@ -18,6 +18,7 @@ from trunkline.core.events import Event, EventLog
 from trunkline.core.events.gateway import SessionCreated, SessionReset
 from trunkline.core.values import Address, Capability, ChatKind, Peer, Transport
 from trunkline.sim.bugs import BUGS
+from trunkline.sim.cast.delegating import KnownDelegations
 from trunkline.sim.cast.named_messages import NamedMessages
 from trunkline.sim.cast.names import display_names
 from trunkline.sim.cast.own_words import OwnWords
@@ -63,6 +64,8 @@ class World:
         self._said: dict[str, tuple[Address, str]] = {}
         #: the messages that agents may name
         self.messages = NamedMessages(self._said.get, self.moved)
+        #: what agents have delegated, by their labels
+        self.delegations = KnownDelegations(self.moved)
         self.ids = SimIds(lambda parts: self.message_names.get((parts[0], *parts[2:])))
         self.log.subscribe(self._session_known, SessionCreated, SessionReset)
         faults = [step.fault for step in file.scenario.script if step.fault is not None]

@@ -16,7 +16,10 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim.events import BODIES
 from trunkline.sim.scenario.checks.action_checks import check_acts
+from trunkline.sim.scenario.checks.declared import AGENTS, agents_of_tree, hands_of_tree, labels_of_tree
+from trunkline.sim.scenario.checks.hand_checks import check_hands
 from trunkline.sim.scenario.checks.people_checks import check_people
+from trunkline.sim.scenario.checks.references import ACTIONS, REFERENCES
 from trunkline.sim.scenario.model.abilities import ABILITIES
 from trunkline.sim.scenario.model.agent_actions import LAST
 from trunkline.sim.scenario.model.bindings import check_bound, children, spawning
@@ -34,7 +37,6 @@ from trunkline.sim.scenario.problems import Path, ProblemReport, advice, shown
 from trunkline.sim.scenario.step_rules import (
     check_actions,
     check_hook,
-    check_not_both,
     check_one,
     items,
     listed,
@@ -43,63 +45,8 @@ from trunkline.sim.scenario.step_rules import (
 from trunkline.sim.scenario.templates import HOOK_SLOTS, template_problem
 from trunkline.sim.scenario.tree_paths import select, steps_of
 
-_DEFAULT_AGENTS = ("main",)
 #: roles in a transcript
 ROLES = ("user", "assistant", "hand", "delivery")
-#: where agents are declared
-_AGENTS = ("gateway.agents[].id", "script[].reload.agents[].id")
-_RULES = ("cast.agents.*[]", "cast.hands.*[]")
-_ACTIONS = "cast.agents.*[].do[]"
-
-#: kind of name -> its paths; ``[]`` is every item (or the value itself), ``*`` every value of a mapping
-REFERENCES: dict[str, tuple[str, ...]] = {
-    "place": (
-        *(f"{rule}.when.in" for rule in _RULES),
-        *(f"{_ACTIONS}.send.to", f"{_ACTIONS}.act.to[]"),
-        *("cast.hooks.*.when.in", "cast.hooks.*.to"),
-        "stored.sessions[].place",
-        "script[].in",
-        *("script[].webhook.in", "script[].bind.in", "script[].unbind.in"),
-        "script[].send.to[]",
-        "script[].queue.in",
-        "script[].crash.when.in",
-        "script[].freeze.when.in",
-        "script[].fault.in",
-        "expect.accepted[].in",
-        "expect.transcripts[].in",
-        "expect.events[].in",
-    ),
-    "person": ("script[].as", f"{_ACTIONS}.act.user", *(f"{rule}.when.person" for rule in _RULES)),
-    "session": (
-        *(f"{_ACTIONS}.send.session", "script[].send.session"),
-        *("script[].bind.session", "script[].unbind.session"),
-    ),
-    "agent": (
-        *("script[].wake_heartbeat.agent", "script[].system_event.agent", "gateway.cron[].agent"),
-        *("script[].wake.agent", "script[].send.agent", "script[].reset.agent"),
-        *("script[].bind.agent", "script[].unbind.agent"),
-        *("stored.sessions[].agent", "gateway.bindings[].agent", "script[].reload.bindings[].agent"),
-    ),
-    "hand": (f"{_ACTIONS}.delegate.hand", *(f"{rule}.when.callback" for rule in _RULES)),
-    "channel": (
-        *("gateway.bindings[].match.channel", "script[].reload.bindings[].match.channel"),
-        *(f"{_ACTIONS}.send.channel", "script[].send.channel"),
-    ),
-    "event": ("script[].crash.when.event", "script[].freeze.when.event", "expect.events[].kind"),
-    "reason": ("expect.events[].reason",),
-    "action": ("script[].fault.action",),
-    "ability": tuple(f"world.{platform}.cannot[]" for platform in PLATFORMS),
-    "state": ("expect.events[].state",),
-    "bug": ("bugs[]", "with_bugs[]"),
-    "invariant": ("breaks[]", "expect.exercised[]"),
-    "changed text": ("cast.hooks.*.change",),
-    "message": (f"{_ACTIONS}.send.reply_to", f"{_ACTIONS}.act.of"),
-    "template": (
-        *(f"{_ACTIONS}.reply", f"{_ACTIONS}.send.text", f"{_ACTIONS}.delegate.task", "cast.hands.*[].result"),
-        *(f"{_ACTIONS}.act.with.*", f"{_ACTIONS}.act.with.*[]"),
-    ),
-}
-
 #: paths of names that are part of places
 _NAMED = (
     "world.people",
@@ -131,10 +78,9 @@ def check_references(tree: object, report: ProblemReport, known: KnownNames) -> 
     for path, actions in select(tree, steps_of("cast.agents.*[].do")):
         if isinstance(actions, list):
             check_actions(cast("list[object]", actions), path, report)
-    for path, rule in select(tree, steps_of("cast.hands.*[]")):
-        check_not_both(rule, "result", "fails", path, report)
     for path, hook in select(tree, steps_of("cast.hooks.*")):
         check_hook(hook, path, report)
+    check_hands(tree, report)
     _check_agents(tree, report)
     _check_keys(tree, report)
     _check_world(tree, report)
@@ -193,13 +139,17 @@ def _configurations(tree: object) -> Iterator[tuple[Path, object]]:
 
 def _kinds(tree: object, known: KnownNames) -> dict[str, Callable[[str], Fault]]:
     """The check for each kind of name."""
-    agents, hands, messages = _agents(tree), tuple(items(tree, "cast", "hands") or ()), _messages(tree)
+    agents, hands, messages = agents_of_tree(tree), hands_of_tree(tree), _messages(tree)
+    labels = labels_of_tree(tree)
     return {
         "place": lambda text: _place(text, known.world),
         "session": lambda text: None if is_session_key(text) else _place(text, known.world),
         "person": lambda name: _person(name, known.world),
         "agent": lambda name: _word("an agent of the gateway", name, agents),
         "hand": lambda name: None if name == "*" else _word("a hand of the cast", name, hands),
+        "delegating agent": lambda name: None if name == "*" else _word("an agent of the gateway", name, agents),
+        "label": lambda name: _word("the `label` of a `delegate`", name, labels),
+        "label or last": lambda name: _word("the `label` of a `delegate` or `last`", name, (*labels, LAST)),
         "channel": lambda name: _word("a known channel", name, PLATFORMS),
         "event": lambda name: _word("a kind of event", name, BODIES),
         "reason": lambda name: _word("a reason code", name, list(Reason)),
@@ -217,7 +167,7 @@ def _kinds(tree: object, known: KnownNames) -> dict[str, Callable[[str], Fault]]
 def _messages(tree: object) -> tuple[str, ...]:
     """The names of messages that an agent's action may concern."""
     said = [step for step in listed(tree, "script") if items(step, "say") is not None]
-    labels = [found for kind in ("send", "act") for _, found in select(tree, steps_of(f"{_ACTIONS}.{kind}.label"))]
+    labels = [found for kind in ("send", "act") for _, found in select(tree, steps_of(f"{ACTIONS}.{kind}.label"))]
     ids = say_ids(own if isinstance(own := step.get("id"), str) else None for step in said)
     return (*ids, *(label for label in labels if isinstance(label, str)), LAST)
 
@@ -243,17 +193,12 @@ def _person(name: str, world: WorldSpec | None) -> Fault:
     return f"expected a person of the world, found {shown(name)}", advice(name, world.people) or crowd
 
 
-def _agents(tree: object) -> tuple[str, ...]:
-    found = [own for pattern in _AGENTS for _, own in select(tree, steps_of(pattern)) if isinstance(own, str)]
-    return tuple(dict.fromkeys((*(_DEFAULT_AGENTS if items(tree, "gateway", "agents") is None else ()), *found)))
-
-
 def _check_agents(tree: object, report: ProblemReport) -> None:
     """The gateway and the cast must name the same agents, each once."""
-    agents, played = _agents(tree), items(tree, "cast", "agents")
+    agents, played = agents_of_tree(tree), items(tree, "cast", "agents")
     names = cast("dict[str, object]", played) if isinstance(played, dict) else {}
     seen: dict[str, Path] = {}
-    for path, own in (found for pattern in _AGENTS for found in select(tree, steps_of(pattern))):
+    for path, own in (found for pattern in AGENTS for found in select(tree, steps_of(pattern))):
         if not isinstance(own, str):
             continue
         if own in seen and path[0] == "gateway":
@@ -274,7 +219,7 @@ def _check_agents(tree: object, report: ProblemReport) -> None:
 
 def _check_keys(tree: object, report: ProblemReport) -> None:
     """Names used as keys: settings of channels and of hands."""
-    hands = tuple(items(tree, "cast", "hands") or ())
+    hands = hands_of_tree(tree)
     keyed: list[tuple[Path, object, str, Iterable[str]]] = []
     for path, config in _configurations(tree):
         keyed.append(((*path, "channels"), items(config, "channels"), "a known channel", (*PLATFORMS, DEFAULTS)))

@@ -21,6 +21,7 @@ STEP_ACTIONS = (
         *PEOPLE_ACTIONS,
         "send",
         "queue",
+        "hands",
         "wake",
         "wake_heartbeat",
         "system_event",
@@ -35,7 +36,7 @@ STEP_ACTIONS = (
     *("replay", "archive", "unarchive", "delete", "rotate", "webhook", "bind", "unbind", "fault", "note"),
 )
 #: actions of an agent: exactly one per item
-AGENT_ACTIONS = ("think", "reply", "send", "act", "delegate", "fail", "silent", "nonsense")
+AGENT_ACTIONS = ("think", "reply", "send", "act", "delegate", "cancel", "check", "fail", "silent", "nonsense")
 #: actions that end a turn
 _LAST = ("reply", "fail", "silent", "nonsense")
 #: fields that are valid without a value: all defaults

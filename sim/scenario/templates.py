@@ -13,12 +13,19 @@ SLOTS = {
     "peer": "display name of the sender",
     "result": "result of the hand",
     "hand": "id of the hand",
-    "outcome": "how the hand ended: ok, error, timeout or lost",
+    "outcome": "how the hand ended: ok, error, timeout, cancelled or lost",
+    "label": "label of the delegation whose result it is",
+    "asked_by": "display name of the person for whom the turn is done",
+    "open": "after `check`: number of delegations that have not ended",
+    "delegations": "after `check`: each of them with its state and progress, joined by ` | `",
     "task": "the task given to the hand",
     "memory": "the session's lines so far, including the current message, joined by ` | `",
-    "status": "what became of the turn's last `send` or `act`: `queued`, `done`, `dry-run`, `suppressed` or `refused`",
+    "status": (
+        "what became of the turn's last `send`, `act`, `delegate` or `cancel`: `queued`, `done`, `dry-run`, "
+        "`suppressed`, `accepted`, `cancelled`, `ended` or `refused`"
+    ),
     "error": "why that one was refused",
-    "data": "the platform's answer to that one, as JSON",
+    "data": "the platform's answer to that one, as JSON; of a `delegate` its id",
     "n": "number of the turn in its session, or of the run of the hand, from 1",
 }
 

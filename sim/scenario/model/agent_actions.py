@@ -66,12 +66,18 @@ class ActAction(Model):
 
 
 class DelegateAction(Model):
-    """Give a task to an async hand, and continue."""
+    """Give a task to an async hand, and continue. A refused call has no effect."""
 
     hand: str
-    """Name of the hand in `cast.hands`."""
+    """Name of the hand in `cast.hands`, of another agent, or of a hand that workers work for."""
     task: str = "{text}"
     """The task: a template."""
+    timeout: Annotated[Duration | None, Field(gt=0)] = None
+    """How long it may take; by default as the hand is configured."""
+    label: str = ""
+    """The agent's own name for it."""
+    reply_to: str | None = None
+    """A place for the answer; only in a turn without a place, such as a heartbeat, which needs it."""
     thread: bool | None = None
     """`true`: in its own thread and session, or not at all. `false`: without them. By default as the channel is
     configured (`spawn_subagent_sessions`)."""
@@ -87,6 +93,10 @@ class AgentAction(Model):
     send: SendAction | None = None
     act: ActAction | None = None
     delegate: DelegateAction | None = None
+    cancel: str | None = None
+    """End a delegation of this session: its `label`, or `last` for the newest one."""
+    check: Literal[True] | None = None
+    """Ask for the session's delegations that have not ended; see the slots `{open}` and `{delegations}`."""
     fail: str | None = None
     """Raise an error with this text."""
     silent: Literal[True] | None = None

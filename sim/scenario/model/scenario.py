@@ -14,16 +14,18 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from trunkline.core.config import Duration, GatewayConfig, Model
+from trunkline.core.config import GatewayConfig, Model
 from trunkline.sim.scenario.model.agent_actions import AgentAction, DelegateAction, SendAction
 from trunkline.sim.scenario.model.faults import Fault
+from trunkline.sim.scenario.model.hands import ExpectedDelegation, ExpectedGiven, HandRule, WorkerSpec
 from trunkline.sim.scenario.model.hooks import Hook
-from trunkline.sim.scenario.model.nonsense import Nonsense
+from trunkline.sim.scenario.model.rules import Match
 from trunkline.sim.scenario.model.steps import (
     BindStep,
     ClockStep,
     CrashStep,
     FreezeStep,
+    HandsStep,
     PollStep,
     QueueStep,
     ReloadStep,
@@ -60,27 +62,6 @@ SCENARIO_VERSION = 1
 # ---------------------------------------------------------------- cast
 
 
-class Match(Model):
-    """When a rule applies: every field given must match. Texts may use `*` for anything."""
-
-    text: str | None = None
-    """The text of the message to the agent, or the task given to a hand."""
-    person: str | None = None
-    """The sender."""
-    place: str | None = Field(default=None, validation_alias="in")
-    """The place of the message."""
-    callback: str | None = None
-    """The turn delivers the result of this hand (`*` for any)."""
-    outcome: Literal["ok", "error", "timeout", "lost"] | None = None
-    """How that hand ended."""
-    wake: bool | None = None
-    """An operator or a program woke the agent."""
-    heartbeat: bool | None = None
-    """The turn is a heartbeat."""
-    cron: str | None = None
-    """This entry of the schedule started the turn (`*` for any)."""
-
-
 class AgentRule(Model):
     """What an agent does in a turn that matches. The first rule that matches applies."""
 
@@ -90,23 +71,8 @@ class AgentRule(Model):
     """The actions, in order."""
 
 
-class HandRule(Model):
-    """How a hand works on a task: it takes a while, then returns a result or fails."""
-
-    when: Match = Match()
-    """The tasks it applies to; by default any."""
-    takes: Duration = 1.0
-    """How long it takes."""
-    result: str | None = None
-    """The result; `{task}` stands for the task."""
-    fails: str | None = None
-    """Fail with this error instead."""
-    nonsense: Nonsense | None = None
-    """Misbehave instead, in one of the ways of an agent's `nonsense`."""
-
-
 class Cast(Model):
-    """How agents, hands and hooks behave."""
+    """How agents, hands, workers and hooks behave."""
 
     agents: dict[str, tuple[AgentRule, ...]] = Field(default_factory=dict)
     """The rules of each agent of the gateway. The first that matches applies."""
@@ -117,7 +83,10 @@ class Cast(Model):
             BeforeValidator(as_rules, json_schema_input_type=HandRule | list[HandRule]),
         ],
     ] = Field(default_factory=dict)
-    """The rules of each hand, or its only rule. The first that matches the task applies."""
+    """The rules of each hand, or its only rule. The first that matches the task applies. Agents are hands, too, by
+    their names, and have their rules in `agents`."""
+    workers: dict[str, WorkerSpec] = Field(default_factory=dict)
+    """Workers outside the gateway, by name."""
     hooks: dict[str, Hook] = Field(default_factory=dict)
     """Hooks: user code that runs before messages are stored, and after they end. By name."""
 
@@ -188,6 +157,10 @@ class Expect(Model):
     """The lines of sessions."""
     events: tuple[ExpectedEvent, ...] = ()
     """Events that the run must contain."""
+    hands: tuple[ExpectedDelegation, ...] = ()
+    """How delegations ended."""
+    given: tuple[ExpectedGiven, ...] = ()
+    """What agents were given in turns that deliver a result, work on a task, or have a prompt."""
     exercised: tuple[str, ...] = ()
     """Invariants that this run must exercise."""
 
@@ -234,12 +207,15 @@ __all__ = [
     "CrashStep",
     "DelegateAction",
     "Expect",
+    "ExpectedDelegation",
     "ExpectedEvent",
+    "ExpectedGiven",
     "ExpectedMessage",
     "ExpectedTranscript",
     "Fault",
     "FreezeStep",
     "HandRule",
+    "HandsStep",
     "Hook",
     "Match",
     "PersonSpec",
@@ -266,5 +242,6 @@ __all__ = [
     "WakeStep",
     "WebhookStep",
     "When",
+    "WorkerSpec",
     "WorldSpec",
 ]

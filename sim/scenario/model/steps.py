@@ -201,6 +201,24 @@ class QueueStep(Model):
     """The process that receives the request."""
 
 
+class HandsStep(Model):
+    """An operator acts on every delegation that matches the fields given. At least one must match."""
+
+    do: Literal["cancel", "retry-callback", "discard"]
+    """`cancel`: end the work. `retry-callback`: report a result again that could not be delivered. `discard`: give up
+    its report."""
+    hand: str | None = None
+    """The hand."""
+    label: str | None = None
+    """The label that the agent gave to it."""
+    task: str | None = None
+    """The task; `*` stands for anything."""
+    outside: Literal[True] | None = None
+    """From another process, through the store: it takes effect when a gateway works the store."""
+    process: Which = "gateway"
+    """The process that receives the request."""
+
+
 class RotateStep(Model):
     """An account's token is rotated: older tokens are rejected from then on. A new process starts with the newest."""
 
@@ -313,6 +331,7 @@ class ScriptStep(Model):
     clock: ClockStep | None = None
     reload: ReloadStep | None = None
     queue: QueueStep | None = None
+    hands: HandsStep | None = None
     reset: Annotated[
         ResetStep | None, BeforeValidator(as_switch, json_schema_input_type=ResetStep | Literal[True] | None)
     ] = None
