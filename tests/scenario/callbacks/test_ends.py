@@ -16,7 +16,7 @@ def says(turn):
 
 
 @pytest.mark.parametrize("on_cancel", ["report", "silent"])
-def test_s27_an_operator_cancels_the_hand_is_stopped_and_the_person_is_told_only_if_configured(on_cancel):
+def test_s27_an_operator_cancels_the_hand_is_stopped_and_it_is_reported_only_if_configured(on_cancel):
     stopped = []
 
     async def clerk(task):
