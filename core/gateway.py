@@ -43,6 +43,9 @@ from trunkline.core.runtime.client_sends.sends import Sends
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
+from trunkline.core.runtime.delegation.hand_tools import HandTools
+from trunkline.core.runtime.delegation.known_hands import check_hands
+from trunkline.core.runtime.delegation.task_turns import TaskTurns
 from trunkline.core.runtime.heartbeat.replies import Replies
 from trunkline.core.runtime.heartbeat.scheduler import Scheduler
 from trunkline.core.runtime.inbound.commands import CommandRunner
@@ -96,6 +99,7 @@ class Gateway:
         for adapter in adapters:
             _check_adapter(adapter)
         _check_agents(config, agents)
+        check_hands(config, agents, hands)
         index_of(config)
         bound = self.bindings_type(store, env, events)
         self._ctx = Context(
@@ -133,7 +137,8 @@ class Gateway:
         self._turns = Turns(
             self._ctx,
             deliver=self._delivery.queue,
-            delegate=self._delegations.delegate,
+            hands=HandTools(self._ctx, self._delegations, self.bindings, targets),
+            tasks=TaskTurns(self._ctx, self._delegations.open, self._delegations.endings),
             control=CommandRunner(self._ctx, self.bindings).run,
             message_tool=MessageTool(self._ctx, targets=targets, preparer=self._preparer, deliver=self._delivery.queue),
             preparer=self._preparer,
@@ -189,6 +194,7 @@ class Gateway:
                 self._expiry_notice.lanes.start(group)
                 group.start_soon(self.bindings.run, name="bindings")
                 group.start_soon(self._scheduler.run, started, name="schedule")
+                group.start_soon(self._delegations.endings.clock.run, name="deadlines of hands")
                 for (channel, account), adapter in sorted(ctx.adapters.items()):
                     group.start_soon(self._intake.listen, adapter, name=f"listen {channel}:{account}")
             # The tasks of the group run until they are cancelled, and a cancelled `run` does not come here.
@@ -356,6 +362,7 @@ class Gateway:
             self._delivery.lanes.start(group)
         if left.begun:
             await ctx.store.write(CountRuns(), answer)
+        self._delegations.adopt(left.delegations, left.works, seq)
         runs = dict(left.runs)
         heads: set[SessionId] = set()
         for work, session in left.works:

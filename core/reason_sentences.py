@@ -100,6 +100,7 @@ SENTENCES: dict[str, str] = {
     "cancelled-by-agent": "The agent that delegated it cancelled it.",
     "cancelled-by-peer": "The person who asked cancelled it.",
     "cancelled-by-operator": "An operator cancelled it.",
+    "parent-ended": "The task that it was delegated for has ended, so nobody waits for it.",
     "unknown-delegation": "There is no such delegation.",
     "wrong-ticket": "The answer does not have the ticket of the worker that took the task.",
     "not-a-worker": "The hand is not a worker: its own run gives the result.",

@@ -126,6 +126,7 @@ class Reason(StrEnum):
     CANCELLED_BY_AGENT = "cancelled-by-agent"
     CANCELLED_BY_PEER = "cancelled-by-peer"
     CANCELLED_BY_OPERATOR = "cancelled-by-operator"
+    PARENT_ENDED = "parent-ended"
     UNKNOWN_DELEGATION = "unknown-delegation"
     WRONG_TICKET = "wrong-ticket"
     NOT_A_WORKER = "not-a-worker"

@@ -35,6 +35,8 @@ class AdmissionFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     has_place: bool = True
     #: the turn works on a delegation itself: the result goes to that work
     serves: bool = False
+    #: and that delegation has ended
+    over: bool = False
 
 
 def check_admission(asked: DelegationRequest, facts: AdmissionFacts, config: HandsConfig) -> None:
@@ -42,6 +44,8 @@ def check_admission(asked: DelegationRequest, facts: AdmissionFacts, config: Han
     _check_hand(asked, facts, config)
     _check_request(asked)
     _check_place(asked, facts)
+    if facts.over:
+        raise DelegationRefused("the task that this turn works on has ended", Reason.PARENT_ENDED)
     limits = config.limits
     if facts.depth + 1 > limits.depth:
         detail = f"{facts.depth} delegations stand above this turn already, and hands.limits.depth is {limits.depth}"

@@ -12,7 +12,7 @@ import msgspec
 from trunkline.core.bindings.completion_router import RouterDecision
 from trunkline.core.config import HandsConfig
 from trunkline.core.events.hands import CompletionStep
-from trunkline.core.hands.results import HandResult
+from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, DelegationId
 
@@ -22,6 +22,8 @@ DIRECT = "direct"
 NOTICE = "notice"
 #: the result is only stored
 KEPT = "kept"
+#: the agent that delegated has ended it itself, or has ended
+_KNOWN_TO_THE_CALLER = (Reason.CANCELLED_BY_AGENT, Reason.PARENT_ENDED)
 
 
 class HandCompletion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -38,6 +40,8 @@ class HandCompletion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     requester_busy: bool
     #: that session was reset since, so it is no longer the one that delegated (invariant S5)
     requester_replaced: bool = False
+    #: why it has no result of its own
+    reason: Reason | None = None
     #: the router's decision; None: the work has no session of its own
     routed: RouterDecision | None = None
     #: if the router names no conversation: whether the result, or else a notice, goes to the requester
@@ -61,6 +65,9 @@ def plan_completion(done: HandCompletion, config: HandsConfig) -> CompletionPlan
 
     A result that arrives after its session was reset starts no turn in the new session; it is posted unchanged, once.
     """
+    silent = is_silent(done, config)
+    if silent is not None:
+        return CompletionPlan(steps=(CompletionStep(mode=KEPT, reason=silent, address=None),))
     routed = done.routed
     if routed is None or (routed.binding is None and done.may_fall_back):
         return CompletionPlan(steps=(_report_at(done, config, done.reply_to, None),))
@@ -72,6 +79,14 @@ def plan_completion(done: HandCompletion, config: HandsConfig) -> CompletionPlan
         mode=NOTICE if notice else KEPT, reason=routed.reason, address=done.reply_to if notice else None
     )
     return CompletionPlan(steps=(step,))
+
+
+def is_silent(done: HandCompletion, config: HandsConfig) -> Reason | None:
+    """Why an end is not reported; None: it is reported."""
+    if done.reason in _KNOWN_TO_THE_CALLER:
+        return done.reason
+    off = {HandOutcome.TIMEOUT: config.on_timeout, HandOutcome.CANCELLED: config.on_cancel}
+    return Reason.CALLBACK_OFF if off.get(done.result.outcome) == "silent" else None
 
 
 def _report_at(done: HandCompletion, config: HandsConfig, place: Address | None, binding: str | None) -> CompletionStep:

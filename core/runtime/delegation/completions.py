@@ -13,10 +13,25 @@ from trunkline.core.errors import InvariantBroken
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
 from trunkline.core.events.delivery import Fallback, IntentSuppressed
 from trunkline.core.events.gateway import TranscriptAppended
-from trunkline.core.events.hands import CompletionPlanned, CompletionStep, DelegationFinished, DelegationIgnored
-from trunkline.core.hands.completion_plan import DIRECT, NOTICE, TURN, CompletionPlan, HandCompletion, plan_completion
+from trunkline.core.events.hands import (
+    CompletionPlanned,
+    CompletionStep,
+    DelegationFinished,
+    DelegationIgnored,
+)
+from trunkline.core.hands.completion_plan import (
+    DIRECT,
+    KEPT,
+    NOTICE,
+    TURN,
+    CompletionPlan,
+    HandCompletion,
+    is_silent,
+    plan_completion,
+)
 from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.reserved_sender import hand_sender
+from trunkline.core.hands.result_limits import cut
 from trunkline.core.hands.results import HandResult
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.service import SessionBindingService
@@ -25,11 +40,36 @@ from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intake import record_admitted
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.store.commands import Admit
+from trunkline.core.store.commands import Admit, FinishTurn, TurnFinish
 from trunkline.core.store.delegations import FinishDelegation, HandFinish
 from trunkline.core.store.queries import FindBindingOfRequest, FindRequester
 from trunkline.core.store.records import IntentRow, SessionRow, Work
 from trunkline.core.values import Address, InboundId, IntentKind, IntentState, SessionId, WorkKind
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a delegation ends, unless it has ended before."""
+
+    row: DelegationRow
+    result: HandResult
+    #: why it has no result of its own
+    reason: Reason | None = None
+    #: the worker that answered, or who cancelled it
+    by: str = ""
+    cause: int
+    #: the ticket of an answer from outside, and the number of its post
+    ticket: str | None = None
+    post: int | None = None
+    #: the turn of an agent that ends with it, and what records that; it gives the seq of that event
+    turn: FinishTurn | None = None
+    turn_ended: Callable[[TurnFinish], int] | None = None
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    """What the store answered to an ending, once it is recorded."""
+
+    first: bool
+    prepared: list[tuple[IntentRow, int]]
 
 
 class CompletionReporter:
@@ -50,17 +90,23 @@ class CompletionReporter:
         self._deliver = deliver
         self._start_turn: Callable[[Work, SessionId, int], None] = _nobody
         self._busy: Callable[[str], bool] = _never
+        self._ended: Callable[[DelegationRow, Work | None], None] = _unwatched
 
     def connect(self, *, start_turn: Callable[[Work, SessionId, int], None], busy: Callable[[str], bool]) -> None:
         """Set the callbacks into turns. Set late: turns and delegations depend on each other."""
         self._start_turn = start_turn
         self._busy = busy
 
-    async def report(self, row: DelegationRow, result: HandResult, reason: Reason | None, cause: int) -> None:
-        """Store the result together with everything that reports it."""
-        while not await self._report_once(row, result, reason, cause):
+    def connect_end(self, ended: Callable[[DelegationRow, Work | None], None]) -> None:
+        """Set what is called on the loop when a delegation has ended, with its callback, before that is started."""
+        self._ended = ended
+
+    async def report(self, ending: Ending) -> bool:
+        """Store the result together with everything that reports it. Answers whether it is the first, which counts."""
+        while (stored := await self._report_once(ending)) is None:
             # The requester's session was reset between the decision and the write: decide again.
             pass
+        return stored.first
 
     async def _requester(self, row: DelegationRow) -> tuple[str, bool]:
         """The current key of the session that delegated, and whether its conversation has another session now."""
@@ -69,10 +115,10 @@ class CompletionReporter:
         found = await self._ctx.store.read(FindRequester(session=row.session, origin=row.reply_to))
         return (row.session_key, True) if found is None else (found.key, False)
 
-    async def _report_once(self, row: DelegationRow, result: HandResult, reason: Reason | None, cause: int) -> bool:
-        """Decide how to report a result and store both; False if the requester's session was reset meanwhile."""
+    async def _report_once(self, ending: Ending) -> _Stored | None:
+        """Decide how to report a result and store both; None if the requester's session was reset meanwhile."""
         ctx = self._ctx
-        done, decided = await self._completed(row, result, cause)
+        done, decided = await self._completed(ending)
         plan = ctx.decisions.plan_completion(done, ctx.config.hands)
         if done.requester_replaced and any(step.mode == TURN for step in plan.steps):
             # A custom decision that ignores resets: the store would refuse its turn forever (invariant S5).
@@ -80,11 +126,11 @@ class CompletionReporter:
         held = None if done.routed is None or done.routed.binding is None else done.routed.binding.binding_id
         with ctx.bindings.hold(held) as hold:
             hold.cause = decided
-            return await self._store(row, done, plan, reason, decided)
+            return await self._store(ending, done, plan, decided)
 
-    async def _completed(self, row: DelegationRow, result: HandResult, cause: int) -> tuple[HandCompletion, int]:
+    async def _completed(self, ending: Ending) -> tuple[HandCompletion, int]:
         """The facts of the ended hand, with the router's decision if the work has its own session."""
-        ctx = self._ctx
+        ctx, row, result, cause = self._ctx, ending.row, ending.result, ending.cause
         key, replaced = await self._requester(row)
         done = HandCompletion(
             delegation=row.id,
@@ -95,8 +141,9 @@ class CompletionReporter:
             result=result,
             requester_busy=row.session is not None and self._busy(row.session),
             requester_replaced=replaced,
+            reason=ending.reason,
         )
-        if row.child_key is None:
+        if row.child_key is None or is_silent(done, ctx.config.hands) is not None:
             return done, cause
         channel = row.reply_to.channel if row.reply_to is not None else ""
         settings = ctx.config.channel(channel).thread_bindings
@@ -126,27 +173,30 @@ class CompletionReporter:
         done = msgspec.structs.replace(done, routed=routed, may_fall_back=may_fall_back, may_notice=settings.notice)
         return done, decided
 
-    async def _store(
-        self, row: DelegationRow, done: HandCompletion, plan: CompletionPlan, reason: Reason | None, cause: int
-    ) -> bool:
-        """Store a result with everything that reports it; False if the requester's session was reset meanwhile."""
-        ctx, result = self._ctx, done.result
+    async def _store(self, ending: Ending, done: HandCompletion, plan: CompletionPlan, cause: int) -> _Stored | None:
+        """Store a result with everything that reports it; None if the requester's session was reset meanwhile."""
+        ctx, row, result = self._ctx, ending.row, done.result
         work = self._callback(row, done.session_key, result, plan)
         session = None if work is None else ctx.new_session(done.session_key, row.agent, row.reply_to)
         posted = [step for step in plan.steps if step.mode in (DIRECT, NOTICE) and step.address is not None]
         intents = [await self._announcement(row, result, step, n, cause) for n, step in enumerate(posted, 1)]
         line = None if work is not None or done.requester_replaced else _line(row, result, posted, intents)
         belongs = await self._belongs(row, done)
+        silent = next((step.reason for step in plan.steps if step.mode == KEPT), None)
 
-        def story(finish: HandFinish) -> list[tuple[IntentRow, int]] | None:
+        def story(finish: HandFinish) -> _Stored | None:
             if finish.replaced:
                 return None
+            if finish.again:
+                return _Stored(False, [])
+            after = cause if ending.turn_ended is None else ending.turn_ended(finish.turn or TurnFinish())
             if not finish.first:
-                body = DelegationIgnored(hand=row.hand, reason=Reason.ALREADY_FINISHED, text=result.text)
-                ctx.events.record(body, cause, **ids_of_delegation(row))
-                return []
-            finished = DelegationFinished(hand=row.hand, outcome=result.outcome, text=result.text, reason=reason)
-            seq = ctx.events.record(finished, cause, **ids_of_delegation(row))
+                self._record_ignored(ending, after)
+                return _Stored(False, [])
+            finished = DelegationFinished(
+                hand=row.hand, outcome=result.outcome, text=result.text, reason=ending.reason, by=ending.by
+            )
+            seq = ctx.events.record(finished, after, **ids_of_delegation(row))
             record_callback(ctx.events, finish.change, seq, **ids_of_delegation(row))
             body = CompletionPlanned(steps=plan.steps, requester_busy=done.requester_busy)
             planned = self._elsewhere(row, done, plan, belongs, ctx.events.record(body, seq, **ids_of_delegation(row)))
@@ -158,13 +208,18 @@ class CompletionReporter:
             if work is not None and finish.session is not None:
                 admitted = record_admitted(ctx, work, finish.session, planned)
                 started.append((work, finish.session.id, admitted))
-            return [
+            prepared = [
                 (intent, ctx.record_prepared(intent, targeted=False, reason=step.reason, cause=planned))
                 for intent, step in zip(intents, posted, strict=True)
             ]
+            return _Stored(True, prepared)
 
-        def then(prepared: list[tuple[IntentRow, int]] | None) -> None:
-            for intent, seq in prepared or ():
+        def then(stored: _Stored | None) -> None:
+            if stored is None:
+                return
+            if stored.first:
+                self._ended(row, work)
+            for intent, seq in stored.prepared:
                 self._deliver(intent, seq)
             for turn in started:
                 self._start_turn(*turn)
@@ -176,7 +231,7 @@ class CompletionReporter:
             if work is None or session is None
             else Admit(work=work, identity=f"callback/{row.id}", session=session, now=now)
         )
-        stored = await ctx.store.write(
+        return await ctx.store.write(
             FinishDelegation(
                 delegation=row.id,
                 result=result,
@@ -185,11 +240,23 @@ class CompletionReporter:
                 now=now,
                 line=line,
                 keep_text=plan.denied or (work is None and not posted),
+                callback_reason=silent,
+                ticket=ending.ticket,
+                inline=ctx.config.hands.limits.inline_result,
+                turn=ending.turn,
+                post=ending.post,
             ),
             story,
             then=then,
         )
-        return stored is not None
+
+    def _record_ignored(self, ending: Ending, cause: int) -> None:
+        """Record a result that came after the first one: it is kept, and changes nothing."""
+        row, result = ending.row, ending.result
+        body = DelegationIgnored(
+            hand=row.hand, reason=Reason.ALREADY_FINISHED, text=result.text, outcome=result.outcome, by=ending.by
+        )
+        self._ctx.events.record(body, cause, **ids_of_delegation(row))
 
     def _record_line(self, row: DelegationRow, session: SessionRow, line: str, cause: int) -> None:
         """Record the result in the transcript of the requester, as its callback would have brought it."""
@@ -225,6 +292,8 @@ class CompletionReporter:
             return None
         # Without a binding, answer where the agent delegated, even if a custom decision says otherwise.
         place = row.reply_to if step.binding is None else step.address
+        # The answer of a turn without a place of its own goes to the place that it named, whose session remembers it.
+        named = row.origin is not None and row.origin.place is None
         return Work(
             id=_back(row),
             kind=WorkKind.CALLBACK,
@@ -233,7 +302,7 @@ class CompletionReporter:
             peer=hand_sender(row.hand),
             text=result.text,
             message_id=f"callback:{row.id}",
-            place=row.reply_to,
+            place=None if named else row.reply_to,
             reply_to=place,
             open_on=row.open_on,
             reply_reason=Reason.CALLBACK_TURN if step.binding is None else Reason.BOUND_DESTINATION,
@@ -286,12 +355,7 @@ def _line(
 
 def _fitting(text: str, most: int) -> str:
     """A text that can be sent: visible, and not longer than allowed."""
-    if not text.strip():
-        return "(no text)"
-    if len(text) <= most:
-        return text
-    note = f" [cut: {len(text)} characters]"
-    return text[: max(most - len(note), 0)] + note[:most]
+    return cut(text, most) if text.strip() else "(no text)"
 
 
 def _nobody(_work: Work, _session: SessionId, _cause: int) -> None:
@@ -300,3 +364,7 @@ def _nobody(_work: Work, _session: SessionId, _cause: int) -> None:
 
 def _never(_session: str) -> bool:
     return False
+
+
+def _unwatched(_row: DelegationRow, _callback: Work | None) -> None:
+    """Nothing counts open delegations."""

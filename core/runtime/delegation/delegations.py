@@ -1,35 +1,41 @@
-"""Runs delegations: durable before the hand starts; `completions` reports the one result of each."""
+"""Runs delegations: functions in the process, and agents of the gateway; workers outside only have a deadline here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import anyio
 import anyio.abc
+import msgspec
 
-from trunkline.core.bindings.bind_request import SPAWN, BindRequest, spawn_request
-from trunkline.core.bindings.records import Placement, TargetKind
-from trunkline.core.events.hands import DelegationAccepted, DelegationStarted
-from trunkline.core.hands.capture import origin_of
-from trunkline.core.hands.delegation import DelegationRow
-from trunkline.core.hands.port import DelegationRequest, HandTask
+from trunkline.core.errors import IllegalTransition
+from trunkline.core.events.hands import DelegationProgressed, DelegationStarted
+from trunkline.core.hands.deadlines import TimeLimits
+from trunkline.core.hands.delegation import DelegationRow, HandKind
+from trunkline.core.hands.port import HandTask
+from trunkline.core.hands.result_limits import LONGEST_PROGRESS, cut
 from trunkline.core.hands.results import HandOutcome, HandResult
+from trunkline.core.hands.states import WorkState
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.delegation.completions import CompletionReporter, ids_of_delegation
+from trunkline.core.runtime.delegation.completions import CompletionReporter, Ending, ids_of_delegation
+from trunkline.core.runtime.delegation.endings import Endings
 from trunkline.core.runtime.delegation.hand_run import run_hand
+from trunkline.core.runtime.delegation.open_delegations import OpenDelegation, OpenDelegations
+from trunkline.core.runtime.inbound.intake import record_admitted
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.suspects import Suspects
-from trunkline.core.store.delegations import AcceptDelegation, StartDelegation
-from trunkline.core.store.port import answer
-from trunkline.core.store.records import IntentRow, Work
-from trunkline.core.values import ChatKind, DelegationId, SessionId
+from trunkline.core.store.commands import Admit
+from trunkline.core.store.delegations import NoteProgress, StartDelegation
+from trunkline.core.store.records import Admission, IntentRow, Work
+from trunkline.core.values import InboundId, Peer, SessionId, WorkKind
+from trunkline.core.well_formed import plain_text
 
 
 class DelegationRunner:
-    """Runs delegations concurrently and reports their results."""
+    """Runs delegations concurrently, and recovers those of an earlier process."""
 
     def __init__(
         self,
@@ -42,112 +48,207 @@ class DelegationRunner:
     ) -> None:
         self._ctx = context
         self._suspects = suspects
-        self._bindings = bindings
         self._reporter = CompletionReporter(context, deliver=deliver, preparer=preparer, bindings=bindings)
         self._group: anyio.abc.TaskGroup | None = None
+        self._start_turn: Callable[[Work, SessionId, int], None] | None = None
+        #: those that have not ended
+        self.open = OpenDelegations()
+        self.endings = Endings(
+            context, open_delegations=self.open, reporter=self._reporter, begin=self._run_in_background
+        )
 
     def connect(self, *, start_turn: Callable[[Work, SessionId, int], None], busy: Callable[[str], bool]) -> None:
         """Set the callbacks into turns. Set late: turns and delegations depend on each other."""
+        self._start_turn = start_turn
         self._reporter.connect(start_turn=start_turn, busy=busy)
 
     def start(self, group: anyio.abc.TaskGroup) -> None:
         self._group = group
+        self.endings.start(group)
 
-    async def delegate(
-        self, work: Work, session: SessionId, call: int, asked: DelegationRequest, cause: int
-    ) -> DelegationId:
-        """Store the delegation with its session and its fixed origin, then start the hand.
-
-        Raises `BindingError` if the work should have its own thread and the thread cannot be created.
-        """
-        ctx, hand, task = self._ctx, asked.hand, asked.task
-        id = DelegationId(f"{work.id}.hand{call}")  # noqa: A001 -- the word
-        row = DelegationRow(
-            id=id,
-            hand=hand,
-            task=task,
-            child_key=await self._spawn(id, work, asked, cause),
-            agent=work.agent,
-            session_key=work.session_key,
-            session=session,
-            turn=work.turn,
-            inbound=work.id,
-            reply_to=work.reply_to,
-            origin=origin_of(work, session, ctx.env.now()),
-            timeout=ctx.config.hands.of(hand).deadline,
-            open_on=work.open_on if work.reply_to == work.home else None,
-            accepted_at=ctx.env.now(),
+    def limits_of(self, row: DelegationRow) -> TimeLimits:
+        """What bounds a delegation in time."""
+        parent = self.open.find(row.parent)
+        return TimeLimits(
+            accepted_at=row.accepted_at,
+            timeout=row.timeout,
+            max_age=self._ctx.config.hands.limits.max_age,
+            parent=None if parent is None else parent.row.deadline,
         )
 
-        def story(new: bool) -> int | None:
-            if not new:
-                return None
-            body = DelegationAccepted(
-                hand=hand,
-                task=task,
-                origin=row.reply_to,
-                session_key=row.session_key,
-                deadline=row.accepted_at + ctx.config.hands.of(hand).deadline,
-            )
-            return ctx.events.record(body, cause, **ids_of_delegation(row))
+    def begin(self, one: OpenDelegation) -> None:
+        """Begin the work of a delegation that is durable now: at once, or when a place for a run is free."""
+        row = one.row
+        self.endings.clock.set(row.id, self.limits_of(row).latest if row.deadline is None else row.deadline)
+        if row.kind is not HandKind.WORKER:
+            self.endings.slots.put(one)
 
-        accepted = await ctx.store.write(AcceptDelegation(row=row), story)
-        if accepted is not None:
-            self._run_in_background(row, accepted)
-        return row.id
+    # ------------------------------------------------------------ recovery
 
-    async def _spawn(self, id: DelegationId, work: Work, asked: DelegationRequest, cause: int) -> str | None:  # noqa: A002 -- the word
-        """Give the work its own session and bind a thread to it, if requested; returns the session's key."""
-        ctx, origin = self._ctx, work.reply_to
-        if origin is None or asked.thread is False:
-            return None
-        if not ctx.config.channel(origin.channel).thread_bindings.spawn_subagent_sessions:
-            return None
-        if origin.kind is ChatKind.DIRECT and not asked.thread:
-            # Direct conversations have no threads.
-            return None
-        key = ctx.key_text(SessionKey(agent=work.agent, subagent=id))
-        request = BindRequest(
-            target_session_key=key,
-            target_kind=TargetKind.SUBAGENT,
-            conversation=origin,
-            placement=Placement.CHILD,
-            label=asked.hand,
-            title=f"{asked.hand}: {asked.task}",
-            by=SPAWN,
-            request=spawn_request(id),
-            delegation=id,
-            new_session=True,
-        )
-        await self._bindings.bind(request, cause)
-        return key
+    def adopt(self, rows: Sequence[DelegationRow], works: Sequence[tuple[Work, SessionId]], cause: int) -> None:
+        """Know the open delegations of an earlier process, before anything of it goes on."""
+        for row in rows:
+            self.open.add(OpenDelegation(row=row, cause=cause, stored=True))
+        for work, _ in works:
+            one = self.open.find(work.serves)
+            if one is not None:
+                one.turns += 1
 
     def recover(self, row: DelegationRow, runs: int, cause: int) -> None:
-        """Run a delegation whose process died again if that is allowed, else report it as lost.
+        """Go on with a delegation whose process died: run it again if that is allowed, else report it as lost.
 
         `runs`: how many of its runs ended with their process.
         """
-        settings = self._ctx.config.hands.of(row.hand)
-        allowed = settings.on_restart == "rerun" or row.state == "accepted"
-        if allowed and runs < settings.max_attempts:
-            if runs:
-                self._suspects.run(lambda: self._run(row, cause), name=f"hand {row.id}")
-            else:
-                self._run_in_background(row, cause)
+        one = self.open.find(row.id)
+        if one is None:
+            # A worker has answered meanwhile.
             return
-        assert self._group is not None
-        reason = Reason.RUNS_EXHAUSTED if allowed else Reason.PROCESS_DIED
-        lost = HandResult(outcome=HandOutcome.LOST, text=reason.sentence)
-        self._group.start_soon(self._reporter.report, row, lost, reason, cause, name=f"hand {row.id} lost")
+        row = one.row
+        if row.parent is not None and self.open.find(row.parent) is None:
+            self.endings.end_soon(one, HandOutcome.CANCELLED, Reason.PARENT_ENDED)
+        elif row.kind is HandKind.FUNCTION:
+            self._recover_function(one, runs)
+        elif row.kind is HandKind.AGENT and row.state is WorkState.RUNNING:
+            self.endings.clock.set(row.id, self._deadline(row))
+            self.endings.settle(one)
+        else:
+            self.begin(one)
 
-    def _run_in_background(self, row: DelegationRow, cause: int) -> None:
-        assert self._group is not None
-        self._group.start_soon(self._run, row, cause, name=f"hand {row.id}")
+    def _deadline(self, row: DelegationRow) -> float:
+        return self.limits_of(row).latest if row.deadline is None else row.deadline
 
-    async def _run(self, row: DelegationRow, cause: int) -> None:
-        ctx = self._ctx
-        await ctx.store.write(StartDelegation(delegation=row.id, now=ctx.env.now()), answer)
-        started = ctx.events.record(DelegationStarted(hand=row.hand), cause, **ids_of_delegation(row))
-        task = HandTask(delegation=row.id, hand=row.hand, task=row.task)
-        result, reason = await run_hand(ctx.hands, task, ctx.config.hands.of(row.hand).deadline)
-        await self._reporter.report(row, result, reason, started)
+    def _recover_function(self, one: OpenDelegation, runs: int) -> None:
+        row, settings = one.row, self._ctx.config.hands.of(one.row.hand)
+        allowed = settings.on_restart == "rerun" or row.state is WorkState.ACCEPTED
+        if not allowed or runs >= settings.max_attempts:
+            reason = Reason.RUNS_EXHAUSTED if allowed else Reason.PROCESS_DIED
+            self.endings.end_soon(one, HandOutcome.LOST, reason)
+            return
+        latest = self.limits_of(row).latest
+        self.endings.clock.set(row.id, latest)
+        if latest <= self._ctx.env.now():
+            # It would run beyond its time: the clock ends it as soon as it is looked at.
+            return
+        if runs:
+            self.endings.slots.occupy(one)
+            self._suspects.run(lambda: self._run(one), name=f"hand {row.id}")
+        else:
+            self.endings.slots.put(one)
+
+    # ------------------------------------------------------------ runs
+
+    def _run_in_background(self, one: OpenDelegation) -> None:
+        assert self._group is not None
+        self._group.start_soon(self._run, one, name=f"hand {one.row.id}")
+
+    async def _run(self, one: OpenDelegation) -> None:
+        if self.open.find(one.row.id) is not one:
+            # It has ended before it began.
+            return
+        try:
+            if one.row.kind is HandKind.AGENT:
+                await self._run_agent(one)
+            else:
+                await self._run_function(one)
+        except IllegalTransition:
+            # It has ended while its start was being stored.
+            return
+
+    def _started(self, one: OpenDelegation) -> DelegationRow:
+        """The row of a delegation whose run begins now."""
+        now = self._ctx.env.now()
+        deadline = self.limits_of(one.row).of_run(now)
+        return msgspec.structs.replace(one.row, state=WorkState.RUNNING, started_at=now, deadline=deadline)
+
+    def _record_started(self, one: OpenDelegation, row: DelegationRow) -> int:
+        return self._ctx.events.record(DelegationStarted(hand=row.hand), one.cause, **ids_of_delegation(row))
+
+    def _note_started(self, one: OpenDelegation, row: DelegationRow, started: int) -> bool:
+        """Take over the row of a run that has begun; False if it has ended meanwhile."""
+        if self.open.find(row.id) is not one:
+            return False
+        one.row, one.cause = row, started
+        if row.deadline is not None:
+            self.endings.clock.set(row.id, row.deadline)
+        return True
+
+    async def _run_function(self, one: OpenDelegation) -> None:
+        ctx, row = self._ctx, self._started(one)
+        command = StartDelegation(delegation=row.id, now=row.started_at, deadline=row.deadline)
+        started = await ctx.store.write(command, lambda _: self._record_started(one, row))
+        if not self._note_started(one, row, started):
+            return
+        task = HandTask(
+            delegation=row.id,
+            hand=row.hand,
+            task=row.task,
+            label=row.label,
+            asked_by=None if row.origin is None else row.origin.asked_by,
+            timeout=row.timeout,
+            progress=lambda text: self._heard(one, text),
+        )
+        ended: tuple[HandResult, Reason | None] | None = None
+        with anyio.CancelScope() as scope:
+            one.scope = scope
+            ended = await run_hand(ctx.hands, task, ctx.config.hands.limits.max_result)
+        one.scope = None
+        if ended is not None:
+            # One that returns although it was cancelled is late: its result is kept.
+            result, reason = ended
+            await self.endings.end(one, Ending(row=row, result=result, reason=reason, cause=started))
+
+    async def _heard(self, one: OpenDelegation, text: str) -> None:
+        await self.progress(one, text)
+
+    async def _run_agent(self, one: OpenDelegation) -> None:
+        """Give the task to the agent, as the first turn of a session of its own."""
+        ctx, row = self._ctx, self._started(one)
+        key = row.child_key or ctx.key_text(SessionKey(agent=row.hand, subagent=row.id))
+        work = Work(
+            id=InboundId(f"{row.id}.task"),
+            kind=WorkKind.TASK,
+            agent=row.hand,
+            session_key=key,
+            peer=Peer(id=f"agent:{row.agent}", name=row.agent),
+            text=row.task,
+            origin=row.origin,
+            serves=row.id,
+            depth=row.depth,
+        )
+        now = ctx.env.now()
+        admit = Admit(work=work, identity=f"task/{row.id}", session=ctx.new_session(key, row.hand, None), now=now)
+        one.turns += 1
+
+        def story(admission: Admission | None) -> tuple[SessionId, int, int] | None:
+            if admission is None or admission.session is None:
+                return None
+            started = self._record_started(one, row)
+            return admission.session.id, started, record_admitted(ctx, work, admission.session, started)
+
+        def then(admitted: tuple[SessionId, int, int] | None) -> None:
+            assert self._start_turn is not None
+            if admitted is None:
+                one.turns -= 1
+                return
+            session, started, seq = admitted
+            self._note_started(one, row, started)
+            self._start_turn(work, session, seq)
+
+        command = StartDelegation(delegation=row.id, now=now, deadline=row.deadline, admit=admit)
+        await ctx.store.write(command, story, then=then)
+
+    async def progress(self, one: OpenDelegation, text: object, by: str = "") -> bool:
+        """Store and show what a hand reports of its progress; False if it has ended."""
+        ctx, said = self._ctx, cut(plain_text(text) or "", LONGEST_PROGRESS)
+        row = one.row
+
+        def story(open_still: bool) -> bool:
+            if open_still:
+                body = DelegationProgressed(hand=row.hand, text=said)
+                ctx.events.record(body, one.cause, **ids_of_delegation(row))
+            return open_still
+
+        if not await ctx.store.write(NoteProgress(delegation=row.id, text=said), story):
+            return False
+        one.row = msgspec.structs.replace(one.row, progress=said)
+        return True

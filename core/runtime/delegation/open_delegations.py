@@ -22,6 +22,8 @@ class OpenDelegation:
     stored: bool = False
     #: cancels the run of a function, or the turn of an agent that works on it
     scope: anyio.CancelScope | None = None
+    #: held while an end of it is being stored: of two, the first counts
+    ending: anyio.Lock = field(default_factory=anyio.Lock)
     #: it holds one of the places for runs at the same time
     runs: bool = False
     #: how many turns that work on it are due or running; a task that is being stored counts, too

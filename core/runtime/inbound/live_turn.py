@@ -13,7 +13,7 @@ from trunkline.core.delivery.answers import SaidInTurn
 from trunkline.core.errors import InvalidCall, TurnOver, UsageError
 from trunkline.core.hands.callback_message import callback_message
 from trunkline.core.hands.origin import Origin
-from trunkline.core.hands.port import DelegationRequest
+from trunkline.core.hands.port import Delegated, DelegationRequest, DelegationStatus
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.prompts import Prompt, joined
 from trunkline.core.reasons import Reason
@@ -26,19 +26,28 @@ from trunkline.core.untrusted import check_address, check_texts
 from trunkline.core.values import Address, DelegationId, Peer, Poll, SessionId, TranscriptLine, TurnId, WorkKind
 from trunkline.core.well_formed import plain_text
 
+#: names of the tools for hands, in events
+SEND_ASYNC, CANCEL, LIST = "delegate", "cancel", "delegations"
+
 
 class Tools(Protocol):
-    """What a turn can do, for the part of the runtime that runs it. `call`: number of the tool call in its turn."""
-
-    async def delegate(
-        self, work: Work, session: SessionId, call: int, asked: DelegationRequest, cause: int
-    ) -> DelegationId: ...
+    """What a turn can do, for the part of the runtime that runs it."""
 
     async def history(self, session: SessionId) -> tuple[TranscriptLine, ...]: ...
 
     def refuse(self, work: Work, tool: str, error: UsageError, reason: Reason, cause: int) -> None:
         """Record a refused tool call."""
         ...
+
+
+class Hands(Protocol):
+    """What a turn can do with hands; `trunkline.core.agent.Turn` says what each call promises."""
+
+    async def delegate(self, call: ToolCall, asked: DelegationRequest) -> Delegated: ...
+
+    async def cancel(self, call: ToolCall, delegation: str) -> bool: ...
+
+    def open_of(self, session: SessionId) -> tuple[DelegationStatus, ...]: ...
 
 
 class LiveTurn:
@@ -48,6 +57,7 @@ class LiveTurn:
         self,
         tools: Tools,
         message_tool: MessageTool,
+        hands: Hands,
         work: Work,
         started: int,
         session_id: SessionId,
@@ -58,6 +68,7 @@ class LiveTurn:
     ) -> None:
         self._tools = tools
         self._message_tool = message_tool
+        self._hands = hands
         self._work = work
         self._started = started
         #: the turn runs again: an earlier process may have made its calls
@@ -141,19 +152,55 @@ class LiveTurn:
     def message_tool(self, form: SchemaForm = SchemaForm.OPENAI) -> dict[str, Any]:
         return self._message_tool.schema(self._work).form(form)
 
-    async def delegate(self, hand: str, task: str, *, thread: bool | None = None) -> DelegationId:
-        self._begin("delegate")
+    async def send_async(
+        self,
+        agent_id: str,
+        message: str,
+        *,
+        timeout: float | None = None,
+        label: str = "",
+        reply_to: Address | str | None = None,
+        thread: bool | None = None,
+    ) -> Delegated:
+        call = self._begin_call(SEND_ASYNC)
         wrong = "" if thread in (None, True, False) else "thread is not a bool"
-        name = self._text("delegate", "hand", hand, wrong)
-        asked = DelegationRequest(hand=name, task=self._text("delegate", "task", task, ""), thread=thread)
-        return await self._tools.delegate(self._work, self.session_id, self._calls, asked, self._started)
+        if not wrong and isinstance(reply_to, Address):
+            wrong = check_address(reply_to)
+        elif not wrong and reply_to is not None:
+            wrong = check_texts((("reply_to", reply_to),))
+        if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            wrong = wrong or f"timeout is of type {type(timeout).__name__} instead of a number of seconds"
+        asked = DelegationRequest(
+            hand=self._text(SEND_ASYNC, "agent_id", agent_id, wrong),
+            task=self._text(SEND_ASYNC, "message", message, ""),
+            thread=thread,
+            timeout=timeout,
+            label=self._text(SEND_ASYNC, "label", label, ""),
+            reply_to=reply_to,
+        )
+        return await self._hands.delegate(call, asked)
+
+    async def delegate(self, hand: str, task: str, *, thread: bool | None = None) -> DelegationId:
+        return (await self.send_async(hand, task, thread=thread)).delegation
+
+    async def cancel(self, delegation: str) -> bool:
+        call = self._begin_call(CANCEL)
+        return await self._hands.cancel(call, self._text(CANCEL, "delegation", delegation, ""))
+
+    async def delegations(self) -> tuple[DelegationStatus, ...]:
+        self._begin(LIST)
+        return self._hands.open_of(self.session_id)
 
     async def history(self) -> tuple[TranscriptLine, ...]:
         return await self._tools.history(self.session_id)
 
     def _begin_message(self) -> ToolCall:
         """A call of the message tool. Raises `TurnOver`."""
-        self._begin(TOOL)
+        return self._begin_call(TOOL)
+
+    def _begin_call(self, tool: str) -> ToolCall:
+        """A call of a tool. Raises `TurnOver`."""
+        self._begin(tool)
         return ToolCall(
             work=self._work,
             session=self.session_id,

@@ -8,20 +8,20 @@ import anyio.lowlevel
 import msgspec
 
 from trunkline.core.delivery.answers import AnswerFacts, SaidInTurn
-from trunkline.core.errors import BindingError, InvalidCall, InvalidSend, StoreError, UnknownName, UsageError
+from trunkline.core.errors import InvalidSend, StoreError, UsageError
 from trunkline.core.events.delivery import IntentSuppressed
-from trunkline.core.events.gateway import ToolCalled, ToolRefused, TurnEnded, TurnStarted
-from trunkline.core.hands.port import DelegationRequest
+from trunkline.core.events.gateway import ToolRefused, TurnEnded, TurnStarted
 from trunkline.core.hands.states import CallbackEvent
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.actions.message_tool import MessageTool
 from trunkline.core.runtime.bindings.live_bindings import Hold
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.delegation.task_turns import TaskTurns
 from trunkline.core.runtime.heartbeat.replies import Replies
 from trunkline.core.runtime.inbound.callback_turns import begin_callback
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
-from trunkline.core.runtime.inbound.live_turn import LiveTurn
+from trunkline.core.runtime.inbound.live_turn import Hands, LiveTurn
 from trunkline.core.runtime.inbound.turn_prompts import UnusablePrompts, prompts_of
 from trunkline.core.runtime.lanes import HELD, Lanes
 from trunkline.core.runtime.outbound.prepare import Preparer
@@ -32,7 +32,6 @@ from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ReadTranscript
 from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.values import (
-    DelegationId,
     IntentId,
     IntentKind,
     IntentState,
@@ -73,7 +72,8 @@ class Turns:
         context: Context,
         *,
         deliver: Callable[[IntentRow, int | None], None],
-        delegate: Callable[[Work, SessionId, int, DelegationRequest, int], Awaitable[DelegationId]],
+        hands: Hands,
+        tasks: TaskTurns,
         control: Callable[[Work, int], Awaitable[str]],
         message_tool: MessageTool,
         preparer: Preparer,
@@ -86,7 +86,8 @@ class Turns:
         self._preparer = preparer
         self._drafts = IntentDrafts(context)
         self._deliver = deliver
-        self._delegate = delegate
+        self._hands = hands
+        self._tasks = tasks
         self._suspects = suspects
         self._replies = replies
         self.lanes: Lanes[str, _Queued] = Lanes("turns", self._handle, workers=_WORKERS, now=context.env.steady)
@@ -135,6 +136,10 @@ class Turns:
 
     async def _run(self, item: _Queued, attempt: int) -> None:
         ctx, session = self._ctx, item.session
+        if item.work.serves is not None and self._tasks.is_over(item.work):
+            with item.hold:
+                await self._tasks.drop(item.work, item.cause)
+            return
         work = await begin_callback(ctx, item.work, item.cause)
         if work is None:
             item.hold.release(item.cause)
@@ -157,7 +162,9 @@ class Turns:
             hold.cause = started
             said: list[SaidInTurn] = []
             answer, failure = await self._ask(work, started, session, attempt, said)
-            if work.heartbeat is None:
+            if work.serves is not None:
+                await self._tasks.finish(work, answer, failure, started)
+            elif work.heartbeat is None:
                 await self._finish(work, session, answer, failure, started, said)
             else:
                 await self._replies.finish(work, session, answer, failure, started)
@@ -166,6 +173,10 @@ class Turns:
         """End a turn that every run of it has ended with the process, and notify the person."""
         ctx, work, count = self._ctx, item.work, item.attempts
         ended = TurnEnded(outcome="failed", reason=Reason.RUNS_EXHAUSTED, attempts=count)
+        if work.serves is not None:
+            with item.hold:
+                await self._tasks.finish(work, None, ended, item.cause)
+            return
         row = None
         if count == ctx.config.turns.max_attempts:
             # Hooks see the notice too. If they are what ends the process, the next one does without it.
@@ -217,11 +228,27 @@ class Turns:
         except UnusablePrompts as error:
             # Never without its prompts: a result would pass for the words of a person.
             return None, TurnEnded(outcome="failed", reason=Reason.PROMPT_FAILED, detail=error.facts)
-        again = attempt > 1
-        turn = LiveTurn(self, self._message_tool, work, started, session, again=again, prompts=prompts, said=said)
+        turn = LiveTurn(
+            self,
+            self._message_tool,
+            self._hands,
+            work,
+            started,
+            session,
+            again=attempt > 1,
+            prompts=prompts,
+            said=said,
+        )
+        answer: object = None
         try:
-            with UserCode():
-                answer: object = await agent.turn(turn)
+            if work.serves is None:
+                with UserCode():
+                    answer = await agent.turn(turn)
+            else:
+                with self._tasks.running(work) as scope, UserCode():
+                    answer = await agent.turn(turn)
+                if scope.cancelled_caught:
+                    return None, TurnEnded(outcome="silent", reason=Reason.PARENT_ENDED)
         except Exception as error:  # noqa: BLE001 -- any error of an agent is recorded and ends the turn
             # An agent may turn the cancellation of a stopping gateway into an error: then the turn has not failed.
             await anyio.lowlevel.checkpoint_if_cancelled()
@@ -316,34 +343,6 @@ class Turns:
 
     async def history(self, session: SessionId) -> tuple[TranscriptLine, ...]:
         return await self._ctx.store.read(ReadTranscript(session=session))
-
-    async def delegate(
-        self, work: Work, session: SessionId, call: int, asked: DelegationRequest, cause: int
-    ) -> DelegationId:
-        """The delegation tool: refused before any work starts, or durable before the hand starts."""
-        ctx, hand = self._ctx, asked.hand
-        ids = {"inbound": work.id, "turn": work.turn}
-        called = ctx.events.record(ToolCalled(tool="delegate", detail=f"{hand}: {asked.task}"), cause, **ids)
-        try:
-            with UserCode():
-                known = ctx.hands.has(hand)
-        except Exception as error:
-            unknown = UnknownName(f"no hand {hand!r}: {describe(error)}")
-            self.refuse(work, "delegate", unknown, Reason.UNKNOWN_HAND, called)
-            raise unknown from error
-        if not known:
-            ctx.events.record(ToolRefused(tool="delegate", reason=Reason.UNKNOWN_HAND, detail=hand), called, **ids)
-            raise UnknownName(f"no hand {hand!r} ({Reason.UNKNOWN_HAND.sentence})")
-        if work.reply_to is None:
-            # Nobody would get the result: its callback has no place to answer to.
-            homeless = InvalidCall("delegate: the turn has no place, so the result could go nowhere")
-            self.refuse(work, "delegate", homeless, Reason.NO_ORIGIN, called)
-            raise homeless
-        try:
-            return await self._delegate(work, session, call, asked, called)
-        except BindingError as error:
-            self.refuse(work, "delegate", error, error.reason, called)
-            raise
 
 
 def _callback_event(intents: list[IntentRow], failure: TurnEnded | None) -> CallbackEvent:

@@ -13,7 +13,7 @@ from tests.support.small_gateway import ANA, Clerk, Echo, Running
 from tests.support.tool_calls import Answering, Call, called, the_error
 from trunkline import Action, ActionResult, Decisions, InvalidAction, Turn
 from trunkline.core.actions.schema import SchemaForm
-from trunkline.core.errors import InvalidCall, TurnOver, UsageError
+from trunkline.core.errors import DelegationRefused, InvalidCall, TurnOver, UsageError
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled, TargetResolved
 from trunkline.core.events.gateway import ToolRefused, TurnEnded
 from trunkline.core.events.hands import DelegationAccepted
@@ -133,7 +133,7 @@ async def test_a_turn_that_works_nowhere_delegates_nothing(path: Path, platform:
         await running.until(TurnEnded)
         assert [one.reason for one in running.recorded(ToolRefused)] == [Reason.NO_ORIGIN]
         assert running.recorded(DelegationAccepted) == []
-    assert [type(one) for one in caught] == [InvalidCall]
+    assert [type(one) for one in caught] == [DelegationRefused]
 
 
 OTHERS: dict[str, Any] = {

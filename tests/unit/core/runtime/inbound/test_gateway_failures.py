@@ -19,7 +19,7 @@ from trunkline import (
     connect_file,
     system_env,
 )
-from trunkline.core.errors import ConfigError, NotSent, StoreTooNew, UnknownName
+from trunkline.core.errors import ConfigError, DelegationRefused, NotSent, StoreTooNew
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import (
     AdapterEnded,
@@ -155,7 +155,7 @@ async def test_a_hand_that_is_not_there_is_refused_before_any_work(path: Path, p
     async def ask(turn: Turn) -> str:
         try:
             await turn.delegate("nobody", "a task")
-        except UnknownName as error:
+        except DelegationRefused as error:
             return f"sorry: {error.facts}"
         return "delegated"
 

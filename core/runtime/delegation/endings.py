@@ -1,0 +1,95 @@
+"""Ends delegations: whatever ends one, its first end counts, its children end with it, and what it held is free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+import anyio.abc
+
+from trunkline.core.hands.delegation import DelegationRow, HandKind
+from trunkline.core.hands.results import HandOutcome, HandResult
+from trunkline.core.hands.states import WorkState
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.delegation.completions import CompletionReporter, Ending
+from trunkline.core.runtime.delegation.deadline_clock import DeadlineClock
+from trunkline.core.runtime.delegation.open_delegations import OpenDelegation, OpenDelegations
+from trunkline.core.runtime.delegation.run_slots import RunSlots
+from trunkline.core.store.records import Work
+from trunkline.core.values import DelegationId
+
+
+class Endings:
+    """Ends open delegations and keeps their number, deadlines and places for runs up to date."""
+
+    def __init__(
+        self,
+        context: Context,
+        *,
+        open_delegations: OpenDelegations,
+        reporter: CompletionReporter,
+        begin: Callable[[OpenDelegation], None],
+    ) -> None:
+        self._ctx = context
+        self._open = open_delegations
+        self._reporter = reporter
+        self._group: anyio.abc.TaskGroup | None = None
+        self.clock = DeadlineClock(context.env, self._passed)
+        self.slots = RunSlots(lambda: context.config.hands.limits.running, begin)
+        reporter.connect_end(self._ended)
+
+    def start(self, group: anyio.abc.TaskGroup) -> None:
+        self._group = group
+
+    async def end(self, one: OpenDelegation, ending: Ending) -> bool:
+        """End a delegation, unless it has ended; answers whether this end is the one that counts."""
+        if one.scope is not None:
+            one.scope.cancel()
+        async with one.ending:
+            return await self._reporter.report(ending)
+
+    async def late(self, ending: Ending) -> None:
+        """Keep a result that came after the end of its delegation."""
+        await self._reporter.report(ending)
+
+    def end_soon(self, one: OpenDelegation, outcome: HandOutcome, reason: Reason, text: str = "") -> None:
+        """End a delegation in the background."""
+        assert self._group is not None
+        result = HandResult(outcome=outcome, text=text or reason.sentence)
+        ending = Ending(row=one.row, result=result, reason=reason, cause=one.cause)
+        self._group.start_soon(self.end, one, ending, name=f"hand {one.row.id} {outcome}")
+
+    def settle(self, one: OpenDelegation) -> None:
+        """End the task of an agent that has returned nothing, and that nothing works on any more, with no text."""
+        row = one.row
+        if row.kind is not HandKind.AGENT or row.state is not WorkState.RUNNING or one.turns or one.children:
+            return
+        assert self._group is not None
+        ending = Ending(row=row, result=HandResult(outcome=HandOutcome.OK, text=""), cause=one.cause)
+        self._group.start_soon(self.end, one, ending, name=f"hand {row.id} empty")
+
+    def _passed(self, delegation: DelegationId) -> None:
+        one = self._open.find(delegation)
+        if one is not None:
+            row, began = one.row, one.row.started_at
+            start = row.accepted_at if began is None or row.kind is HandKind.WORKER else began
+            seconds = max((row.deadline or self._ctx.env.now()) - start, 0.0)
+            self.end_soon(one, HandOutcome.TIMEOUT, Reason.HAND_DEADLINE, f"no result within {seconds:g} s")
+
+    def _ended(self, row: DelegationRow, callback: Work | None) -> None:
+        """A delegation has ended, durably. `callback`: the turn that gets its result."""
+        parent = self._open.find(row.parent)
+        if callback is not None and parent is not None:
+            parent.turns += 1
+        one = self._open.find(row.id)
+        if one is not None:
+            self._open.remove(one)
+            self.clock.remove(row.id)
+            self.slots.release(one)
+            for child in tuple(one.children):
+                left = self._open.find(child)
+                if left is not None and left.stored:
+                    self.end_soon(left, HandOutcome.CANCELLED, Reason.PARENT_ENDED)
+        if parent is not None:
+            self.settle(parent)

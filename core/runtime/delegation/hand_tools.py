@@ -1,0 +1,250 @@
+"""The tools of turns for hands: delegate, cancel, look. A refused call has no effect, and the agent gets the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from trunkline.core.actions.names import Action
+from trunkline.core.bindings.bind_request import SPAWN, BindRequest, spawn_request
+from trunkline.core.bindings.records import Placement, TargetKind
+from trunkline.core.errors import AnswerRefused, BindingError, DelegationRefused, UsageError
+from trunkline.core.events.gateway import ToolCalled, ToolRefused
+from trunkline.core.events.hands import DelegationAccepted
+from trunkline.core.hands.admission import AdmissionFacts, check_admission
+from trunkline.core.hands.capture import origin_of
+from trunkline.core.hands.delegation import DelegationRow, HandKind
+from trunkline.core.hands.port import Delegated, DelegationRequest, DelegationStatus
+from trunkline.core.hands.results import HandOutcome, HandResult
+from trunkline.core.keys import SessionKey
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.actions.context_policy import ContextPolicy
+from trunkline.core.runtime.actions.tool_call import ToolCall
+from trunkline.core.runtime.bindings.service import SessionBindingService
+from trunkline.core.runtime.client_sends.target_resolution import TargetResolver, ToolSend, refusal
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.delegation.completions import Ending, ids_of_delegation
+from trunkline.core.runtime.delegation.delegations import DelegationRunner
+from trunkline.core.runtime.delegation.known_hands import hands_for, kind_of
+from trunkline.core.runtime.delegation.open_delegations import OpenDelegation
+from trunkline.core.store.delegations import AcceptDelegation, FindDelegation
+from trunkline.core.values import Address, ChatKind, DelegationId, SessionId
+
+#: names of the tools in events
+DELEGATE, CANCEL = "delegate", "cancel"
+
+
+class HandTools:
+    """What turns can do with hands."""
+
+    def __init__(
+        self, context: Context, runner: DelegationRunner, bindings: SessionBindingService, targets: TargetResolver
+    ) -> None:
+        self._ctx = context
+        self._runner = runner
+        self._open = runner.open
+        self._bindings = bindings
+        self._targets = targets
+        self._policy = ContextPolicy(context)
+
+    def open_of(self, session: SessionId) -> tuple[DelegationStatus, ...]:
+        """The open delegations of a session."""
+        return tuple(one.status for one in self._open.of_session(session))
+
+    # ------------------------------------------------------------ delegate
+
+    async def delegate(self, call: ToolCall, asked: DelegationRequest) -> Delegated:
+        """Refuse a task, or store it with its session and its fixed origin, then have the hand begin.
+
+        Raises `DelegationRefused`; and `BindingError` if the work should have its own thread and that cannot be made.
+        """
+        ctx, work = self._ctx, call.work
+        called = ctx.events.record(
+            ToolCalled(tool=DELEGATE, detail=f"{asked.hand}: {asked.task}"), call.cause, **call.ids
+        )
+        accepted = Delegated(delegation=DelegationId(f"{work.id}.hand{call.number}"), hand=asked.hand)
+        if call.again and await self._is_known(accepted.delegation):
+            # The process died after an earlier run of this turn had delegated it.
+            return accepted
+        try:
+            kind = self._admitted(call, asked)
+            await self._accept(call, asked, kind, accepted.delegation, called)
+        except (DelegationRefused, BindingError) as error:
+            self._refuse(call, DELEGATE, error, error.reason, called)
+            raise
+        return accepted
+
+    async def _is_known(self, delegation: DelegationId) -> bool:
+        known = self._open.find(delegation) is not None
+        return known or await self._ctx.store.read(FindDelegation(delegation=delegation)) is not None
+
+    def _admitted(self, call: ToolCall, asked: DelegationRequest) -> HandKind:
+        """What will work on a task. Raises `DelegationRefused`."""
+        ctx, work = self._ctx, call.work
+        own = asked.hand == work.agent
+        facts = AdmissionFacts(
+            agent=work.agent,
+            kind=None if own else kind_of(ctx, asked.hand),
+            known=hands_for(ctx, work.agent),
+            depth=work.depth,
+            in_session=self._open.count_of(call.session),
+            in_all=len(self._open),
+            has_place=work.reply_to is not None,
+            serves=work.serves is not None,
+            over=work.serves is not None and self._open.find(work.serves) is None,
+        )
+        check_admission(asked, facts, ctx.config.hands)
+        assert facts.kind is not None
+        return facts.kind
+
+    async def _accept(
+        self, call: ToolCall, asked: DelegationRequest, kind: HandKind, delegation: DelegationId, called: int
+    ) -> None:
+        """Store a task and have its hand begin. It counts from now on, so that no other call takes its place."""
+        one = OpenDelegation(row=self._row(call, asked, kind, delegation), cause=called)
+        self._open.add(one)
+        try:
+            one.row = await self._placed(call, asked, one.row, called)
+            command = AcceptDelegation(row=one.row)
+        except BaseException:
+            self._open.remove(one)
+            raise
+
+        def then(accepted: int | None) -> None:
+            # Also for a caller that was cancelled meanwhile: the task is stored.
+            if accepted is None:
+                self._open.remove(one)
+                return
+            one.stored, one.cause = True, accepted
+            self._runner.begin(one)
+
+        try:
+            await self._ctx.store.write(command, self._story(one, called), then=then)
+        except Exception:
+            self._open.remove(one)
+            raise
+
+    def _story(self, one: OpenDelegation, called: int) -> Callable[[bool], int | None]:
+        """Records that a task is durable."""
+        ctx, row = self._ctx, one.row
+        limits = self._runner.limits_of(row)
+        origin = row.origin
+        body = DelegationAccepted(
+            hand=row.hand,
+            task=row.task,
+            origin=row.reply_to,
+            session_key=row.session_key,
+            deadline=limits.of_run(row.accepted_at),
+            label=row.label,
+            hand_kind=row.kind.value,
+            asked_by=None if origin is None else origin.asked_by,
+            message_id="" if origin is None else origin.message_id,
+            parent=row.parent,
+            depth=row.depth,
+        )
+
+        def story(new: bool) -> int | None:
+            return ctx.events.record(body, called, **ids_of_delegation(row)) if new else None
+
+        return story
+
+    def _row(self, call: ToolCall, asked: DelegationRequest, kind: HandKind, delegation: DelegationId) -> DelegationRow:
+        """The row of a task, with everything that is fixed at the call."""
+        ctx, work, now = self._ctx, call.work, self._ctx.env.now()
+        timeout = ctx.config.hands.of(asked.hand).deadline if asked.timeout is None else asked.timeout
+        row = DelegationRow(
+            id=delegation,
+            kind=kind,
+            hand=asked.hand,
+            task=asked.task,
+            label=asked.label,
+            agent=work.agent,
+            session_key=work.session_key,
+            session=call.session,
+            turn=work.turn,
+            inbound=work.id,
+            reply_to=work.reply_to,
+            open_on=work.open_on if work.reply_to == work.home else None,
+            origin=origin_of(work, call.session, now),
+            parent=work.serves,
+            depth=work.depth + 1,
+            timeout=timeout,
+            max_result=ctx.config.hands.limits.max_result,
+            accepted_at=now,
+        )
+        if kind is not HandKind.WORKER:
+            return row
+        return msgspec.structs.replace(row, deadline=self._runner.limits_of(row).of_run(now))
+
+    async def _placed(self, call: ToolCall, asked: DelegationRequest, row: DelegationRow, called: int) -> DelegationRow:
+        """The row with the place that the turn named for the answer, and with the thread of its own, if it gets one."""
+        if asked.reply_to is not None:
+            place = await self._named_place(call, asked.reply_to, called)
+            origin = None if row.origin is None else msgspec.structs.replace(row.origin, reply_to=place)
+            return msgspec.structs.replace(row, reply_to=place, origin=origin)
+        return msgspec.structs.replace(row, child_key=await self._spawn(row, asked.thread, called))
+
+    async def _named_place(self, call: ToolCall, named: Address | str, called: int) -> Address:
+        """The place of an explicit reply target, as far as the policy allows it. Raises `DelegationRefused`."""
+        try:
+            asked = ToolSend(running=call.session, to=named)
+            aim = await self._targets.aim(call.work.agent, asked, None, called, call.ids)
+            assert aim is not None
+            await self._policy.check(call.work, Action.SEND, aim.address, aim.cause, text=str(named))
+        except UsageError as error:
+            raise DelegationRefused(f"reply_to: {error.facts}", refusal(error)) from error
+        return aim.address
+
+    async def _spawn(self, row: DelegationRow, thread: bool | None, cause: int) -> str | None:
+        """Give the work its own session and bind a thread to it, if requested; returns the session's key."""
+        ctx, origin = self._ctx, row.reply_to
+        if origin is None or thread is False:
+            return None
+        if not ctx.config.channel(origin.channel).thread_bindings.spawn_subagent_sessions:
+            return None
+        if origin.kind is ChatKind.DIRECT and not thread:
+            # Direct conversations have no threads.
+            return None
+        worker = row.hand if row.kind is HandKind.AGENT else row.agent
+        key = ctx.key_text(SessionKey(agent=worker, subagent=row.id))
+        request = BindRequest(
+            target_session_key=key,
+            target_kind=TargetKind.SUBAGENT,
+            conversation=origin,
+            placement=Placement.CHILD,
+            label=row.hand,
+            title=f"{row.hand}: {row.task}",
+            by=SPAWN,
+            request=spawn_request(row.id),
+            delegation=row.id,
+            new_session=True,
+        )
+        await self._bindings.bind(request, cause)
+        return key
+
+    # ------------------------------------------------------------ cancel
+
+    async def cancel(self, call: ToolCall, delegation: str) -> bool:
+        """End a delegation of the session; False if it has ended. Raises `AnswerRefused` for any other."""
+        ctx = self._ctx
+        called = ctx.events.record(ToolCalled(tool=CANCEL, detail=delegation), call.cause, **call.ids)
+        one = self._open.find(delegation)
+        if one is None or not one.stored:
+            row = await ctx.store.read(FindDelegation(delegation=delegation))
+            if row is not None and row.session == call.session:
+                return False
+        elif one.row.session == call.session:
+            reason = Reason.CANCELLED_BY_AGENT
+            result = HandResult(outcome=HandOutcome.CANCELLED, text=reason.sentence)
+            by = f"agent:{call.work.agent}"
+            return await self._runner.endings.end(
+                one, Ending(row=one.row, result=result, reason=reason, by=by, cause=called)
+            )
+        error = AnswerRefused(f"this session has no delegation {delegation!r}")
+        self._refuse(call, CANCEL, error, error.reason, called)
+        raise error
+
+    def _refuse(self, call: ToolCall, tool: str, error: UsageError, reason: Reason, cause: int) -> None:
+        """Record a refused call."""
+        self._ctx.events.record(ToolRefused(tool=tool, reason=reason, detail=error.facts), cause, **call.ids)

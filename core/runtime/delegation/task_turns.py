@@ -1,0 +1,122 @@
+"""The turns of agents that work on delegations: what such a turn returns is the result, not an answer to a person.
+
+A turn that returns nothing while the task has open delegations of its own leaves it open: a callback turn of the same
+session may give the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import anyio
+
+from trunkline.core.events.gateway import TurnEnded
+from trunkline.core.hands.result_limits import bounded_result
+from trunkline.core.hands.results import HandOutcome, HandResult
+from trunkline.core.hands.states import CallbackEvent
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.callback_story import record_callback
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.delegation.completions import Ending
+from trunkline.core.runtime.delegation.endings import Endings
+from trunkline.core.runtime.delegation.open_delegations import OpenDelegations
+from trunkline.core.store.commands import FinishTurn, TurnFinish
+from trunkline.core.store.delegations import FindDelegation
+from trunkline.core.store.records import Work
+from trunkline.core.values import WorkKind
+
+
+class TaskTurns:
+    """Ends turns that work on delegations together with these."""
+
+    def __init__(self, context: Context, open_delegations: OpenDelegations, endings: Endings) -> None:
+        self._ctx = context
+        self._open = open_delegations
+        self._endings = endings
+
+    def is_over(self, work: Work) -> bool:
+        """Whether the delegation that a turn works on has ended: then there is nothing left to do."""
+        one = self._open.find(work.serves)
+        return one is None or one.ending.locked()
+
+    @contextmanager
+    def running(self, work: Work) -> Generator[anyio.CancelScope]:
+        """A scope around the agent of a turn, which is cancelled when its delegation ends."""
+        one = self._open.find(work.serves)
+        with anyio.CancelScope() as scope:
+            if one is not None:
+                one.scope = scope
+            try:
+                yield scope
+            finally:
+                if one is not None:
+                    one.scope = None
+
+    async def drop(self, work: Work, cause: int) -> None:
+        """End a turn without running it, because its delegation has ended."""
+        ended = TurnEnded(outcome="silent", reason=Reason.PARENT_ENDED)
+        await self._ctx.store.write(self._finish_of(work, ended), lambda done: self._record(work, ended, done, cause))
+
+    async def finish(self, work: Work, answer: str | None, failure: TurnEnded | None, cause: int) -> None:
+        """End a turn with what its agent returned, or with how it failed."""
+        over = failure is not None and failure.reason is Reason.PARENT_ENDED
+        result, reason = (None, None) if over else self._result_of(answer, failure)
+        ended = failure or TurnEnded(outcome="silent" if result is None else "replied")
+        one, turn = self._open.find(work.serves), self._finish_of(work, ended)
+        row = None if one is None else one.row
+        if one is not None:
+            one.turns -= 1
+            if work.kind is WorkKind.TASK:
+                self._endings.slots.release(one)
+            if result is None and not over and not one.turns and not one.children:
+                result = HandResult(outcome=HandOutcome.OK, text="")
+        elif failure is None and result is not None and work.serves is not None:
+            # Its delegation has ended meanwhile: the result is late.
+            row = await self._ctx.store.read(FindDelegation(delegation=work.serves))
+        if result is None or row is None:
+            await self._ctx.store.write(turn, lambda done: self._record(work, ended, done, cause))
+            return
+        ending = Ending(
+            row=row,
+            result=result,
+            reason=reason,
+            cause=cause,
+            turn=turn,
+            turn_ended=lambda done: self._record(work, ended, done, cause),
+        )
+        if one is None:
+            await self._endings.late(ending)
+        else:
+            await self._endings.end(one, ending)
+
+    def _result_of(self, answer: str | None, failure: TurnEnded | None) -> tuple[HandResult | None, Reason | None]:
+        """What the end of a turn means for the delegation that it works on; none: the turn returned nothing."""
+        if failure is not None:
+            reason = failure.reason or Reason.AGENT_RAISED
+            lost = reason is Reason.RUNS_EXHAUSTED
+            text = failure.detail or reason.sentence
+            return HandResult(outcome=HandOutcome.LOST if lost else HandOutcome.ERROR, text=text), reason
+        if answer is None or not answer.strip():
+            return None, None
+        result = HandResult(outcome=HandOutcome.OK, text=answer)
+        shorter = bounded_result(result, self._ctx.config.hands.limits.max_result)
+        return (result, None) if shorter is None else (shorter, Reason.RESULT_TOO_LARGE)
+
+    def _finish_of(self, work: Work, ended: TurnEnded) -> FinishTurn:
+        failed = ended.outcome == "failed"
+        event = CallbackEvent.FAIL if failed else CallbackEvent.SUPPRESS
+        return FinishTurn(
+            work=work,
+            intents=(),
+            now=self._ctx.env.now(),
+            callback=None if work.callback is None else event,
+            callback_reason=ended.reason,
+        )
+
+    def _record(self, work: Work, ended: TurnEnded, done: TurnFinish, cause: int) -> int:
+        """Record the end of a turn, and what it means for the callback that it worked on."""
+        events = self._ctx.events
+        seq = events.record(ended, cause, inbound=work.id, turn=work.turn, delegation=work.serves)
+        record_callback(events, done.callback, seq, inbound=work.id, turn=work.turn)
+        return seq
