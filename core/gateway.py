@@ -99,7 +99,6 @@ class Gateway:
         for adapter in adapters:
             _check_adapter(adapter)
         _check_agents(config, agents)
-        check_hands(config, agents, hands)
         index_of(config)
         bound = self.bindings_type(store, env, events)
         self._ctx = Context(
@@ -157,7 +156,8 @@ class Gateway:
         """Serve until cancelled: recover unfinished work, then accept new work.
 
         While another process holds the store, this one waits, and takes over when that process stops, dies, or fails to
-        renew its lease. Raises `LeaseLost` when another process has taken over from this one.
+        renew its lease. Raises `LeaseLost` when another process has taken over from this one, and `ConfigError` if two
+        hands have the same name.
         """
         try:
             await self._serve()
@@ -171,6 +171,7 @@ class Gateway:
 
     async def _serve(self) -> None:
         ctx = self._ctx
+        check_hands(ctx.config, ctx.agents, ctx.hands)
         started = ctx.events.record(process_started(ctx.config))
         await ctx.store.open()
         try:
@@ -286,6 +287,7 @@ class Gateway:
         """
         ctx = self._ctx
         _check_agents(config, ctx.agents)
+        check_hands(config, ctx.agents, ctx.hands)
         if codec_of(config.profile) != codec_of(ctx.config.profile):
             raise ConfigError("the form of session keys cannot change while the gateway runs: restart it")
         changed = [name for name in GatewayConfig.model_fields if getattr(config, name) != getattr(ctx.config, name)]

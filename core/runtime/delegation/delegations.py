@@ -174,7 +174,7 @@ class DelegationRunner:
 
     async def _run_function(self, one: OpenDelegation) -> None:
         ctx, row = self._ctx, self._started(one)
-        command = StartDelegation(delegation=row.id, now=row.started_at, deadline=row.deadline)
+        command = StartDelegation(delegation=row.id, now=ctx.env.now(), deadline=row.deadline)
         started = await ctx.store.write(command, lambda _: self._record_started(one, row))
         if not self._note_started(one, row, started):
             return

@@ -64,7 +64,7 @@ def _has(hands: HandRunner, hand: str) -> bool:
 def _quietly_has(hands: HandRunner, hand: str) -> bool:
     """Whether the runner has a hand; no, if it cannot say: a call of it is refused."""
     try:
-        return bool(hands.has(hand))
+        return _has(hands, hand)
     except Exception:  # noqa: BLE001 -- user code; the answer of a call says what is wrong
         return False
 
