@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import anyio
 
+from trunkline.core.delivery.answers import says_no_reply
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.hands.result_limits import bounded_result
 from trunkline.core.hands.results import HandOutcome, HandResult
@@ -97,7 +98,7 @@ class TaskTurns:
             lost = reason is Reason.RUNS_EXHAUSTED
             text = failure.detail or reason.sentence
             return HandResult(outcome=HandOutcome.LOST if lost else HandOutcome.ERROR, text=text), reason
-        if answer is None or not answer.strip():
+        if answer is None or not answer.strip() or says_no_reply(answer):
             return None, None
         result = HandResult(outcome=HandOutcome.OK, text=answer)
         shorter = bounded_result(result, self._ctx.config.hands.limits.max_result)

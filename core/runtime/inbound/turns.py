@@ -28,10 +28,9 @@ from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.store.commands import BeginRun, FinishTurn, TurnFinish
-from trunkline.core.store.delegations import ChangeCallback
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ReadTranscript
-from trunkline.core.store.records import CallbackChange, IntentRow, Work
+from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.values import (
     IntentId,
     IntentKind,
@@ -145,8 +144,6 @@ class Turns:
         if work is None:
             item.hold.release(item.cause)
             return
-        if work.callback is not None and not await self._begin_callback(work, item):
-            return
         started = ctx.events.record(
             TurnStarted(
                 agent=work.agent,
@@ -171,21 +168,6 @@ class Turns:
                 await self._finish(work, session, answer, failure, started, said)
             else:
                 await self._replies.finish(work, session, answer, failure, started)
-
-    async def _begin_callback(self, work: Work, item: _Queued) -> bool:
-        """Record that the turn of a callback begins; False if an operator has discarded it."""
-        assert work.callback is not None
-        command = ChangeCallback(delegation=work.callback.delegation, event=CallbackEvent.BEGIN)
-
-        def story(change: CallbackChange | None) -> bool:
-            record_callback(self._ctx.events, change, item.cause, inbound=work.id, turn=work.turn)
-            return change is not None
-
-        begun = await self._ctx.store.write(command, story)
-        if not begun:
-            with item.hold:
-                pass
-        return begun
 
     async def _give_up(self, item: _Queued) -> None:
         """End a turn that every run of it has ended with the process, and notify the person."""
