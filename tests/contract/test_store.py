@@ -47,8 +47,9 @@ async def open_sqlite(connect: Callable[[], Db], durable: Callable[[Db], int]) -
 
     async def spoil(intent: str, column: str, value: object, table: str = "intents") -> None:
         # Texts that are none can only come by this way.
-        sql = f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE id = ?"
-        plain = f"UPDATE {table} SET {column} = ? WHERE id = ?"
+        key = "n" if table == "hand_posts" else "id"
+        sql = f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE {key} = ?"
+        plain = f"UPDATE {table} SET {column} = ? WHERE {key} = ?"
         await dbs[0].run(
             lambda raw: raw.execute(sql if isinstance(value, bytes) else plain, (value, intent)).fetchall()
         )

@@ -2,6 +2,7 @@
 
 from tests.contract.store_kit import batches as batches
 from tests.contract.store_kit import bindings as bindings
+from tests.contract.store_kit import callbacks as callbacks
 from tests.contract.store_kit import changes as changes
 from tests.contract.store_kit import client_sends as client_sends
 from tests.contract.store_kit import delegations as delegations
@@ -17,3 +18,4 @@ from tests.contract.store_kit import session_keys as session_keys
 from tests.contract.store_kit import sessions as sessions
 from tests.contract.store_kit import transitions as transitions
 from tests.contract.store_kit import work as work
+from tests.contract.store_kit import workers as workers

@@ -1,0 +1,401 @@
+"""What every store must do with the report of a delegation: it follows its turn and its messages, in their writes."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.contract.store_kit.bench import BACK, OK, Bench, Opened, all_at_once, check, finish, nudges, same
+from tests.contract.store_kit.workers import TASK, post, shown
+from tests.support.factories import delegation, intent, session
+from trunkline.core.delivery.states import DeliveryEvent
+from trunkline.core.errors import AnswerRefused, IllegalTransition, UnknownName
+from trunkline.core.hands.delegation import HandKind
+from trunkline.core.hands.long_results import kept_result
+from trunkline.core.hands.results import HandResult
+from trunkline.core.hands.states import CallbackEvent, CallbackState
+from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import (
+    Admit,
+    EndUnreadableIntent,
+    FinishTurn,
+    Prune,
+    PurgeIntents,
+    ResolveIntent,
+    RetryIntent,
+)
+from trunkline.core.store.delegations import (
+    AcceptDelegation,
+    BeginCallback,
+    CallbackBegun,
+    ChangeCallback,
+    FinishDelegation,
+    HasPosts,
+    PostToGateway,
+    ReadResult,
+    RetryCallback,
+    ShowDelegation,
+    TakeTask,
+)
+from trunkline.core.store.queries import LoadUnfinished, ShowIntent
+from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
+from trunkline.core.store.records import CallbackChange, IntentRow
+from trunkline.core.values import IntentKind, IntentState
+
+C, E = CallbackState, CallbackEvent
+
+
+def change(before: CallbackState, state: CallbackState, reason: Reason | None = None) -> CallbackChange:
+    return CallbackChange(delegation=TASK, before=before, state=state, reason=reason)
+
+
+def message(name: str = "m1.hand1.back.reply", *chunks: str, **fields: Any) -> IntentRow:
+    """A message of the callback."""
+    return intent(name, *(chunks or ("found three",)), delegation=TASK, **fields)
+
+
+async def pending(it: Opened) -> None:
+    """A result whose turn is due."""
+    await it.store.write(AcceptDelegation(row=delegation()), same)
+    await finish(it)
+
+
+async def answered(
+    it: Opened, *intents: IntentRow, event: CallbackEvent = E.ENQUEUE, reason: Reason | None = None
+) -> Any:
+    """A callback turn that has ended with messages."""
+    await pending(it)
+    await it.store.write(BeginCallback(delegation=TASK, work=BACK), same)
+    end = FinishTurn(work=BACK, intents=intents, now=4.0, callback=event, callback_reason=reason)
+    return (await it.store.write(end, same)).callback
+
+
+async def state(it: Opened) -> tuple[CallbackState, Reason | None]:
+    row = await shown(it)
+    return row.callback, row.callback_reason
+
+
+# ---------------------------------------------------------------- turns
+
+
+@check
+async def a_callback_begins_with_its_turn_and_again_with_each_run(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await pending(it)
+        begin = BeginCallback(delegation=TASK, work=BACK)
+        assert await it.store.write(begin, same) == CallbackBegun(due=True, change=change(C.PENDING_TURN, C.IN_TURN))
+        assert await it.store.write(begin, same) == CallbackBegun(due=True, change=change(C.IN_TURN, C.IN_TURN))
+
+
+@check
+async def a_discarded_callback_does_not_run(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await pending(it)
+        discard = ChangeCallback(delegation=TASK, event=E.DISCARD, reason=Reason.DISCARDED)
+        assert await it.store.write(discard, same) == change(C.PENDING_TURN, C.SUPPRESSED, Reason.DISCARDED)
+        assert await it.store.write(BeginCallback(delegation=TASK, work=BACK), same) == CallbackBegun(due=False)
+        assert (await it.store.read(LoadUnfinished())).works == ()
+
+
+@check
+async def a_callback_turn_queues_its_message_or_stays_silent_or_fails(bench: Bench) -> None:
+    async with bench.opened() as it:
+        assert await answered(it, message()) == change(C.IN_TURN, C.QUEUED)
+
+
+@check
+async def a_silent_callback_turn_suppresses_the_report(bench: Bench) -> None:
+    async with bench.opened() as it:
+        assert await answered(it, event=E.SUPPRESS, reason=Reason.NO_REPLY) == change(
+            C.IN_TURN, C.SUPPRESSED, Reason.NO_REPLY
+        )
+
+
+@check
+async def a_silent_turn_that_has_sent_its_message_before_is_not_suppressed(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await pending(it)
+        await it.store.write(BeginCallback(delegation=TASK, work=BACK), same)
+        await it.enqueue(message("tool"))
+        # It arrives while the turn still runs, which may say more.
+        assert (await it.ack(message("tool"))).callback is None
+        end = FinishTurn(work=BACK, intents=[], now=4.0, callback=E.SUPPRESS)
+        assert (await it.store.write(end, same)).callback == change(C.IN_TURN, C.DELIVERED)
+
+
+@check
+async def a_message_that_a_hook_cancels_suppresses_the_report_at_once(bench: Bench) -> None:
+    async with bench.opened() as it:
+        row = message(state=IntentState.CANCELLED, reason=Reason.CANCELLED_BY_HOOK)
+        assert await answered(it, row) == change(C.IN_TURN, C.SUPPRESSED, Reason.CANCELLED_BY_HOOK)
+
+
+# ---------------------------------------------------------------- messages
+
+
+@check
+async def a_report_is_delivered_with_the_receipt_of_its_last_chunk(bench: Bench) -> None:
+    async with bench.opened() as it:
+        row = message("reply", "one", "two")
+        await answered(it, row)
+        assert (await it.ack(row)).callback is None
+        settled = await it.ack(msgspec.structs.replace(row, acked=1))
+        assert settled.callback == change(C.QUEUED, C.DELIVERED)
+        assert await state(it) == (C.DELIVERED, None)
+
+
+@check
+async def many_receipts_in_one_commit_deliver_their_reports(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await answered(it, message())
+        plain = [intent(f"p{n}") for n in range(12)]
+        for row in plain:
+            await it.enqueue(row)
+        settled = await all_at_once(*[lambda row=row: it.ack(row) for row in (*plain, message())])
+        assert [one.callback for one in settled] == [None] * 12 + [change(C.QUEUED, C.DELIVERED)]
+
+
+@check
+async def a_report_ends_with_its_last_message(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await answered(it, message("one"), message("two"))
+        assert (await it.end(message("one"), DeliveryEvent.REFUSE)).callback is None
+        assert (await it.ack(message("two"))).callback == change(C.QUEUED, C.DELIVERED)
+
+
+@check
+async def a_notice_that_a_report_failed_is_no_report(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await answered(it, message())
+        settled = await it.end(message(), DeliveryEvent.REFUSE)
+        assert settled.callback == change(C.QUEUED, C.UNDELIVERABLE, Reason.REFUSED)
+        notice = message("m1.hand1.back.reply.notice", kind=IntentKind.NOTICE)
+        await it.enqueue(notice)
+        assert (await it.ack(notice)).callback is None
+        assert await state(it) == (C.UNDELIVERABLE, Reason.REFUSED)
+
+
+@check
+async def a_report_in_doubt_is_parked_until_an_operator_knows(bench: Bench) -> None:
+    async with bench.opened() as it:
+        row = message()
+        await answered(it, row)
+        assert (await it.end(row, DeliveryEvent.PARK)).callback == change(C.QUEUED, C.PARKED, Reason.REFUSED)
+        await it.store.write(ResolveIntent(intent=row.id, verdict=QueueVerdict.UNSENT, now=5.0), same)
+        assert [one.callback for one in await nudges(it)] == [change(C.PARKED, C.QUEUED, Reason.OPERATOR_UNSENT)]
+        again = (await it.store.read(ShowIntent(intent=row.id))).intent
+        await it.end(again, DeliveryEvent.PARK)
+        await it.store.write(ResolveIntent(intent=row.id, verdict=QueueVerdict.ABANDON, now=5.0), same)
+        assert [one.callback for one in await nudges(it)] == [change(C.PARKED, C.UNDELIVERABLE, Reason.ABANDONED)]
+
+
+@check
+async def a_report_in_doubt_that_arrived_after_all_is_delivered(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await answered(it, message())
+        await it.end(message(), DeliveryEvent.PARK)
+        await it.store.write(ResolveIntent(intent=message().id, verdict=QueueVerdict.SENT, now=5.0), same)
+        assert [one.callback for one in await nudges(it)] == [change(C.PARKED, C.DELIVERED)]
+
+
+@check
+async def a_report_that_is_sent_again_is_queued_again(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await answered(it, message())
+        await it.end(message(), DeliveryEvent.EXHAUST)
+        await it.store.write(RetryIntent(intent=message().id, now=5.0), same)
+        [note] = await nudges(it)
+        assert note.callback == change(C.UNDELIVERABLE, C.QUEUED, Reason.OPERATOR_RETRY)
+        again = (await it.store.read(ShowIntent(intent=message().id))).intent
+        assert (await it.ack(again)).callback == change(C.QUEUED, C.DELIVERED)
+
+
+@check
+async def a_report_whose_doubtful_message_is_removed_is_given_up(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await answered(it, message())
+        await it.end(message(), DeliveryEvent.PARK)
+        assert await it.store.write(PurgeIntents(which=QueueFilter(states=(IntentState.UNKNOWN,))), same) == 1
+        [note] = await nudges(it)
+        assert note.callback == change(C.PARKED, C.SUPPRESSED, Reason.DISCARDED)
+
+
+@check
+async def a_message_whose_row_cannot_be_read_ends_its_report_too(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await answered(it, message())
+        await it.spoil(message().id, "chunks", "{nonsense")
+        end = EndUnreadableIntent(
+            intent=message(), state=IntentState.DEAD, reason=Reason.BROKEN_ROW, note=None, wake=None, now=5.0
+        )
+        settled = await it.store.write(end, same)
+        assert settled.callback == change(C.QUEUED, C.UNDELIVERABLE, Reason.BROKEN_ROW)
+
+
+@check
+async def a_callback_that_cannot_be_read_stops_no_message(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await answered(it, message("one"), message("two"))
+        await it.spoil(TASK, "callback", b"\xff", "delegations")
+        assert (await it.ack(message("one"))).callback is None
+        assert (await it.end(message("two"), DeliveryEvent.REFUSE)).callback is None
+
+
+@check
+async def a_report_is_parked_once_for_each_wait(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await answered(it, message())
+        park = ChangeCallback(delegation=TASK, event=E.PARK, reason=Reason.NOT_READY)
+        assert await it.store.write(park, same) == change(C.QUEUED, C.PARKED, Reason.NOT_READY)
+        assert await it.store.write(park, same) is None
+        resume = ChangeCallback(delegation=TASK, event=E.RESUME)
+        assert await it.store.write(resume, same) == change(C.PARKED, C.QUEUED)
+        assert await it.store.write(resume, same) is None
+
+
+# ---------------------------------------------------------------- operators
+
+
+@check
+async def a_retry_sends_the_messages_again_that_have_failed(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await answered(it, message("one"), message("two"))
+        await it.end(message("one"), DeliveryEvent.REFUSE)
+        await it.end(message("two"), DeliveryEvent.EXPIRE)
+        done = await it.store.write(RetryCallback(delegation=TASK, now=5.0), same)
+        assert done.change == change(C.UNDELIVERABLE, C.QUEUED, Reason.OPERATOR_RETRY)
+        assert (done.intents, done.work) == (("one", "two"), None)
+        assert [(one.intent, one.verb) for one in await nudges(it)] == [("one", "retry"), ("two", "retry")]
+
+
+@check
+async def a_retry_runs_the_turn_again_when_it_has_sent_nothing(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await answered(it, event=E.FAIL, reason=Reason.AGENT_RAISED)
+        lines = await it.lines()
+        for number in (2, 3):
+            done = await it.store.write(RetryCallback(delegation=TASK, now=5.0), same)
+            assert done.change == change(C.UNDELIVERABLE, C.PENDING_TURN, Reason.OPERATOR_RETRY)
+            work = msgspec.structs.replace(BACK, id=f"m1.hand1.back+{number}")
+            assert (done.work, done.session) == (work, "s-back")
+            assert (await it.store.read(LoadUnfinished())).works == ((work, "s-back"),)
+            assert (await it.store.write(BeginCallback(delegation=TASK, work=work), same)).due
+            await it.store.write(FinishTurn(work=work, intents=[], now=6.0, callback=E.FAIL), same)
+        # The transcript has the result already.
+        assert await it.lines() == lines
+
+
+@check
+async def only_a_report_that_has_failed_is_tried_again(bench: Bench) -> None:
+    async with bench.opened() as it:
+        with pytest.raises(UnknownName):
+            await it.store.write(RetryCallback(delegation=TASK, now=5.0), same)
+        await answered(it, message())
+        with pytest.raises(IllegalTransition, match="this one is queued"):
+            await it.store.write(RetryCallback(delegation=TASK, now=5.0), same)
+        await it.end(message(), DeliveryEvent.REFUSE)
+        await it.enqueue(message("doubtful"))
+        await it.end(message("doubtful"), DeliveryEvent.PARK)
+        with pytest.raises(IllegalTransition, match="in doubt"):
+            await it.store.write(RetryCallback(delegation=TASK, now=5.0), same)
+
+
+# ---------------------------------------------------------------- long results
+
+
+LONG = "three " * 100
+KEPT = kept_result(LONG, 50)
+
+
+async def long_result(it: Opened, name: str = "m1.hand1", *, callback: bool = True, text: str = LONG) -> None:
+    """A delegation with a long result."""
+    row = delegation(name)
+    await it.store.write(AcceptDelegation(row=row), same)
+    work = msgspec.structs.replace(BACK, id=f"{name}.back", text=KEPT.shown, text_ref=KEPT.ref)
+    back = Admit(work=work, identity=f"callback/{name}", session=session(name="s-back"), now=3.0)
+    done = FinishDelegation(
+        delegation=row.id,
+        result=HandResult(outcome=OK.outcome, text=text),
+        callback=back if callback else None,
+        intents=[],
+        now=3.0,
+        keep_text=True,
+        inline=50,
+    )
+    await it.store.write(done, same)
+
+
+@check
+async def a_long_result_is_stored_once_for_all_that_need_it(bench: Bench) -> None:
+    assert KEPT.ref is not None
+    async with bench.opened() as it:
+        await long_result(it)
+        await long_result(it, "other")
+        row = await shown(it)
+        assert (row.result, row.result_ref) == (None, KEPT.ref)
+        assert await it.store.read(ReadResult(ref=KEPT.ref)) == LONG
+        [(work, _), _] = (await it.store.read(LoadUnfinished())).works
+        assert (await it.store.write(BeginCallback(delegation=TASK, work=work), same)).text == LONG
+        # Only the beginning is in the transcript, and it says so.
+        assert (await it.lines())[0][1] == LONG[:50] + "\n[the beginning of 600 characters]"
+        end = FinishTurn(work=work, intents=[message()], now=4.0, callback=E.ENQUEUE)
+        await it.store.write(end, same)
+        await it.ack(message())
+        after = await shown(it)
+        assert after.result_ref is None
+        assert after.result is not None
+        assert "[the beginning of 600 characters]" in after.result
+        # The other one still needs it.
+        assert await it.store.read(ReadResult(ref=KEPT.ref)) == LONG
+        other = (await shown(it, "other")).id
+        await it.store.write(ChangeCallback(delegation=other, event=E.DISCARD), same)
+        with pytest.raises(UnknownName, match="no result"):
+            await it.store.read(ReadResult(ref=KEPT.ref))
+
+
+@check
+async def a_long_result_stays_while_an_operator_can_have_it_reported(bench: Bench) -> None:
+    assert KEPT.ref is not None
+    async with bench.opened() as it:
+        await long_result(it)
+        await it.store.write(ChangeCallback(delegation=TASK, event=E.FAIL), same)
+        assert await it.store.read(ReadResult(ref=KEPT.ref)) == LONG
+        done = await it.store.write(RetryCallback(delegation=TASK, now=5.0), same)
+        assert done.work is None or done.work.text_ref == KEPT.ref
+
+
+@check
+async def a_result_that_nothing_reports_stays_until_it_is_old(bench: Bench) -> None:
+    assert KEPT.ref is not None
+    async with bench.opened() as it:
+        await long_result(it, callback=False)
+        await long_result(it, "young")
+        assert await state(it) == (C.SUPPRESSED, None)
+        assert await it.store.read(ReadResult(ref=KEPT.ref)) == LONG
+        await finish(it, result=HandResult(outcome=OK.outcome, text="late"))
+        pruned = await it.store.write(Prune(cutoff=100.0), same)
+        # Its callback is not closed.
+        assert pruned.delegations == 1
+        assert [row.result_ref for row in [await shown(it, "young")]] == [KEPT.ref]
+        assert await it.store.read(ReadResult(ref=KEPT.ref)) == LONG
+        with pytest.raises(UnknownName):
+            await it.store.read(ShowDelegation(delegation=TASK))
+        young = (await shown(it, "young")).id
+        await it.store.write(ChangeCallback(delegation=young, event=E.FAIL), same)
+        assert (await it.store.write(Prune(cutoff=2.0), same)).delegations == 0
+        assert (await it.store.write(Prune(cutoff=100.0), same)).delegations == 1
+        with pytest.raises(UnknownName):
+            await it.store.read(ReadResult(ref=KEPT.ref))
+
+
+@check
+async def a_result_of_100_megabytes_is_refused_whole(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await it.store.write(AcceptDelegation(row=delegation(kind=HandKind.WORKER)), same)
+        await it.store.write(TakeTask(hand="clerk", worker="w1", ticket="t1", now=2.0, post=False), same)
+        with pytest.raises(AnswerRefused, match="100000000 characters, and 10000000 are allowed") as error:
+            await it.store.write(PostToGateway(post=post(text="x" * 100_000_000)), same)
+        assert error.value.reason is Reason.RESULT_TOO_LARGE
+        assert await it.store.read(HasPosts()) is False
+        row = await shown(it)
+        assert (row.state.value, row.result, row.result_ref) == ("running", None, None)

@@ -1,0 +1,78 @@
+"""What the messages of a delegation say of its callback."""
+
+import itertools
+
+import pytest
+
+from trunkline.core.delivery.states import OPEN
+from trunkline.core.hands.callback_fold import Folded, ReportMessage, can_resume, event_of_messages, fold
+from trunkline.core.hands.states import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentKind, IntentState
+
+S, E, C = IntentState, CallbackEvent, CallbackState
+ENDS = sorted(set(S) - OPEN)
+
+
+def message(state: IntentState, reason: Reason | None = None, **fields: str) -> ReportMessage:
+    kind = IntentKind(fields.get("kind", "reply"))
+    return ReportMessage(fields.get("id", "d1.back.reply"), kind, state, reason)
+
+
+@pytest.mark.parametrize("state", ENDS)
+def test_a_single_message_decides_alone(state: IntentState) -> None:
+    found = fold([message(state, Reason.REFUSED)])
+    expected = {
+        S.DELIVERED: Folded(E.DELIVER, None),
+        S.PARTIAL: Folded(E.DELIVER, None),
+        S.UNKNOWN: Folded(E.PARK, Reason.REFUSED),
+        S.CANCELLED: Folded(E.SUPPRESS, Reason.REFUSED),
+    }.get(state, Folded(E.FAIL, Reason.REFUSED))
+    assert found == expected
+
+
+@pytest.mark.parametrize("state", ENDS)
+@pytest.mark.parametrize("is_open", sorted(OPEN))
+def test_an_open_message_leaves_it_undecided(state: IntentState, is_open: IntentState) -> None:
+    assert fold([message(state), message(is_open)]) is None
+
+
+def test_no_message_decides_nothing() -> None:
+    assert fold([]) is None
+
+
+@pytest.mark.parametrize(("one", "other"), itertools.combinations_with_replacement(ENDS, 2))
+def test_the_order_of_messages_does_not_matter(one: IntentState, other: IntentState) -> None:
+    first, second = fold([message(one), message(other)]), fold([message(other), message(one)])
+    assert first == second
+    assert first is not None
+    # What arrived weighs most, then a doubt, then a failure; only what was all cancelled is suppressed.
+    weights = [E.DELIVER, E.PARK, E.FAIL, E.SUPPRESS]
+    single = [fold([message(state)]) for state in (one, other)]
+    assert first.event == min((found.event for found in single if found is not None), key=weights.index)
+
+
+def test_a_doubt_that_an_operator_has_given_up_is_a_failure() -> None:
+    assert fold([message(S.UNKNOWN, Reason.ABANDONED)]) == Folded(E.FAIL, Reason.ABANDONED)
+
+
+def test_a_notice_of_a_failure_is_no_report() -> None:
+    notice = message(S.DELIVERED, id="d1.back.reply.notice", kind="notice")
+    assert fold([message(S.FAILED, Reason.REFUSED), notice]) == Folded(E.FAIL, Reason.REFUSED)
+    assert fold([notice]) is None
+    # A notice that is posted instead of the result is the report.
+    assert fold([message(S.DELIVERED, id="d1.post1", kind="notice")]) == Folded(E.DELIVER, None)
+
+
+@pytest.mark.parametrize("state", C)
+@pytest.mark.parametrize("end", ENDS)
+def test_messages_never_ask_for_what_the_table_does_not_allow(state: CallbackState, end: IntentState) -> None:
+    found = event_of_messages(state, [message(end)])
+    assert found is None or found.event in CALLBACK_TRANSITIONS[state]
+    if state in (C.WAITING, C.PENDING_TURN, C.IN_TURN):
+        # The turn itself may still say more.
+        assert found is None
+
+
+def test_only_what_waits_or_has_failed_can_go_on() -> None:
+    assert {state for state in C if can_resume(state)} == {C.PARKED, C.UNDELIVERABLE}
