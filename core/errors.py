@@ -18,10 +18,12 @@ TrunklineError
     TurnOver              a tool was called after its turn had ended; nothing was done
   PlatformError           the platform did not accept a message; says whether it may have
     NotSent               provably never reached the platform: safe to retry
+      SpeechFailed        the text could not be turned into speech
     RateLimited           rejected, with a time to wait
     Refused               rejected for good
       PlaceGone           the conversation or thread no longer accepts messages
         PlaceArchived     it is archived and could be unarchived
+        CallEnded         the call has ended, and this was not said in it to the end
       IdentityGone        the webhook that should post cannot be used
     Unauthorized          the token is not accepted
     Ambiguous             it may or may not have been accepted
@@ -179,6 +181,10 @@ class NotSent(PlatformError):
     reason = Reason.NOT_SENT
 
 
+class SpeechFailed(NotSent):
+    """The text could not be turned into speech."""
+
+
 class RateLimited(PlatformError):
     """The platform asks to wait."""
 
@@ -200,6 +206,15 @@ class PlaceGone(Refused):
 
 class PlaceArchived(PlaceGone):
     """The thread is archived."""
+
+
+class CallEnded(PlaceGone):
+    """The call has ended.
+
+    The text of the request was not said to its end, by no attempt under its key, and never will be.
+    """
+
+    reason = Reason.CALL_ENDED
 
 
 class IdentityGone(Refused):

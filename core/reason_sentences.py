@@ -111,6 +111,7 @@ SENTENCES: dict[str, str] = {
     "reserved-sender": "The sender's id or name begins with `hand:`, which only hands have; it was escaped.",
     "call-ended": "The call has ended, and nothing can be said in it any more.",
     "second-channel": "The call has ended; the person gets it on the configured second channel.",
+    "no-second-channel": "The call has ended, and the person has no single place on the configured second channel.",
     "accepted": "The platform accepted it.",
     "found-by-lookup": "A look-up found it on the platform.",
     "not-found-by-lookup": "A look-up after the request's lifetime did not find it on the platform.",

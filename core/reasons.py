@@ -137,6 +137,7 @@ class Reason(StrEnum):
     RESERVED_SENDER = "reserved-sender"
     CALL_ENDED = "call-ended"
     SECOND_CHANNEL = "second-channel"
+    NO_SECOND_CHANNEL = "no-second-channel"
     # delivery
     ACCEPTED = "accepted"
     FOUND_BY_LOOKUP = "found-by-lookup"

@@ -225,10 +225,11 @@ class DeliveryMode(StrEnum):
 
 
 class Chunker(StrEnum):
-    """How a text is split: as plain text, or as Markdown with code fences kept balanced."""
+    """How a text is split: as plain text, as Markdown with code fences kept balanced, or at ends of sentences."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
+    SENTENCES = "sentences"
 
 
 class ChunkMode(StrEnum):

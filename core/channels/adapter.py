@@ -1,7 +1,7 @@
 """The contract between the gateway and a platform: one small protocol, easy to fake and to wrap.
 
 Every adapter implements `ChannelAdapter`. Optional abilities are separate protocols, recognised by their methods:
-`Readiness`, `Directory`, `Recipients`, `Actions`, `Queries`. `core.testing.adapter_kit` checks an adapter against the
+`Readiness`, `PlaceReadiness`, `Directory`, `Recipients`, `Actions`, `Queries`. `core.testing.adapter_kit` checks an adapter against the
 whole contract.
 """
 
@@ -90,6 +90,18 @@ class Readiness(Protocol):
 
     async def ready(self) -> Ready:
         """Called at start and before a waiting send; must return at once. Waiting for readiness uses no attempt."""
+        ...
+
+
+@runtime_checkable
+class PlaceReadiness(Protocol):
+    """An adapter with places that cannot take a message for a while, such as a call on hold."""
+
+    async def ready_at(self, place: Address) -> Ready:
+        """Whether a place takes a message now; called before each send. Must return at once.
+
+        A place that takes no message ever again is ready: `ChannelAdapter.send` says so. Waiting uses no attempt.
+        """
         ...
 
 

@@ -102,6 +102,9 @@ class ChannelConfig(Model):
     """The account that sends if none is named; the default is the only account, else `default`."""
     heartbeat: VisibilityConfig = VisibilityConfig()
     """What people see of heartbeats. That of the entry `defaults` of `channels` holds for all of them."""
+    after_call: str | None = None
+    """Voice: the channel on which a person gets what could not be said any more because the call had ended. They must
+    have exactly one id there by `session.identity_links`. By default it is not sent elsewhere."""
     recipients: tuple[Annotated[str, BeforeValidator(id_text)], ...] = ()
     """People that a heartbeat or the schedule may write to; `*` for anybody. On WhatsApp another person is replaced by
     the first one here. It does not restrict who may write to the gateway."""

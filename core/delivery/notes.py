@@ -31,7 +31,12 @@ _UNDONE = {
 #: ends after which the person surely has nothing of the message
 _NOTHING_SEEN = frozenset({IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED})
 #: reasons that would end a notice at the same place too
-_DEAD_PLACE = frozenset({Reason.PLACE_GONE, Reason.UNAUTHORIZED, Reason.NO_ADAPTER, Reason.BROKEN_ROW})
+_DEAD_PLACE = frozenset(
+    {
+        *(Reason.PLACE_GONE, Reason.CALL_ENDED, Reason.NO_SECOND_CHANNEL),
+        *(Reason.UNAUTHORIZED, Reason.NO_ADAPTER, Reason.BROKEN_ROW),
+    }
+)
 #: part of the id of work that such an end starts
 _WOKEN = "undelivered"
 

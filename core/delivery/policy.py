@@ -213,11 +213,21 @@ def after_attempt(
         return DeliveryDecision(next=NextStep.SETTLE, event=DeliveryEvent.ACK_LAST, reason=outcome.reason)
     if outcome.ambiguous:
         return _in_doubt(outcome, tried, now, can, config)
-    # Only a look-up that does not find the message ends the doubt.
-    doubt = None if outcome.reason is Reason.NOT_FOUND_BY_LOOKUP else tried.doubt_at
+    doubt = None if _ends_doubt(outcome, can) else tried.doubt_at
     if outcome.unsent and doubt is None and can.mode is DeliveryMode.HYBRID and tried.transport is Transport.DIRECT:
         return DeliveryDecision(next=NextStep.FALLBACK, event=DeliveryEvent.DEFER, reason=Reason.GATEWAY_PATH, at=now)
     return _not_taken(outcome, tried, doubt, now, can, config)
+
+
+def _ends_doubt(outcome: AttemptOutcome, can: Capabilities) -> bool:
+    """Whether an answer proves that no earlier attempt was accepted either.
+
+    A look-up does that does not find the message. So does the end of a call where texts have keys: what was said to its
+    end under this key would have been answered with its receipt.
+    """
+    if outcome.reason is Reason.CALL_ENDED:
+        return can.idempotency is Idempotency.KEY
+    return outcome.reason is Reason.NOT_FOUND_BY_LOOKUP
 
 
 def _in_doubt(

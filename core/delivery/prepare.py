@@ -21,7 +21,7 @@ from trunkline.core.delivery.chunking.plain_text import (
     Span,
     chunk,
     grouped,
-    plain_spans,
+    spans_of,
     together,
     with_line_ends,
 )
@@ -144,7 +144,8 @@ def _styled(source: str, recipe: Recipe) -> Iterator[Piece]:
         whole = styled(source)
         end = len(whole.text)
         fit = fits(whole.text, recipe.limit)
-        groups = [[span] for span in (((0, end),) if fit else plain_spans(whole.text, recipe.limit, 0, end))]
+        spans = spans_of(recipe.chunker)
+        groups = [[span] for span in (((0, end),) if fit else spans(whole.text, recipe.limit, 0, end))]
     else:
         whole = styled(with_line_ends(source))
         groups = list(_paragraphs(whole, recipe))
@@ -160,7 +161,7 @@ def _paragraphs(whole: StyledText, recipe: Recipe) -> Iterator[list[Span]]:
         if fits(together(whole.text, group), recipe.limit):
             yield group
         else:
-            yield from ([span] for span in plain_spans(whole.text, recipe.limit, *group[0]))
+            yield from ([span] for span in spans_of(recipe.chunker)(whole.text, recipe.limit, *group[0]))
 
 
 def chunk_text(text: str, limit: int) -> tuple[str, ...]:

@@ -46,7 +46,8 @@ def entry_for(address: Address) -> SessionEntry:
         to=to,
         chat_type=address.kind,
         account=address.account,
-        thread=address.thread,
+        # The thread that its key has: a session outlives its calls.
+        thread=None if rules.key_thread(address) is None else address.thread,
         originating_channel=address.channel,
         originating_to=to,
     )

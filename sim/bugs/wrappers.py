@@ -12,6 +12,7 @@ from trunkline.core.channels import (
     ChannelAdapter,
     Directory,
     InboundStream,
+    PlaceReadiness,
     Queries,
     Readiness,
     Ready,
@@ -100,6 +101,10 @@ class AdapterWrapper:
     async def ready(self) -> Ready:
         """As the wrapped one; ready where it does not say."""
         return await self.inner.ready() if isinstance(self.inner, Readiness) else Ready(ok=True)
+
+    async def ready_at(self, place: Address) -> Ready:
+        """As the wrapped one; ready where it does not say."""
+        return await self.inner.ready_at(place) if isinstance(self.inner, PlaceReadiness) else Ready(ok=True)
 
     async def resolve_target(self, text: str) -> Resolved | None:
         """As the wrapped one, where it has a directory."""

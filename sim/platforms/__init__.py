@@ -9,6 +9,7 @@ from trunkline.sim.platforms.channels.msteams import FakeMsTeams
 from trunkline.sim.platforms.channels.signal import FakeSignal
 from trunkline.sim.platforms.channels.slack import FakeSlack
 from trunkline.sim.platforms.channels.telegram import FakeTelegram
+from trunkline.sim.platforms.channels.voice import FakeVoice
 from trunkline.sim.platforms.channels.whatsapp import FakeWhatsApp
 from trunkline.sim.platforms.rooms import Room
 
@@ -16,7 +17,7 @@ PLATFORMS: dict[str, type[FakePlatform]] = {
     platform.channel: platform
     for platform in (
         *(FakeDiscord, FakeTelegram, FakeSlack, FakeMatrix, FakeWhatsApp, FakeSignal),
-        *(FakeBlueBubbles, FakeIMessage, FakeMsTeams),
+        *(FakeBlueBubbles, FakeIMessage, FakeMsTeams, FakeVoice),
     )
 }
 
@@ -32,6 +33,7 @@ __all__ = [
     "FakeSignal",
     "FakeSlack",
     "FakeTelegram",
+    "FakeVoice",
     "FakeWhatsApp",
     "Room",
 ]

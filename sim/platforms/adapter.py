@@ -13,6 +13,7 @@ import anyio
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels import InboundStream, Ready, Resolved, find_in_directory
+from trunkline.core.channels.voice import say
 from trunkline.core.errors import IdentityGone, NotSent, PlatformError
 from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, Identity, Receipt, SendRequest
 from trunkline.sim.loop import Node
@@ -61,6 +62,9 @@ class FakeAdapter:
         if self._world.account_fault("connect", self.channel, self._account):
             return Ready(ok=False, reason=usual)
         return Ready(ok=True)
+
+    async def ready_at(self, place: Address) -> Ready:
+        return self._platform.ready_at(place)
 
     def connect(self) -> InboundStream:
         return self._connect()
@@ -113,8 +117,16 @@ class FakeAdapter:
             raise
 
     async def _send(self, request: SendRequest, token: int) -> Receipt:
-        answer = self._world.future()
-        self._platform.wire.receive(request, answer, token)
+        answer, wire = self._world.future(), self._platform.wire
+        if self._platform.engine is None:
+            wire.receive(request, answer, token)
+            return await answer
+        try:
+            speech = await say(self._platform.engine, request.text)
+        except PlatformError as error:
+            wire.refused(request, token, error)
+            raise
+        wire.receive_speech(request, speech, answer, token)
         return await answer
 
     async def find(self, address: Address, key: str) -> Receipt | None:

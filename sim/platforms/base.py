@@ -12,7 +12,8 @@ import msgspec
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.channels import rules_for
+from trunkline.core.channels import Ready, rules_for
+from trunkline.core.channels.voice import SpeechEngine
 from trunkline.core.errors import PlaceArchived, PlaceGone, Refused
 from trunkline.core.events import Recorder
 from trunkline.core.values import (
@@ -64,6 +65,8 @@ class FakePlatform(ABC):
     room_kind = ChatKind.GROUP
     #: names can be looked up
     has_directory = False
+    #: what turns a text into speech before it is sent; None: it is sent as a text
+    engine: SpeechEngine | None = None
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         self._world = world
@@ -216,6 +219,19 @@ class FakePlatform(ABC):
 
     def room_named(self, account: str, name: str) -> Room | None:
         return self._named.get((account, name))
+
+    def is_within(self, room: Room, address: Address) -> bool:
+        """Whether an address is a place of the scenario: its room, or a part of it."""
+        return self.room_at(address) is room
+
+    def ready_at(self, place: Address) -> Ready:
+        """Whether a place takes a message now; if not, it will later."""
+        return Ready(ok=True)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is going to happen without the gateway or the script."""
+        return bool(self.pushes.waiting)
 
     def latency(self, *what: str) -> float:
         """A random latency between 0.5 and 1.5 times the usual one, keyed by its purpose."""

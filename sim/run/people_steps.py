@@ -7,6 +7,7 @@ from functools import partial
 
 from trunkline.core.errors import UnknownName
 from trunkline.core.values import Peer
+from trunkline.sim.platforms import FakeVoice
 from trunkline.sim.platforms.actions.buttons import value_of_button
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
 from trunkline.sim.platforms.people import People
@@ -24,7 +25,7 @@ class PeopleSteps:
 
     def play(self, step: ScriptStep) -> bool:
         """Play a step; false if it is none of these. Raises `UnknownName` if the world does not allow it."""
-        act = self._act_of(step)
+        act = self._act_of(step) or self._act_in_call(step)
         if act is None:
             return False
         act()
@@ -40,6 +41,19 @@ class PeopleSteps:
         if step.edit is not None:
             return partial(self._edit, step, step.edit)
         return partial(self._unsend, step) if step.unsend else None
+
+    def _act_in_call(self, step: ScriptStep) -> Callable[[], object] | None:
+        """What a person does with a call; None: nothing. The file is only read with a place that has calls."""
+        if not (step.call or step.hang_up or step.hold or step.resume):
+            return None
+        ref = self._world.place(step.place or "")
+        platform = self._world.platforms[ref.platform]
+        assert isinstance(platform, FakeVoice)
+        if step.call is not None:
+            return lambda: platform.exchange.call(self._world.room(ref), self._peer(step), step.call or "")
+        if step.hang_up:
+            return lambda: platform.exchange.hang_up(self._world.room(ref))
+        return lambda: platform.exchange.hold(self._world.room(ref), on=bool(step.hold))
 
     def _press(self, step: ScriptStep, button: str) -> None:
         self._presses += 1

@@ -79,7 +79,7 @@ class _Run:
         world = self.world
         if self.player.left or not world.progress.empty or not self.processes.serving:
             return False
-        return not any(platform.pushes.waiting for platform in world.platforms.values())
+        return not any(platform.busy for platform in world.platforms.values())
 
     async def play(self) -> None:
         """Play from the first step to rest, or to the bound."""

@@ -351,7 +351,7 @@ class World:
         room = platform.room_named(ref.account, ref.tail)
         if room is None or (address.channel, address.account) != (ref.platform, ref.account):
             return False
-        return platform.room_at(address) is room
+        return platform.is_within(room, address)
 
     def room(self, ref: PlaceRef) -> Room:
         """The conversation of a place; a direct one is created at first use.
@@ -362,8 +362,9 @@ class World:
         room = platform.room_named(ref.account, ref.tail)
         if room is not None:
             return room
-        if ref.person is None:
-            raise UnknownName(f"{ref.key} does not exist at {self.now():.3f}s: its thread is not open")
+        if ref.person is None or ref.thread is not None:
+            why = "its thread is not open" if ref.person is None else "nobody has called"
+            raise UnknownName(f"{ref.key} does not exist at {self.now():.3f}s: {why}")
         return platform.add_room(
             Room(
                 channel=ref.platform,

@@ -16,6 +16,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim.events import BODIES
 from trunkline.sim.scenario.checks.action_checks import check_acts
+from trunkline.sim.scenario.checks.call_checks import check_calls, with_calls
 from trunkline.sim.scenario.checks.declared import AGENTS, agents_of_tree, hands_of_tree, labels_of_tree
 from trunkline.sim.scenario.checks.hand_checks import check_hands
 from trunkline.sim.scenario.checks.people_checks import check_people
@@ -92,11 +93,12 @@ def check_references(tree: object, report: ProblemReport, known: KnownNames) -> 
         _check_chains(tree, report, known.world)
         check_bound(tree, report, known.world)
         check_people(tree, report, known.world)
+        check_calls(tree, report, known.world)
         check_acts(tree, report, known.world)
 
 
 def world_of(tree: object, world: WorldSpec) -> WorldSpec:
-    """The world plus the threads that the gateway will open.
+    """The world plus the threads that the gateway will open, and the calls that people make.
 
     Threads of `auto_thread` are named after their `say`, threads of delegated work after the delegation.
     """
@@ -110,7 +112,7 @@ def world_of(tree: object, world: WorldSpec) -> WorldSpec:
         place = place_if_known(step.get("in"), world)
         if place is not None and place.platform in opening and place.room is not None and place.thread is None:
             opened.append((place, own))
-    return _with_children(tree, with_threads(world, opened) if opened else world)
+    return _with_children(tree, with_calls(tree, with_threads(world, opened) if opened else world))
 
 
 def _with_children(tree: object, world: WorldSpec) -> WorldSpec:

@@ -1,6 +1,6 @@
 """Places: the names of conversations in scenario files, and their resolution in the world.
 
-``platform/room``, ``platform/room/thread``, ``platform/@person``, each with ``platform:account`` for one of several
+``platform/room``, ``platform/room/thread``, ``platform/@person``, ``platform/@person/call``, each with ``platform:account`` for one of several
 bot accounts. If only one platform has that place, the platform may be omitted: ``ops/deploy``, ``@ana``. The account
 defaults to the only one that can see the place, else to the one called ``default``.
 """
@@ -15,7 +15,7 @@ from itertools import islice
 import msgspec
 
 from trunkline.core.errors import UnknownName
-from trunkline.sim.scenario.model.world import PLATFORMS, PlatformSpec, ThreadSpec, WorldSpec
+from trunkline.sim.scenario.model.world import CALLS, PLATFORMS, PlatformSpec, ThreadSpec, WorldSpec
 from trunkline.sim.scenario.problems import shown
 
 _GRAMMAR = "platform/room, platform/room/thread or platform/@person"
@@ -23,11 +23,12 @@ _CROWD = re.compile(r"p([1-9][0-9]{0,4})")
 
 
 class PlaceRef(msgspec.Struct, frozen=True, kw_only=True):
-    """One conversation of the world as one bot account sees it: a room, a thread, or a direct conversation."""
+    """One conversation of the world as one bot account sees it: a room, a thread, a direct conversation, or a call."""
 
     platform: str
     account: str
     room: str | None = None
+    #: a thread of the room, or a call of the person
     thread: str | None = None
     person: str | None = None
 
@@ -40,7 +41,7 @@ class PlaceRef(msgspec.Struct, frozen=True, kw_only=True):
     def tail(self) -> str:
         """The part after the platform: ``ops/deploy``, ``@ana``."""
         if self.person is not None:
-            return f"@{self.person}"
+            return f"@{self.person}" if self.thread is None else f"@{self.person}/{self.thread}"
         return f"{self.room}/{self.thread}" if self.thread is not None else f"{self.room}"
 
     def __str__(self) -> str:
@@ -71,7 +72,7 @@ def resolve_place(text: str, world: WorldSpec) -> PlaceRef:
     if colon or (platform in PLATFORMS and tail):
         there = ", ".join(world.platforms) or "none"
         raise PlaceError(f"expected a platform of the world, found {shown(platform)}", f"there are: {there}")
-    parts = _parts(text, text)
+    parts = _parts(text, text, calls=any(name in CALLS for name in world.platforms))
     hits = [name for name, spec in world.platforms.items() if _misses(spec, parts, world) is None]
     if len(hits) > 1:
         options = " or ".join(f"{name}/{text}" for name in hits)
@@ -101,6 +102,7 @@ def all_places(world: WorldSpec) -> Iterator[str]:
             yield f"{name}/{room}"
             yield from (f"{name}/{room}/{thread}" for thread in settings.threads)
         yield from (f"{name}/@{person}" for person in world.people)
+        yield from (f"{name}/@{person}/{call}" for person, calls in spec.calls.items() for call in calls)
 
 
 def with_threads(world: WorldSpec, opened: Iterable[tuple[PlaceRef, str]]) -> WorldSpec:
@@ -119,7 +121,7 @@ def with_threads(world: WorldSpec, opened: Iterable[tuple[PlaceRef, str]]) -> Wo
 
 def _on_platform(text: str, platform: str, account: str | None, tail: str, world: WorldSpec) -> PlaceRef:
     spec = world.platforms[platform]
-    parts = _parts(tail, text)
+    parts = _parts(tail, text, calls=platform in CALLS)
     if account is not None and account not in spec.accounts:
         there = f"there are: {', '.join(spec.accounts)}"
         raise PlaceError(f"expected an account of {platform}, found {shown(account)}", there)
@@ -132,7 +134,8 @@ def _on_platform(text: str, platform: str, account: str | None, tail: str, world
         there = f"its members: {', '.join(members) or 'none'}"
         raise PlaceError(f"the account {shown(account)} is not a member of the room {shown(parts[0])}", there)
     if parts[0].startswith("@"):
-        return PlaceRef(platform=platform, account=account, person=parts[0][1:])
+        call = parts[1] if len(parts) > 1 else None
+        return PlaceRef(platform=platform, account=account, person=parts[0][1:], thread=call)
     return PlaceRef(platform=platform, account=account, room=parts[0], thread=parts[1] if len(parts) > 1 else None)
 
 
@@ -148,9 +151,11 @@ def _choose(text: str, platform: str, tail: str, members: list[str]) -> str:
     raise PlaceError(f"{shown(text)} is ambiguous: several accounts can see it", f"write {options}")
 
 
-def _parts(tail: str, text: str) -> list[str]:
+def _parts(tail: str, text: str, *, calls: bool) -> list[str]:
+    """The parts of a place. Only a person on a platform with calls has a second one."""
     parts = tail.split("/")
-    if not all(parts) or len(parts) > 2 or parts[0] == "@" or (parts[0].startswith("@") and len(parts) > 1):
+    no_call = parts[0].startswith("@") and len(parts) > 1 and not calls
+    if not all(parts) or len(parts) > 2 or parts[0] == "@" or no_call:
         raise PlaceError(f"expected {_GRAMMAR}, found {shown(text)}")
     return parts
 
@@ -158,7 +163,10 @@ def _parts(tail: str, text: str) -> list[str]:
 def _misses(spec: PlatformSpec, parts: list[str], world: WorldSpec) -> str | None:
     """The part of a place that a platform lacks; None if it has the place."""
     if parts[0].startswith("@"):
-        return None if is_person(parts[0][1:], world) else f"person {shown(parts[0][1:])}"
+        person = parts[0][1:]
+        if not is_person(person, world):
+            return f"person {shown(person)}"
+        return None if len(parts) == 1 or parts[1] in spec.calls.get(person, ()) else f"call {shown(parts[1])}"
     room = spec.rooms.get(parts[0])
     if room is None:
         return f"room {shown(parts[0])}"

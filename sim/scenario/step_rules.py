@@ -14,10 +14,13 @@ from trunkline.sim.scenario.problems import Path, ProblemReport, shown
 
 #: what people do to messages
 PEOPLE_ACTIONS = ("react", "vote", "press", "edit", "unsend")
+#: what people do with calls
+CALL_ACTIONS = ("call", "hang_up", "hold", "resume")
 #: actions of a step: exactly one
 STEP_ACTIONS = (
     *(
         "say",
+        *CALL_ACTIONS,
         *PEOPLE_ACTIONS,
         "send",
         "queue",
@@ -43,11 +46,11 @@ _LAST = ("reply", "fail", "silent", "nonsense")
 BARE_ACTIONS = ("wake_heartbeat", "crash", "restart", "second", "freeze", "reset", "replay")
 #: field -> the actions it goes with
 _COMPANIONS = {
-    "as": ("say", *PEOPLE_ACTIONS),
+    "as": ("say", *CALL_ACTIONS, *PEOPLE_ACTIONS),
     "of": PEOPLE_ACTIONS,
     "remove": ("react",),
     "id": ("say",),
-    "in": ("say", *PEOPLE_ACTIONS, "archive", "unarchive", "delete", "reset"),
+    "in": ("say", *CALL_ACTIONS, *PEOPLE_ACTIONS, "archive", "unarchive", "delete", "reset"),
     "secret": ("say",),
     "reply_chain": ("say",),
     "bot": ("say",),
@@ -203,7 +206,7 @@ def _check_step(step: dict[str, Any], path: Path, report: ProblemReport) -> None
             report.add((*path, field), f"`{field}` goes with {names} only, found `{action}`", at_key=True)
     if action == "say":
         _check_say(step, path, report)
-    if action in PEOPLE_ACTIONS:
+    if action in (*PEOPLE_ACTIONS, *CALL_ACTIONS):
         _check_person(action, step, path, report)
     if action in ("archive", "unarchive", "delete", "reset") and step.get("in") is None:
         what = "the place whose session it is" if action == "reset" else "the thread"
@@ -230,7 +233,8 @@ def _check_say(step: dict[str, Any], path: Path, report: ProblemReport) -> None:
 
 def _check_person(action: str, step: dict[str, Any], path: Path, report: ProblemReport) -> None:
     """What a person does to a message needs the person and the place, and words that are not blank."""
-    for field, what in (("as", "who does it"), ("in", "where the message is")):
+    where = "the person's place on the platform of the call, e.g. voice/@ana"
+    for field, what in (("as", "who does it"), ("in", where if action in CALL_ACTIONS else "where the message is")):
         if step.get(field) is None:
             report.add((*path, action), f"`{action}` needs `{field}`: {what}", at_key=True)
     word = step[action]

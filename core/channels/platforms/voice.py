@@ -1,16 +1,26 @@
-"""Voice calls: one person by phone number, written ``voice:<number>``.
+"""Voice calls: one person by phone number, written ``voice:<number>``. A call is a thread of that conversation.
 
 Upstream keys calls ``voice:<phone>``, outside its key grammar, and does not define how a send names one. Here a call is
 a direct conversation like any other, in every profile: From, To and the target are ``voice:`` and the international
-number; ``tel:`` and the bare number are accepted too. A call has no threads.
+number; ``tel:`` and the bare number are accepted too.
+
+The platform's id of a call is the thread of its address. It is no part of the session key: what was said in one call is
+remembered in the next. But what is said in a call is said there or nowhere, so a turn in a call sends to that call. A
+target without a call means the one that is going on; the adapter refuses it with `core.errors.CallEnded` unless there
+is exactly one.
 """
 
 from __future__ import annotations
 
+import msgspec
+
+from trunkline.core.actions.names import Action
+from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures
 from trunkline.core.channels.phone_numbers import normal_phone
-from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
+from trunkline.core.channels.rules import ChannelRules, CurrentConversation, Hints, OutboundPlace, ParsedTarget
+from trunkline.core.errors import TargetError
 from trunkline.core.profiles import Profile
-from trunkline.core.values import ChatKind
+from trunkline.core.values import Address, Capabilities, Capability, ChatKind, Chunker, Markup
 
 _WORDS = ("user", "dm")
 
@@ -22,6 +32,22 @@ class Voice(ChannelRules):
     prefixes = ("tel",)
     forms = ("voice:+15551234567", "tel:+1-555-123-4567", "+1 (555) 123-4567")
     case_sensitive = False
+    #: calls
+    has_threads = True
+    #: an utterance; the styles of a text are not heard
+    capabilities = Capabilities(
+        can=frozenset({Capability.TEXT, Capability.MESSAGE_IDS}), text_limit=2000, markup=Markup.STYLED
+    )
+    chunker = Chunker.SENTENCES
+    #: about eight seconds: an utterance has to end within `delivery.request_timeout`
+    chunk_limit = 120
+    actions = {Action.SEND: ChannelAction()}  # noqa: RUF012 -- read only, like every table
+    polls = PollFeatures()
+    unsupported = "Action {action} not supported for {channel}."
+
+    def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
+        """None: a session outlives its calls."""
+        return None
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
         """An international phone number in any notation."""
@@ -32,6 +58,21 @@ class Voice(ChannelRules):
         if phone is None:
             raise self.wrong(text, f"expected an international phone number, but {bare!r} is none")
         return self.target(ChatKind.DIRECT, phone, text, "by phone number")
+
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
+        """The call that is named. Upstream has no calls."""
+        placed = super().place(target, None if profile.upstream else thread, reply_to, profile)
+        return msgspec.structs.replace(placed, key_thread=None)
+
+    def inherit(self, target: ParsedTarget, current: CurrentConversation) -> str | None:
+        """The call that the agent works in, for a send to the same number."""
+        if current.thread is None or current.conversation is None:
+            return None
+        try:
+            own = self.read(current.conversation, Hints())
+        except TargetError:
+            return None
+        return current.thread if own.id == target.id else None
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
         return f"{self.channel}:{target.id}"

@@ -8,11 +8,12 @@ a chunk nevertheless.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from trunkline.core.delivery.chunking.break_points import breaks
 from trunkline.core.delivery.chunking.code_fences import fences
 from trunkline.core.delivery.chunking.markdown import cut_markdown
+from trunkline.core.delivery.chunking.sentences import sentence_spans
 from trunkline.core.delivery.chunking.utf16 import BLANKS, boundary, fits, reach, skip_blanks, units
 from trunkline.core.values import Chunker, ChunkMode
 
@@ -68,6 +69,11 @@ def plain_spans(text: str, limit: int, start: int, end: int) -> Iterator[Span]:
         start = skip_blanks(text, cut, end)
 
 
+def spans_of(chunker: Chunker) -> Callable[[str, int, int, int], Iterator[Span]]:
+    """How a chunker cuts text without markup."""
+    return sentence_spans if chunker is Chunker.SENTENCES else plain_spans
+
+
 def with_line_ends(text: str) -> str:
     """A text with Unix line ends; a paragraph separator becomes an empty line."""
     if text.isascii() and "\r" not in text:
@@ -103,7 +109,7 @@ def together(text: str, group: list[Span]) -> str:
 def _cut(text: str, limit: int, chunker: Chunker) -> list[str]:
     if chunker is Chunker.MARKDOWN:
         return cut_markdown(text, limit)
-    return [text[start:end] for start, end in plain_spans(text, limit, 0, len(text))]
+    return [text[start:end] for start, end in spans_of(chunker)(text, limit, 0, len(text))]
 
 
 def _paragraphs(text: str, code: Iterable[Span]) -> Iterator[Span]:

@@ -9,7 +9,7 @@ import msgspec
 from cachetools import LRUCache
 
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.channels import ChannelAdapter, Readiness, for_action
+from trunkline.core.channels import ChannelAdapter, for_action
 from trunkline.core.delivery.policy import (
     AttemptOutcome,
     DeliveryDecision,
@@ -44,7 +44,7 @@ from trunkline.core.values import (
     Style,
     Transport,
 )
-from trunkline.core.well_formed import describe, plain_text, words_of
+from trunkline.core.well_formed import describe, words_of
 
 #: number of opened threads that are remembered
 _MOST_OPENED = 10_000
@@ -174,18 +174,6 @@ class Attempts:
                 outcome = _accepted(row, receipt, Reason.FOUND_BY_LOOKUP, adapter.capabilities)
         row = msgspec.structs.replace(row, attempts=row.attempts + outcome.ambiguous)
         return AttemptMade(row=row, outcome=outcome, seq=cause, left_at=left_at)
-
-
-async def not_ready(adapter: ChannelAdapter, timeout: float) -> str | None:
-    """Why an adapter cannot send yet; None: it can."""
-    if not isinstance(adapter, Readiness):
-        return None
-    try:
-        with anyio.fail_after(timeout), UserCode():
-            found = await adapter.ready()
-            return None if found.ok else plain_text(found.reason) or ""
-    except Exception as error:  # noqa: BLE001 -- an adapter that fails to answer is not ready
-        return describe(error)
 
 
 def _raise_if_late(judge: Judge) -> None:

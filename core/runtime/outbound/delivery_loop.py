@@ -24,10 +24,11 @@ from trunkline.core.events.delivery import AttemptEnded, LaneWaiting
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context, QueuedIntent, ids_of
 from trunkline.core.runtime.lanes import HELD, Lanes
-from trunkline.core.runtime.outbound.attempts import Attempts, Judge, can_of, not_ready, other_way, transport_of
+from trunkline.core.runtime.outbound.attempts import Attempts, Judge, can_of, other_way, transport_of
 from trunkline.core.runtime.outbound.backlog import Backlog
 from trunkline.core.runtime.outbound.interrupted import ENDINGS, Interrupted, born_at, doubt_at, end_reason
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.outbound.readiness import ReadyAccounts
 from trunkline.core.runtime.outbound.report_states import ReportStates
 from trunkline.core.runtime.outbound.settle import Settler
 from trunkline.core.store.commands import Defer
@@ -50,8 +51,7 @@ class Delivery:
         self.settler = Settler(context, preparer)
         self.settler.connect(deliver=self.queue)
         self.backlog = Backlog(context)
-        #: accounts whose adapter last reported that it is ready
-        self._ready: set[tuple[str, str]] = set()
+        self._ready = ReadyAccounts(context)
         self._interrupted = Interrupted(context)
         self._reports = ReportStates(context)
         self.lanes: Lanes[_Lane, QueuedIntent] = Lanes(
@@ -146,12 +146,10 @@ class Delivery:
             if item.not_before is not None and self._ctx.env.steady() < item.not_before:
                 self.lanes.replace_head(lane, item)
                 return item.not_before
-        if (row.address.channel, row.address.account) not in self._ready:
-            detail = await not_ready(adapter, self._ctx.config.delivery.request_timeout)
-            if detail is not None:
-                until = self._ctx.env.steady() + self._ctx.config.delivery.not_ready_wait
-                return await self._absent(lane, item, row, Reason.NOT_READY, until, detail)
-            self._ready.add((row.address.channel, row.address.account))
+        detail = await self._ready.why_not(adapter, row.address)
+        if detail is not None:
+            until = self._ctx.env.steady() + self._ctx.config.delivery.not_ready_wait
+            return await self._absent(lane, item, row, Reason.NOT_READY, until, detail)
         if item.unpaced and (item := self._interrupted.pace(item, row)).not_before is not None:
             self.lanes.replace_head(lane, item)
             return item.not_before
@@ -174,7 +172,7 @@ class Delivery:
             decided = self._decide(adapter, item, row, outcome, made.left_at)
             ended = self._record_attempt(row, outcome, decided, made.seq)
             if outcome.unsent:
-                self._ready.discard((row.address.channel, row.address.account))
+                self._ready.unknown(row.address.channel, row.address.account)
             if decided.next in (NextStep.FALLBACK, NextStep.AS_BOT):
                 row, cause = await self._other_way(row, decided, ended)
                 item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND)
@@ -267,7 +265,7 @@ class Delivery:
 
     def broken(self, channel: str, account: str) -> None:
         """After a broken connection, check readiness before the next send (invariant L4)."""
-        self._ready.discard((channel, account))
+        self._ready.unknown(channel, account)
 
     def discard(self, delegation: DelegationId) -> None:
         """Send nothing more of a report that an operator has discarded; what is on its way ends as it does."""
@@ -356,6 +354,9 @@ class Delivery:
         archived: bool,
     ) -> float | None:
         if decided.next not in (NextStep.RETRY, NextStep.LOOKUP):
+            if decided.next is NextStep.FAIL:
+                # Decided only where no attempt is in doubt, or no longer.
+                row = msgspec.structs.replace(row, doubt_at=None)
             await self.settler.end(row, decided.event, decided.reason, cause, archived=archived)
             return None
         env, at = self._ctx.env, decided.at or self._ctx.env.steady()

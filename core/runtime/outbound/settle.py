@@ -20,6 +20,7 @@ from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.heartbeat.outcome import record_settled as record_heartbeat_settled
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.outbound.second_channel import SecondChannels
 from trunkline.core.runtime.outbound.transcript_lines import TranscriptLines, Woken
 from trunkline.core.store.commands import AckChunk, EndIntent, EndUnreadableIntent, Misplace
 from trunkline.core.store.records import BrokenIntent, IntentFate, IntentRow, Settlement
@@ -36,6 +37,7 @@ class Settler:
         self._ctx = context
         self._preparer = preparer
         self._drafts = IntentDrafts(context)
+        self._second = SecondChannels(context, preparer, self._drafts)
         self.lines = TranscriptLines(context)
         #: queues a notice
         self._deliver: Callable[[IntentRow, int | None], None] = _nobody
@@ -139,7 +141,11 @@ class Settler:
         """End an undeliverable intent; accepted chunks are mirrored as partial. `archived`: the thread may return."""
         ctx, lines = self._ctx, self.lines
         state = end_state(row.state, event, accepted_chunks=row.acked, in_doubt=row.doubt_at is not None)
-        note, notice = lines.note(row, state, reason), await self._notice(row, state, reason, cause)
+        elsewhere = await self._second.after_call(row, state, reason, cause)
+        reason = reason if elsewhere is None else elsewhere.reason
+        second = None if elsewhere is None else elsewhere.row
+        note = lines.note(row, state, reason)
+        notice = second or await self._notice(row, state, reason, cause)
         end = EndIntent(
             intent=row,
             event=event,
@@ -155,9 +161,11 @@ class Settler:
 
         def story(settled: Settlement) -> _Ended:
             lines.record_mirror(after, settled, cause, None)
-            seq = self._record_settled(after, reason, cause)
+            seq = self._record_settled(after, reason, cause, "" if elsewhere is None else elsewhere.detail)
             record_callback(ctx.events, settled.callback, seq, **ids_of(row))
             woken = lines.record_note(row, settled, seq)
+            if second is not None:
+                return seq, self._second.record(row, second, seq) if settled.noticed else None, woken
             return seq, self._record_notice(row, notice if settled.noticed else None, reason, seq), woken
 
         def then(ended: _Ended) -> None:

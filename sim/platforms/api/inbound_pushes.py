@@ -115,6 +115,11 @@ class Pushes:
         """The number of unacknowledged messages."""
         return sum(len(unacked) for unacked in self._unacked.values())
 
+    def is_connected(self, account: str) -> bool:
+        """Whether a living process has a connection for an account."""
+        connection = self._connections.get(account)
+        return connection is not None and connection.node.alive
+
     def connect(self, account: str, node: Node) -> Connection:
         """Open a process's connection, and deliver everything unacknowledged, possibly again.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trunkline.core.channels.voice import Speech
 from trunkline.core.errors import (
     Ambiguous,
     NotSent,
@@ -68,6 +69,10 @@ class Wire:
             self.refused(request, token, error)
             self._answer(answer, error, request)
             return
+        self._respond(request, answer, receipt, kind)
+
+    def _respond(self, request: SendRequest, answer: asyncio.Future[Any], receipt: Receipt, kind: str) -> None:
+        """Answer with a receipt, unless a fault strikes it."""
         if kind in LOST:
             body = WireResponseLost(address=request.address, chunk=request.chunk, attempt=request.attempt)
             self._platform.events.record(body, intent=request.intent, cause=request.cause)
@@ -79,6 +84,10 @@ class Wire:
         if kind == "bad-receipt":
             receipt = msgspec.structs.replace(receipt, provider_id="\ud83d")
         self._answer(answer, receipt, request)
+
+    def receive_speech(self, request: SendRequest, speech: Speech, answer: asyncio.Future[Any], token: int) -> None:
+        """Receive a send with its sound; only a platform with calls can."""
+        raise NotImplementedError
 
     def refused(self, request: SendRequest, token: int, error: PlatformError) -> None:
         """Record the refusal of a send, or of a call that it needed first."""
@@ -108,17 +117,19 @@ class Wire:
             raise Refused(f"longer than {self._platform.text_limit}")
         check_request(request, can, self._platform.rules.effects)
         known = None if request.identity is not None else self._known(place.account, request.key, can)
-        if known is not None:
-            body = WireDeduplicated(
-                address=known.address,
-                provider_id=known.provider_id,
-                key=request.key,
-                chunk=request.chunk,
-                attempt=request.attempt,
-            )
-            self._platform.events.record(body, intent=request.intent, cause=request.cause)
-            return known
-        return self._post(request, room, token)
+        return self._post(request, room, token) if known is None else self._deduplicated(request, known)
+
+    def _deduplicated(self, request: SendRequest, known: Receipt) -> Receipt:
+        """Record that a request repeats an earlier one; returns the receipt of that."""
+        body = WireDeduplicated(
+            address=known.address,
+            provider_id=known.provider_id,
+            key=request.key,
+            chunk=request.chunk,
+            attempt=request.attempt,
+        )
+        self._platform.events.record(body, intent=request.intent, cause=request.cause)
+        return known
 
     def _known(self, account: str, key: str, can: Capabilities) -> Receipt | None:
         """The receipt of an earlier send with a key, if the platform has keys and still remembers this one."""

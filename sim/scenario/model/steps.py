@@ -278,7 +278,7 @@ class ScriptStep(Model):
     after: Duration | None = None
     """Time since the previous step. With neither `at` nor `after`, the step follows at once."""
     as_: str | None = Field(default=None, validation_alias="as")
-    """Who does it (with `say`, `react`, `vote`, `press`, `edit`, `unsend`)."""
+    """Who does it (with `say`, `call` and its kind, `react`, `vote`, `press`, `edit`, `unsend`)."""
     place: str | None = Field(default=None, validation_alias="in")
     """Where (with `archive`, `unarchive`, `delete`, `reset`, and with all that people do)."""
     id: str | None = None
@@ -314,6 +314,16 @@ class ScriptStep(Model):
     """A person changes a message of theirs to this. The gateway does not hear of it."""
     unsend: Literal[True] | None = None
     """A person deletes a message of theirs. The gateway does not hear of it."""
+    call: str | None = None
+    """A person calls the account of `in`, e.g. `voice/@ana`. The text names the call: it is the place
+    `voice/@ana/NAME`, while `voice/@ana` is the call of theirs that is going on. It is answered as soon as the gateway
+    is connected."""
+    hang_up: Literal[True] | None = None
+    """A person ends a call, after having finished what they are saying. What is being said to them is cut off."""
+    hold: Literal[True] | None = None
+    """A person puts a call on hold: neither side hears the other."""
+    resume: Literal[True] | None = None
+    """A person takes a call off hold."""
     send: SendStep | None = None
     wake: WakeStep | None = None
     wake_heartbeat: Annotated[

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PrivateAttr
 
 from trunkline.core.config import Duration, Model
 from trunkline.core.values import DeliveryMode, Idempotency
@@ -12,12 +13,17 @@ from trunkline.sim.scenario.model.abilities import ABILITIES
 from trunkline.sim.scenario.shorthand import as_crowd, as_list, as_names
 
 #: the platforms that a world can have, in the order in which they are built
-PLATFORMS = ("discord", "telegram", "slack", "matrix", "whatsapp", "signal", "bluebubbles", "imessage", "msteams")
+PLATFORMS = (
+    *("discord", "telegram", "slack", "matrix", "whatsapp", "signal", "bluebubbles", "imessage", "msteams"),
+    "voice",
+)
 #: platforms without threads
-THREADLESS = ("whatsapp", "signal", "bluebubbles", "imessage")
+THREADLESS = ("whatsapp", "signal", "bluebubbles", "imessage", "voice")
+#: platforms without rooms, whose conversations are calls
+CALLS = ("voice",)
 #: platforms without polls, and platforms without buttons
-POLLLESS = ("slack", "signal", "bluebubbles", "imessage")
-BUTTONLESS = ("matrix", "whatsapp", "signal", "bluebubbles", "imessage")
+POLLLESS = ("slack", "signal", "bluebubbles", "imessage", "voice")
+BUTTONLESS = ("matrix", "whatsapp", "signal", "bluebubbles", "imessage", "voice")
 #: why an account may not be ready to send, the usual reason first
 NOT_READY = {
     "discord": ("discord-offline",),
@@ -29,9 +35,10 @@ NOT_READY = {
     "bluebubbles": ("bluebubbles-not-running",),
     "imessage": ("imessage-not-running",),
     "msteams": ("msteams-offline",),
+    "voice": ("voice-no-line",),
 }
 #: what the real platforms offer against lost responses; the others offer nothing
-_OFFERED = {"discord": Idempotency.KEY, "matrix": Idempotency.KEY}
+_OFFERED = {"discord": Idempotency.KEY, "matrix": Idempotency.KEY, "voice": Idempotency.KEY}
 
 
 class PersonSpec(Model):
@@ -110,6 +117,22 @@ class PlatformSpec(Model):
     with webhooks: Discord."""
     latency: Duration = 0.05
     """Usual latency of a request, each way."""
+    lines: Annotated[int, Field(gt=0)] | None = None
+    """Voice: how many calls an account can have at once; the next caller hears that it is busy. By default any
+    number."""
+    #: person -> the names of their calls, which the script makes
+    _calls: dict[str, tuple[str, ...]] = PrivateAttr(default_factory=dict[str, tuple[str, ...]])
+
+    @property
+    def calls(self) -> Mapping[str, tuple[str, ...]]:
+        """Person -> the names of the calls that they make; known when the script is read."""
+        return self._calls
+
+    def with_calls(self, calls: Mapping[str, tuple[str, ...]]) -> PlatformSpec:
+        """The platform with calls."""
+        copy = self.model_copy()
+        copy._calls = dict(calls)
+        return copy
 
 
 def idempotency_of(platform: str, spec: PlatformSpec, account: AccountSpec) -> Idempotency:
@@ -171,6 +194,10 @@ class WorldSpec(Model):
     """A fake iMessage, with the rules of the fake BlueBubbles."""
     msteams: PlatformSpec | None = None
     """A fake Microsoft Teams: rooms are channels `19:...@thread.tacv2`, people `29:...`, threads are reply chains."""
+
+    voice: PlatformSpec | None = None
+    """Fake calls: people call by phone number, `hang_up`, `hold` and `resume`; there are no rooms. A call is a thread
+    of the conversation with its person: `voice/@ana/CALL`."""
 
     @property
     def platforms(self) -> dict[str, PlatformSpec]:

@@ -1,0 +1,126 @@
+"""What the gateway says in calls: one utterance after another, each accepted when it was heard to its end.
+
+A response means that the person has heard everything. So an utterance that a hang-up cuts off is refused: the person
+has heard a part of it, which `speech.heard` records, and the gateway may tell them the whole at another place. One that
+was not heard to its end for another reason is in doubt, and asking again under its key waits for the same utterance.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from trunkline.core.channels.voice import Speech
+from trunkline.core.errors import CallEnded, PlatformError, Refused
+from trunkline.core.values import SendRequest
+from trunkline.sim.events.calls import SpeechHeard
+from trunkline.sim.platforms.api.request_checks import check_request
+from trunkline.sim.platforms.api.wire import Wire
+from trunkline.sim.platforms.api.wire_faults import raise_refusal
+from trunkline.sim.platforms.calls.call import Call, CallState, Utterance
+from trunkline.sim.platforms.calls.engine import PACE
+from trunkline.sim.platforms.rooms import WorldPort
+
+if TYPE_CHECKING:
+    from trunkline.sim.platforms.channels.voice import FakeVoice
+
+
+class Speaking(Wire):
+    """The wire of a platform with calls."""
+
+    def __init__(self, platform: FakeVoice, world: WorldPort) -> None:
+        super().__init__(platform, world)
+        self._voice = platform
+        #: (account, key) -> the speech of the request
+        self._speeches: dict[tuple[str, str], Speech] = {}
+
+    def receive_speech(self, request: SendRequest, speech: Speech, answer: asyncio.Future[Any], token: int) -> None:
+        """Receive a send with its sound."""
+        self._speeches[request.address.account, request.key] = speech
+        self.receive(request, answer, token)
+
+    def _arrive(self, request: SendRequest, answer: asyncio.Future[Any], kind: str, extra: float, token: int) -> None:
+        account = request.address.account
+        try:
+            raise_refusal(kind, extra)
+            self._platform.tokens.check(account, token)
+            known = self._known(account, request.key, self._can(request))
+            if known is not None:
+                self._respond(request, answer, self._deduplicated(request, known), kind)
+                return
+            check_request(request, self._can(request))
+            speech = self._speeches.get((account, request.key))
+            if speech is None:
+                raise Refused("there is no sound in it")
+            call = self._voice.exchange.meant(request.address)
+        except PlatformError as error:
+            self.refused(request, token, error)
+            self._answer(answer, error, request)
+            return
+        asked = (request, answer, kind)
+        for utterance in call.queue:
+            if utterance.request.key == request.key:
+                utterance.asked.append(asked)
+                return
+        call.queue.append(Utterance(request=request, speech=speech, token=token, asked=[asked]))
+        self.go_on(call)
+
+    # ------------------------------------------------------------ time
+
+    def go_on(self, call: Call) -> None:
+        """Say the first utterance, or what is left of it, unless the call is on hold."""
+        if call.state is not CallState.ON or not call.queue or call.queue[0].since is not None:
+            return
+        first, now = call.queue[0], self._world.now()
+        first.since = now
+        self._world.at(now + first.speech.seconds - first.heard, self._finish, call, first, now)
+
+    def pause(self, call: Call) -> None:
+        """Stop in the middle of an utterance."""
+        first = call.queue[0] if call.queue else None
+        if first is not None and first.since is not None:
+            first.heard += self._world.now() - first.since
+            first.since = None
+
+    def _finish(self, call: Call, utterance: Utterance, since: float) -> None:
+        """An utterance was heard to its end, if nothing has interrupted it."""
+        if utterance.since != since or call.state is not CallState.ON:
+            return
+        call.queue.remove(utterance)
+        request = utterance.request
+        self._heard(call, utterance, utterance.speech.text, utterance.speech.seconds, whole=True)
+        room = self._platform.room_at(request.address)
+        assert room is not None
+        receipt = self._post(request, room, utterance.token)
+        for number, (one, answer, kind) in enumerate(utterance.asked):
+            given = receipt if number == 0 else self._deduplicated(one, receipt)
+            self._respond(one, answer, given, kind)
+        self.go_on(call)
+
+    def cut_off(self, call: Call) -> None:
+        """The call has ended: what was not said to its end never will be."""
+        self.pause(call)
+        unheard, call.queue = call.queue, []
+        for utterance in unheard:
+            heard = ""
+            if utterance.heard > 0:
+                heard = utterance.speech.text[: int(utterance.heard * PACE)]
+                self._heard(call, utterance, heard, utterance.heard, whole=False)
+            part = f"cut off after {utterance.heard:.1f} of {utterance.speech.seconds:.1f} s" if heard else "unheard"
+            for one, answer, _ in utterance.asked:
+                error = CallEnded(f"the call {call.room.thread} has ended: {part}")
+                self.refused(one, utterance.token, error)
+                self._answer(answer, error, one)
+
+    def _heard(self, call: Call, utterance: Utterance, text: str, seconds: float, *, whole: bool) -> None:
+        request = utterance.request
+        body = SpeechHeard(
+            address=call.room.address(call.account),
+            requested=request.address,
+            text=text,
+            whole=whole,
+            seconds=round(seconds, 3),
+            chunk=request.chunk,
+            attempt=request.attempt,
+        )
+        self._platform.events.record(body, request.cause, intent=request.intent)
