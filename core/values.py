@@ -144,6 +144,8 @@ class IntentKind(StrEnum):
     HEARTBEAT = "heartbeat"
     #: the gateway's own notice that a message could not be delivered to its place
     NOTICE = "notice"
+    #: what could not be said in a call any more, at the second channel of the same person
+    SECOND = "second"
 
 
 class IntentState(StrEnum):

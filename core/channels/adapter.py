@@ -1,8 +1,8 @@
 """The contract between the gateway and a platform: one small protocol, easy to fake and to wrap.
 
 Every adapter implements `ChannelAdapter`. Optional abilities are separate protocols, recognised by their methods:
-`Readiness`, `PlaceReadiness`, `Directory`, `Recipients`, `Actions`, `Queries`. `core.testing.adapter_kit` checks an adapter against the
-whole contract.
+`Readiness`, `PlaceReadiness`, `Directory`, `Recipients`, `Actions`, `Queries`. `core.testing.adapter_kit` checks an
+adapter against the whole contract.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def second_channel(place: Address, config: GatewayConfig) -> SecondChannel | Non
     ...     {"channels": {"voice": {"after_call": "telegram"}},
     ...      "session": {"identity_links": {"ana": ["voice:+15551234567", "telegram:7"]}}}
     ... )
-    >>> call = Address(channel="voice", account="default", kind=ChatKind.DIRECT, conversation="+15551234567", thread="1")
+    >>> call = Address(channel="voice", account="a", kind=ChatKind.DIRECT, conversation="+15551234567", thread="1")
     >>> second_channel(call, config).target
     '7'
     """

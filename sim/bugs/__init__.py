@@ -20,6 +20,7 @@ from trunkline.sim.bugs import (
     send_paths,
     sessions,
     turn_output,
+    voice,
     webhook_identity,
 )
 from trunkline.sim.bugs.base import DECLARED, Bug
@@ -27,7 +28,7 @@ from trunkline.sim.bugs.base import DECLARED, Bug
 _FAMILIES = (
     *(hands, completions, return_address, routing, sessions, inbound_and_loss, leases, send_paths),
     *(actions, adapters, doubt, queue, mirrors, turn_output, webhook_identity, bindings, runs),
-    *(policy, heartbeat),
+    *(policy, heartbeat, voice),
 )
 #: every bug switch by name
 BUGS: dict[str, Bug] = {bug.name: bug for family in _FAMILIES for bug in DECLARED[family.__name__]}

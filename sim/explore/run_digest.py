@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from trunkline.core.bindings.bind_request import OPERATOR
-from trunkline.core.errors import PlaceGone, Refused, UnknownName
+from trunkline.core.errors import CallEnded, PlaceGone, Refused, UnknownName
 from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import BindingBound, BindingEnded
 from trunkline.core.events.delivery import (
@@ -45,7 +45,7 @@ Seen = tuple[str, int, Lane, str]
 Heard = tuple[int, int]
 
 #: refusals that are not retried
-_FOR_GOOD = frozenset({Refused.reason, PlaceGone.reason})
+_FOR_GOOD = frozenset({Refused.reason, PlaceGone.reason, CallEnded.reason})
 _AGAIN = re.compile(r"\+\d+")
 
 

@@ -40,8 +40,8 @@ from trunkline.sim.explore.send_limits import SendLimits
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.model.world import idempotency_of
 
-#: suffix of the id of a notice that replaces a message
-_NOTICE = ".notice"
+#: suffixes of the ids of what replaces a message: a notice, or its words on a second channel
+_INSTEAD = (".notice", ".second")
 
 
 class DifferenceCause(StrEnum):
@@ -187,8 +187,8 @@ class CrashFreeRun:
         return [f"prepared {len(intents)} times, without a crash {before}"] if len(intents) > most else []
 
     def _of_notice(self, name: str, here: RunDigest) -> Iterator[DifferenceCause]:
-        """Causes of a notice: it exists exactly if the message it replaces is known to be undelivered."""
-        about = name.removesuffix(_NOTICE)
+        """Causes of what replaces a message: it exists exactly if that message is known to be undelivered."""
+        about = next((name.removesuffix(one) for one in _INSTEAD if name.endswith(one)), name)
         ends = [{intent.state for intent in digest.intents.get(about, ())} for digest in (self._sound, here)]
         if about != name and ends[0] != ends[1]:
             yield DifferenceCause.PARKED if IntentState.UNKNOWN in ends[0] | ends[1] else DifferenceCause.REFUSED

@@ -35,6 +35,7 @@ from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PlatformPushed, ThreadOpened, WorldAccount, WorldLimits, WorldPlace
 from trunkline.sim.index.answered_messages import AnsweredMessages
 from trunkline.sim.index.binding_facts import RunBindings
+from trunkline.sim.index.call_facts import RunCalls
 from trunkline.sim.index.hand_facts import RunHands
 from trunkline.sim.index.heartbeat_facts import RunHeartbeats
 from trunkline.sim.index.hook_facts import RunHooks
@@ -95,13 +96,13 @@ class RunFacts(Projection):
         #: session bindings, the gateway's processes, what hooks do, what agents answer, and heartbeats
         self.bindings = RunBindings()
         self.processes, self.hooks, self.heartbeats = RunProcesses(), RunHooks(), RunHeartbeats()
-        self.answered = AnsweredMessages(self.intents)
+        self.answered, self.calls = AnsweredMessages(self.intents), RunCalls()
         #: delegations, as the world knows them
         self.hands = RunHands()
 
     def handlers(self) -> Handlers:
         """Its own handlers, and those of its parts."""
-        parts = (self.bindings, self.processes, self.hooks, self.answered, self.heartbeats, self.hands)
+        parts = (self.bindings, self.processes, self.hooks, self.answered, self.heartbeats, self.hands, self.calls)
         found = {kind: handler for part in parts for kind, handler in part.handlers().items()}
         return {**found, **super().handlers()}
 

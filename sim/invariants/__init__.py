@@ -17,6 +17,7 @@ from trunkline.sim.invariants.delivery.single_owner import SingleClaim
 from trunkline.sim.invariants.hands.callback_turns import CallbackShape, ReservedSenders, WholeResult
 from trunkline.sim.invariants.hands.completions import OneCompletion, RightPlace
 from trunkline.sim.invariants.hands.noninterference import Noninterference
+from trunkline.sim.invariants.hands.voice import SaidInItsCall
 from trunkline.sim.invariants.hands.work import AcceptedMeansWork, FirstResultWins
 from trunkline.sim.invariants.heartbeat.said import OkUnseen, OncePerDay, QuietAtNight
 from trunkline.sim.invariants.heartbeat.schedule import DueOnce, RouteStays
@@ -80,6 +81,7 @@ CHECKERS: tuple[type[Checker], ...] = (
     NothingSilent,
     ActionOnce,
     MeantMessageOnly,
+    SaidInItsCall,
 )
 
 #: ids of all invariants that are checked

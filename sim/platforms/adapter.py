@@ -20,6 +20,7 @@ from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.api_calls import opening
 from trunkline.sim.platforms.api.binding_adapter import binding_of
 from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.calls.call import ChooseCall
 from trunkline.sim.platforms.directory import entries_of
 from trunkline.sim.platforms.rooms import WorldPort, resolve
 from trunkline.sim.scenario.model.world import NOT_READY
@@ -33,6 +34,9 @@ class FakeAdapter:
 
     It starts with the newest token of its account, and keeps it until `renew`.
     """
+
+    #: which of the calls that are going on gets the sound of a text; None: the one that the text names
+    choose_call: ChooseCall | None = None
 
     def __init__(self, platform: FakePlatform, account: str, node: Node, world: WorldPort) -> None:
         self._platform = platform
@@ -126,7 +130,7 @@ class FakeAdapter:
         except PlatformError as error:
             wire.refused(request, token, error)
             raise
-        wire.receive_speech(request, speech, answer, token)
+        wire.receive_speech(request, speech, answer, token, self.choose_call)
         return await answer
 
     async def find(self, address: Address, key: str) -> Receipt | None:

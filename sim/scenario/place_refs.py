@@ -1,8 +1,9 @@
 """Places: the names of conversations in scenario files, and their resolution in the world.
 
-``platform/room``, ``platform/room/thread``, ``platform/@person``, ``platform/@person/call``, each with ``platform:account`` for one of several
-bot accounts. If only one platform has that place, the platform may be omitted: ``ops/deploy``, ``@ana``. The account
-defaults to the only one that can see the place, else to the one called ``default``.
+``platform/room``, ``platform/room/thread``, ``platform/@person``, ``platform/@person/call``, each with
+``platform:account`` for one of several bot accounts. If only one platform has that place, the platform may be omitted:
+``ops/deploy``, ``@ana``. The account defaults to the only one that can see the place, else to the one called
+``default``.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class IntentDrafts:
 
     def second(self, like: IntentRow, to: Address) -> IntentRow:
         """The draft of the same words on the second channel of a person whose call has ended."""
-        draft = self._draft(like.kind, f"{like.id}.second", like.agent, to)
+        draft = self._draft(IntentKind.SECOND, f"{like.id}.second", like.agent, to)
         return msgspec.structs.replace(draft, turn=like.turn, inbound=like.inbound, delegation=like.delegation)
 
     def farewell(self, record: SessionBindingRecord) -> IntentRow:

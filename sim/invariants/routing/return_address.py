@@ -45,7 +45,7 @@ class ExactReturnAddress(ReplyReferences):
         if facts is None or origin is None:
             return
         self.exercised += 1
-        if self.run.hooks.may_go(event.intent, body.address):
+        if self.run.hooks.may_go(event.intent, body.address) or self.run.calls.goes_second(event.intent, body.address):
             return
         self.quoted(event, body)
         place, message = origin

@@ -23,7 +23,7 @@ from trunkline.sim.invariants.base import Checker, EvidenceKind
 from trunkline.sim.invariants.sessions.binding_freshness import FreshActivity
 
 #: the gateway's own messages; a notice replaces an answer at its place, and R1 and R2 judge it
-_NO_ANSWERS = (IntentKind.ANNOUNCE, IntentKind.NOTICE)
+_NO_ANSWERS = (IntentKind.ANNOUNCE, IntentKind.NOTICE, IntentKind.SECOND)
 
 
 class FrozenRoute(Checker):

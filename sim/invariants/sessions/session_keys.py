@@ -250,7 +250,8 @@ def identity(place: Address, scope: str, run: RunFacts) -> tuple[str, ...]:
     """What two places must have in common to share a session under a scope (`core.routing.session_keys`)."""
     if scope == DmScope.MAIN:
         return ("main",)
-    thread = place.thread or ""
+    # A session outlives the calls of its person.
+    thread = "" if place.thread is None or run.calls.at(place) is not None else place.thread
     if place.kind is not ChatKind.DIRECT:
         return (GroupScope.PER_GROUP.value, place.kind.value, *_folded(place), thread)
     parts: tuple[str, ...] = ("direct", run.scopes.person(place), thread)

@@ -25,6 +25,7 @@ from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLooked
 from trunkline.sim.platforms.actions.message_board import PostedMessage
 from trunkline.sim.platforms.api.request_checks import check_request
 from trunkline.sim.platforms.api.wire_faults import BEFORE, LOST, raise_refusal
+from trunkline.sim.platforms.calls.call import ChooseCall
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
 
 if TYPE_CHECKING:
@@ -85,8 +86,15 @@ class Wire:
             receipt = msgspec.structs.replace(receipt, provider_id="\ud83d")
         self._answer(answer, receipt, request)
 
-    def receive_speech(self, request: SendRequest, speech: Speech, answer: asyncio.Future[Any], token: int) -> None:
-        """Receive a send with its sound; only a platform with calls can."""
+    def receive_speech(
+        self,
+        request: SendRequest,
+        speech: Speech,
+        answer: asyncio.Future[Any],
+        token: int,
+        choose: ChooseCall | None = None,
+    ) -> None:
+        """Receive a send with its sound; only a platform with calls can. `choose`: into which call it is sent."""
         raise NotImplementedError
 
     def refused(self, request: SendRequest, token: int, error: PlatformError) -> None:

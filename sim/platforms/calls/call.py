@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from trunkline.core.channels.voice import Speech
-from trunkline.core.values import Peer, SendRequest
+from trunkline.core.values import Address, Peer, SendRequest
 from trunkline.sim.platforms.rooms import Room
+
+#: chooses the call for the sound of a text at a place out of those that are going on; None: the one that it names
+ChooseCall = Callable[[Address, Sequence["Call"]], "Call | None"]
 
 
 class CallState(StrEnum):

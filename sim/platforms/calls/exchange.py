@@ -46,6 +46,10 @@ class Exchange:
         mine = (call for call in self._calls.values() if call.room.conversation == line.conversation)
         return [call for call in mine if call.account == line.owner and call.state is not CallState.ENDED]
 
+    def open_calls(self, account: str) -> list[Call]:
+        """All calls of an account in which something can be said now or later, in order of their beginning."""
+        return [call for call in self._calls.values() if call.account == account and call.open]
+
     def own(self, room: Room) -> Call:
         """The call that a person means by a place of theirs. Raises `UnknownName` unless it is exactly one."""
         if room.thread is not None:

@@ -17,7 +17,7 @@ from trunkline.sim.events.calls import SpeechHeard
 from trunkline.sim.platforms.api.request_checks import check_request
 from trunkline.sim.platforms.api.wire import Wire
 from trunkline.sim.platforms.api.wire_faults import raise_refusal
-from trunkline.sim.platforms.calls.call import Call, CallState, Utterance
+from trunkline.sim.platforms.calls.call import Call, CallState, ChooseCall, Utterance
 from trunkline.sim.platforms.calls.engine import PACE
 from trunkline.sim.platforms.rooms import WorldPort
 
@@ -31,12 +31,19 @@ class Speaking(Wire):
     def __init__(self, platform: FakeVoice, world: WorldPort) -> None:
         super().__init__(platform, world)
         self._voice = platform
-        #: (account, key) -> the speech of the request
-        self._speeches: dict[tuple[str, str], Speech] = {}
+        #: (account, key) -> the sound of the request, and what chooses its call
+        self._speeches: dict[tuple[str, str], tuple[Speech, ChooseCall | None]] = {}
 
-    def receive_speech(self, request: SendRequest, speech: Speech, answer: asyncio.Future[Any], token: int) -> None:
-        """Receive a send with its sound."""
-        self._speeches[request.address.account, request.key] = speech
+    def receive_speech(
+        self,
+        request: SendRequest,
+        speech: Speech,
+        answer: asyncio.Future[Any],
+        token: int,
+        choose: ChooseCall | None = None,
+    ) -> None:
+        """Receive a send with its sound, which goes into the call that `choose` says, else into the one it names."""
+        self._speeches[request.address.account, request.key] = (speech, choose)
         self.receive(request, answer, token)
 
     def _arrive(self, request: SendRequest, answer: asyncio.Future[Any], kind: str, extra: float, token: int) -> None:
@@ -49,10 +56,12 @@ class Speaking(Wire):
                 self._respond(request, answer, self._deduplicated(request, known), kind)
                 return
             check_request(request, self._can(request))
-            speech = self._speeches.get((account, request.key))
+            speech, choose = self._speeches.get((account, request.key), (None, None))
             if speech is None:
                 raise Refused("there is no sound in it")
-            call = self._voice.exchange.meant(request.address)
+            exchange = self._voice.exchange
+            call = None if choose is None else choose(request.address, exchange.open_calls(account))
+            call = call or exchange.meant(request.address)
         except PlatformError as error:
             self.refused(request, token, error)
             self._answer(answer, error, request)

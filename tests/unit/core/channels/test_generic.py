@@ -121,7 +121,7 @@ def test_unlike_upstream_a_named_thread_is_kept_and_a_reply_makes_none() -> None
 # ---------------------------------------------------------------- routes
 
 
-@pytest.mark.parametrize(("channel", "target"), [("feishu", "ou_1"), ("voice", "+15551234567"), ("telegram", "1")])
+@pytest.mark.parametrize(("channel", "target"), [("feishu", "ou_1"), ("whatsapp", "+15551234567"), ("telegram", "1")])
 def test_a_thread_or_reply_where_there_is_none_of_that_kind_is_left_out_and_reported(channel: str, target: str) -> None:
     fields: dict[str, Any] = {"reply_to": "9"} if channel == "telegram" else {"thread": "9"}
     found = route(channel, target, **fields)

@@ -1,12 +1,17 @@
 """Voice calls: one person by phone number, in every profile (seed 000, "Open Items")."""
 
+import msgspec
 import pytest
 
 from tests.support.routes import MARCH, inbound_key, key, read, route
-from trunkline.core.channels import rules_for
+from trunkline.core.actions.names import Action
+from trunkline.core.channels import CurrentConversation, rules_for
+from trunkline.core.config import GatewayConfig
+from trunkline.core.delivery.prepare import pieces, recipe_for
 from trunkline.core.errors import TargetError
 from trunkline.core.profiles import Profile
-from trunkline.core.values import Address, ChatKind
+from trunkline.core.sessions.session_map import entry_for
+from trunkline.core.values import Address, Capability, ChatKind
 
 SPELLINGS = (
     "voice:+15551234567",
@@ -53,5 +58,46 @@ def test_an_empty_number_is_reported(text: str) -> None:
         read("voice", text)
 
 
-def test_a_call_has_no_threads() -> None:
-    assert route("voice", "+15551234567", thread="7", reply_to="8").address.thread is None
+def test_a_call_is_the_thread_of_an_address_and_no_part_of_its_key() -> None:
+    found = route("voice", "+15551234567", thread="CA7", reply_to="8")
+    assert found.address.thread == found.thread_id == "CA7"
+    assert found.key == found.base == route("voice", "+15551234567").key
+    written = rules_for("voice").write(found.address)
+    assert (written.target, written.thread) == ("voice:+15551234567", "CA7")
+
+
+@pytest.mark.parametrize("profile", [profile for profile in Profile if profile.upstream])
+def test_upstream_has_no_calls(profile: Profile) -> None:
+    assert route("voice", "+15551234567", profile, thread="CA7").address.thread is None
+
+
+@pytest.mark.parametrize(
+    ("current", "call"),
+    [
+        (CurrentConversation(conversation="+15551234567", thread="CA7"), "CA7"),
+        (CurrentConversation(conversation="tel:+1 555 123 4567", thread="CA7"), "CA7"),
+        (CurrentConversation(conversation="+15557654321", thread="CA7"), None),
+        (CurrentConversation(conversation="nobody", thread="CA7"), None),
+        (CurrentConversation(conversation="+15551234567"), None),
+        (CurrentConversation(thread="CA7"), None),
+    ],
+)
+def test_a_send_to_the_same_number_stays_in_the_call(current: CurrentConversation, call: str | None) -> None:
+    assert rules_for("voice").inherit(read("voice", "voice:+15551234567"), current) == call
+
+
+def test_a_session_outlives_its_calls() -> None:
+    place = Address(channel="voice", account="default", kind=ChatKind.DIRECT, conversation="+15551234567", thread="CA7")
+    assert inbound_key(place) == "main:voice:default:direct:+15551234567"
+    assert entry_for(place) == entry_for(msgspec.structs.replace(place, thread=None))
+    assert entry_for(place).thread is None
+
+
+def test_a_call_takes_texts_only_and_cuts_them_into_sentences() -> None:
+    rules = rules_for("voice")
+    assert rules.capabilities.can == {Capability.TEXT, Capability.MESSAGE_IDS}
+    assert set(rules.actions) == {Action.SEND}
+    recipe = recipe_for("voice", "default", GatewayConfig(), rules.capabilities)
+    said = [piece.text for piece in pieces("**One** is short. " * 12, recipe)]
+    assert all(text.startswith("One") and text.endswith("short.") and len(text) <= 120 for text in said)
+    assert " ".join(said) == " ".join(["One is short."] * 12)
