@@ -14,8 +14,10 @@ from trunkline.core.events import Body, Event
 B = TypeVar("B", bound=Body)
 S = TypeVar("S")
 
+#: takes an event and its body
+Handle = Callable[[Event, Any], None]
 #: body type -> the method that takes events with such a body
-Handlers = Mapping[type[Body], Callable[[Event, Any], None]]
+Handlers = Mapping[type[Body], Handle]
 
 
 def on(*bodies: type[B]) -> Callable[[Callable[[S, Event, B], None]], Callable[[S, Event, B], None]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
-from trunkline.core.events import Event
+from trunkline.core.events import Body, Event
 from trunkline.core.events.delivery import (
     AttemptEnded,
     AttemptStarted,
@@ -41,7 +43,7 @@ from trunkline.sim.index.heartbeat_facts import RunHeartbeats
 from trunkline.sim.index.hook_facts import RunHooks
 from trunkline.sim.index.intent_facts import IntentFacts, Lane, LaneFacts
 from trunkline.sim.index.process_facts import RunProcesses
-from trunkline.sim.index.projection import Handlers, Projection, on
+from trunkline.sim.index.projection import Handle, Handlers, Projection, on
 from trunkline.sim.index.scope_facts import RunScopes
 from trunkline.sim.invariants.routing.place_names import named
 
@@ -103,7 +105,10 @@ class RunFacts(Projection):
     def handlers(self) -> Handlers:
         """Its own handlers, and those of its parts."""
         parts = (self.bindings, self.processes, self.hooks, self.answered, self.heartbeats, self.hands, self.calls)
-        found = {kind: handler for part in parts for kind, handler in part.handlers().items()}
+        found: dict[type[Body], Handle] = {}
+        for part in parts:
+            for kind, handler in part.handlers().items():
+                found[kind] = handler if kind not in found else _both(found[kind], handler)
         return {**found, **super().handlers()}
 
     # ------------------------------------------------------------ questions
@@ -313,3 +318,13 @@ class RunFacts(Projection):
         if body.verb == QueueVerdict.SENT:
             facts.acked, facts.vouched = facts.acked + 1, True
         facts.closed = body.verb == QueueVerdict.ABANDON or facts.acked == facts.body.chunks
+
+
+def _both(first: Handle, then: Handle) -> Handle:
+    """The methods of two parts that take the same events."""
+
+    def handle(event: Event, body: Any) -> None:
+        first(event, body)
+        then(event, body)
+
+    return handle
