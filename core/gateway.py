@@ -374,6 +374,8 @@ class Gateway:
             else:
                 heads.add(session)
                 self._turns.recover(work, session, runs.get(work.id, 0), seq)
+        # Before deadlines are judged: an answer that is there came in time.
+        await self.queue.take_posts(seq)
         for delegation in left.delegations:
             self._delegations.recover(delegation, runs.get(delegation.id, 0), seq)
 

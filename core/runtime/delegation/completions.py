@@ -30,6 +30,7 @@ from trunkline.core.hands.completion_plan import (
     plan_completion,
 )
 from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.hands.long_results import kept_result
 from trunkline.core.hands.reserved_sender import hand_sender
 from trunkline.core.hands.result_limits import cut
 from trunkline.core.hands.results import HandResult
@@ -294,13 +295,16 @@ class CompletionReporter:
         place = row.reply_to if step.binding is None else step.address
         # The answer of a turn without a place of its own goes to the place that it named, whose session remembers it.
         named = row.origin is not None and row.origin.place is None
+        # The whole text of a long one is given to the turn when it starts.
+        kept = kept_result(result.text, self._ctx.config.hands.limits.inline_result)
         return Work(
             id=_back(row),
             kind=WorkKind.CALLBACK,
             agent=row.agent,
             session_key=session_key,
             peer=hand_sender(row.hand),
-            text=result.text,
+            text=kept.shown,
+            text_ref=kept.ref,
             message_id=f"callback:{row.id}",
             place=None if named else row.reply_to,
             reply_to=place,
