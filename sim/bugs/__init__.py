@@ -2,9 +2,11 @@
 
 from trunkline.core.errors import UnknownName
 from trunkline.sim.bugs import (
+    acceptance,
     actions,
     adapters,
     bindings,
+    callbacks,
     completions,
     doubt,
     hands,
@@ -12,6 +14,7 @@ from trunkline.sim.bugs import (
     inbound_and_loss,
     leases,
     mirrors,
+    origins,
     policy,
     queue,
     return_address,
@@ -29,6 +32,7 @@ _FAMILIES = (
     *(hands, completions, return_address, routing, sessions, inbound_and_loss, leases, send_paths),
     *(actions, adapters, doubt, queue, mirrors, turn_output, webhook_identity, bindings, runs),
     *(policy, heartbeat, voice),
+    *(origins, callbacks, acceptance),
 )
 #: every bug switch by name
 BUGS: dict[str, Bug] = {bug.name: bug for family in _FAMILIES for bug in DECLARED[family.__name__]}

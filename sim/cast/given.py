@@ -17,7 +17,9 @@ def given_of(turn: Turn) -> AgentGiven | None:
 
     A message of somebody who bears the sender of a hand is recorded (invariant C7).
     """
-    if turn.work not in _RECORDED and not turn.prompt and not turn.peer.id.startswith(_OF_HANDS):
+    names = (turn.peer.id, turn.peer.name)
+    like_a_hand = any(name.strip().lower().startswith(_OF_HANDS) for name in names)
+    if turn.work not in _RECORDED and not turn.prompt and not like_a_hand:
         return None
     callback = turn.callback
     return AgentGiven(

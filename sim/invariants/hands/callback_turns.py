@@ -23,6 +23,11 @@ _ORDER = ("base", "channel", "callback")
 _SHOWN = 60
 
 
+def _is_hand(name: str) -> bool:
+    """Whether an id or a name begins like that of a hand."""
+    return name.strip().lower().startswith(RESERVED)
+
+
 def _short(text: str) -> str:
     return f"“{text if len(text) <= _SHOWN else f'{text[:_SHOWN]}… ({len(text)} characters)'}”"
 
@@ -83,7 +88,8 @@ class CallbackShape(Checker):
         if received is None or not isinstance(received.body, InboundReceived):
             return
         asker = received.body.peer.id
-        if body.asked_by is None or body.asked_by.id != asker:
+        # Whoever is called like a hand has another id for agents (C7).
+        if body.asked_by is None or not (body.asked_by.id == asker or _is_hand(asker)):
             got = "nobody" if body.asked_by is None else body.asked_by.id
             summary = f"the result of {run.id} was given for the wrong person"
             self._wrong(event, summary, [f"for {asker}, who wrote #{received.seq}"], f"for {got}", received.seq)
@@ -149,22 +155,24 @@ class ReservedSenders(Checker):
 
     id = "C7"
     title = "Only hands are hands"
-    sentence = f"No message of a person or a bot reaches an agent from a sender whose id begins with `{RESERVED}`."
+    sentence = (
+        f"No message of a person or a bot reaches an agent from a sender whose id or name begins with `{RESERVED}`."
+    )
 
     @on(PeerSaid)
     def _said(self, event: Event, body: PeerSaid) -> None:
-        if body.peer.id.startswith(RESERVED):
+        if _is_hand(body.peer.id) or _is_hand(body.peer.name):
             self.exercised += 1
 
     @on(AgentGiven)
     def _given(self, event: Event, body: AgentGiven) -> None:
-        if body.work in (WorkKind.CALLBACK, WorkKind.TASK) or not body.peer.id.startswith(RESERVED):
+        if body.work in (WorkKind.CALLBACK, WorkKind.TASK) or not (_is_hand(body.peer.id) or _is_hand(body.peer.name)):
             return
         self.exercised += 1
         self.violate(
             at=event.seq,
-            summary=f"an agent takes {body.peer.id}, who wrote a message, for a hand",
-            expected=["another id, which shows that it was escaped, or no turn"],
+            summary=f"an agent takes {body.peer.id} ({body.peer.name}), who wrote a message, for a hand",
+            expected=["another id and name, which show that they were escaped, or no turn"],
             actual=[f"#{event.seq} {event.at:.3f}s {body.agent} got {_short(body.text)} from {body.peer.id}"],
         )
 

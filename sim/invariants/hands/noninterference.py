@@ -112,6 +112,8 @@ class Noninterference(Checker):
         # What the platform put elsewhere is judged by R2.
         if body.address.lane in right or body.requested.lane in right:
             return True
+        if facts.prepared.inbound not in self.run.received:
+            return False
         # Conversations may share a session, which then answers in the one that its message came from.
         home = self.run.home(facts.prepared.inbound)
         at_home = home is not None and home.lane == body.address.lane
