@@ -125,10 +125,11 @@ async def serving(
     agent: Echo | None = None,
     hooks: Hooks | None = None,
     runner: HandRunner | None = None,
+    decisions: Decisions | None = None,
     **config: Any,
 ) -> AsyncGenerator[Running, None]:
     """A gateway on a store file, until the block ends. Called again with the same file: a restart."""
-    running = made(path, *platforms, agent=agent, hooks=hooks, runner=runner, **config)
+    running = made(path, *platforms, agent=agent, hooks=hooks, runner=runner, decisions=decisions, **config)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(running.gateway.run)
         yield running
