@@ -18,20 +18,19 @@ import anyio.abc
 from trunkline.core.agent import Agent
 from trunkline.core.bindings.completion_router import BoundDeliveryRouter
 from trunkline.core.channels import ChannelAdapter
-from trunkline.core.channels.capabilities import check_capabilities
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.delivery.hooks import Hooks
 from trunkline.core.env import Env
 from trunkline.core.errors import ConfigError, InvalidSend, InvariantBroken, SendFailed, UsageError
 from trunkline.core.events import EventSink
-from trunkline.core.events.gateway import ConfigReloaded, ProcessRecovered
+from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.hands.port import HandRunner
+from trunkline.core.hands.results import HandResult
 from trunkline.core.keys import Migration, SessionKey, StoredKey, plan_migration
 from trunkline.core.profiles import codec_of
 from trunkline.core.routing.index import index_of
-from trunkline.core.routing.route_rules import rule_scopes
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.actions.message_tool import MessageTool
 from trunkline.core.runtime.bindings.expiry_notice import ExpiryNotice
@@ -43,6 +42,7 @@ from trunkline.core.runtime.client_sends.sends import Sends
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
+from trunkline.core.runtime.delegation.hand_admin import HandAdmin
 from trunkline.core.runtime.delegation.hand_tools import HandTools
 from trunkline.core.runtime.delegation.known_hands import check_hands
 from trunkline.core.runtime.delegation.task_turns import TaskTurns
@@ -56,7 +56,8 @@ from trunkline.core.runtime.lease_keeper import LeaseKeeper, lost_lease
 from trunkline.core.runtime.maintenance import Maintenance
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.runtime.process_started import process_started
+from trunkline.core.runtime.part_checks import check_adapter, check_agents
+from trunkline.core.runtime.process_started import config_reloaded, process_started
 from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target, spread
 from trunkline.core.sessions.session_map import migration_events, reset_session, todays_key
@@ -97,8 +98,8 @@ class Gateway:
         if len(by_account) != len(adapters):
             raise ConfigError("two adapters serve the same channel and account")
         for adapter in adapters:
-            _check_adapter(adapter)
-        _check_agents(config, agents)
+            check_adapter(adapter)
+        check_agents(config, agents)
         index_of(config)
         bound = self.bindings_type(store, env, events)
         self._ctx = Context(
@@ -138,7 +139,7 @@ class Gateway:
             deliver=self._delivery.queue,
             hands=HandTools(self._ctx, self._delegations, self.bindings, targets),
             tasks=TaskTurns(self._ctx, self._delegations.open, self._delegations.endings),
-            control=CommandRunner(self._ctx, self.bindings).run,
+            control=CommandRunner(self._ctx, self.bindings, self._delegations).run,
             message_tool=MessageTool(self._ctx, targets=targets, preparer=self._preparer, deliver=self._delivery.queue),
             preparer=self._preparer,
             suspects=self._suspects,
@@ -150,6 +151,16 @@ class Gateway:
         self._intake = Intake(self._ctx, self._turns.start, self._delivery.broken)
         #: the queue administration of operators
         self.queue = Maintenance(self._ctx, self._delivery)
+        #: delegations, for workers and operators
+        self.hands = HandAdmin(
+            self._ctx,
+            self._delegations,
+            start_turn=self._turns.start,
+            reopened=self.queue.act,
+            discarded=self._delivery.discard,
+            up=self._until_up,
+        )
+        self.queue.connect(apply=self.hands.apply)
         self._group: anyio.abc.TaskGroup | None = None
 
     async def run(self) -> None:
@@ -264,12 +275,27 @@ class Gateway:
         except (UsageError, SendFailed) as error:
             return Broadcasted(target=target, error=error.facts)
 
+    async def inject_callback(
+        self,
+        delegation: str,
+        outcome: HandResult,
+        *,
+        ticket: str | None = None,
+        by: str = "",
+        cause: int | None = None,
+    ) -> bool:
+        """End a worker's delegation with its result, which is reported to whoever asked. False if it ended before.
+
+        `ticket`: that of the task, of an answer from outside. Raises `AnswerRefused` for one that fits no delegation.
+        """
+        return await self.hands.answer(delegation, outcome, ticket=ticket, by=by, cause=cause)
+
     def install(self, adapter: ChannelAdapter, cause: int | None = None) -> None:
         """Add an adapter while running; messages that waited for it are sent.
 
         Raises `ConfigError` if the account already has an adapter, or its capabilities are inconsistent.
         """
-        _check_adapter(adapter)
+        check_adapter(adapter)
         ctx, where = self._ctx, (adapter.channel, adapter.account)
         if where in ctx.adapters:
             raise ConfigError(f"{adapter.channel}:{adapter.account} has an adapter already")
@@ -286,24 +312,14 @@ class Gateway:
         Adapters, agents and the number of workers do not change. Raises `ConfigError`; then nothing is changed.
         """
         ctx = self._ctx
-        _check_agents(config, ctx.agents)
+        check_agents(config, ctx.agents)
         check_hands(config, ctx.agents, ctx.hands)
         if codec_of(config.profile) != codec_of(ctx.config.profile):
             raise ConfigError("the form of session keys cannot change while the gateway runs: restart it")
-        changed = [name for name in GatewayConfig.model_fields if getattr(config, name) != getattr(ctx.config, name)]
-        ctx.config = config.numbered(ctx.config.revision + 1)
+        before, ctx.config = ctx.config, config.numbered(ctx.config.revision + 1)
         # Build the index now, so that the next message does not have to wait for it.
         index_of(ctx.config)
-        body = ConfigReloaded(
-            revision=ctx.config.revision,
-            changed=tuple(changed),
-            dm_scope=config.session.dm_scope.value,
-            group_scope=config.session.group_scope.value,
-            identity_links=config.session.identity_links,
-            rule_scopes=rule_scopes(config),
-            quoting=config.quoting,
-        )
-        ctx.events.record(body, cause)
+        ctx.events.record(config_reloaded(before, ctx.config), cause)
         self._scheduler.replan()
         return ctx.config.revision
 
@@ -382,15 +398,3 @@ class Gateway:
     async def _begin(self, begin: anyio.Event, group: anyio.abc.TaskGroup) -> None:
         await begin.wait()
         self._delivery.lanes.start(group)
-
-
-def _check_agents(config: GatewayConfig, agents: Mapping[str, Agent]) -> None:
-    missing = [agent.id for agent in config.agents if agent.id not in agents]
-    if missing:
-        raise ConfigError(f"no agent is installed for: {', '.join(missing)}")
-
-
-def _check_adapter(adapter: ChannelAdapter) -> None:
-    wrong = check_capabilities(adapter.capabilities)
-    if wrong:
-        raise ConfigError(f"the adapter of {adapter.channel}:{adapter.account}: {'; '.join(wrong)}")

@@ -1,1 +1,1 @@
-"""Chat commands to the gateway itself: bind the current conversation, unbind it, list bindings."""
+"""Chat commands to the gateway itself: bind and unbind the conversation, list bindings, list and end tasks of hands."""

@@ -1,4 +1,4 @@
-"""Parses chat commands: ``/focus <session>``, ``/unfocus``, ``/agents``."""
+"""Parses chat commands: ``/focus <session>``, ``/unfocus``, ``/agents``, ``/tasks``, ``/cancel <task>``."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ class CommandName(StrEnum):
     UNFOCUS = "unfocus"
     #: list bindings, including those of delegated work
     AGENTS = "agents"
+    #: list what hands do for this person
+    TASKS = "tasks"
+    #: end one of these
+    CANCEL = "cancel"
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):

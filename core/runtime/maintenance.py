@@ -83,7 +83,7 @@ class Maintenance:
                 self._prune_at = self._ctx.env.steady() + _PRUNE_EVERY
             await wait_at_most(self._due, max(self._ctx.config.delivery.watch, _LEAST))
 
-    def _act(self) -> None:
+    def act(self) -> None:
         """Begin the next round at once."""
         self._acted = True
         self._due.set()
@@ -197,7 +197,7 @@ class Maintenance:
             await self._ctx.store.write(RetryIntent(intent=intent, now=self._ctx.env.now()), answer)
         finally:
             # Even if the caller is cancelled: the change may be stored nevertheless.
-            self._act()
+            self.act()
 
     async def resolve(self, intent: str, verdict: QueueVerdict, provider_id: str = "") -> None:
         """Resolve a chunk in doubt. Raises `UnknownName` or `IllegalTransition`."""
@@ -206,7 +206,7 @@ class Maintenance:
                 ResolveIntent(intent=intent, verdict=verdict, now=self._ctx.env.now(), provider_id=provider_id), answer
             )
         finally:
-            self._act()
+            self.act()
 
     async def purge(self, which: QueueFilter) -> int:
         """Remove ended intents in batches; returns their number."""

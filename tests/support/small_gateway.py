@@ -1,7 +1,7 @@
 """A gateway on a store file and the wall clock, with a platform, an agent and a hand as small as possible."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -147,9 +147,15 @@ async def serving(
     *more: TinyPlatform,
     runner: HandRunner | None = None,
     decisions: Decisions | None = None,
+    others: Mapping[str, Agent] | None = None,
     **config: Any,
 ) -> AsyncGenerator[Running, None]:
-    """A gateway on a store file, until the block ends. Called again with the same file: a restart."""
+    """A gateway on a store file, until the block ends. Called again with the same file: a restart.
+
+    `others`: agents beside `main`.
+    """
+    if others:
+        config.setdefault("agents", [{"id": "main", "default": True}, *({"id": name} for name in others)])
     env = system_env()
     log = EventLog(env.now)
     store = SqliteStore(lambda: connect_file(path, durability="normal"), log.recorder("gateway"))
@@ -157,7 +163,7 @@ async def serving(
         config=GatewayConfig.model_validate(config),
         store=store,
         adapters=[platform, *more],
-        agents={"main": agent or Echo()},
+        agents={"main": agent or Echo(), **(others or {})},
         hands=runner or Clerk(),
         env=env,
         events=log.recorder("gateway"),

@@ -57,7 +57,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     reason: Reason | None = None
     #: the worker that answered, or who cancelled it
     by: str = ""
-    cause: int
+    cause: int | None
     #: the ticket of an answer from outside, and the number of its post
     ticket: str | None = None
     post: int | None = None
@@ -129,7 +129,7 @@ class CompletionReporter:
             hold.cause = decided
             return await self._store(ending, done, plan, decided)
 
-    async def _completed(self, ending: Ending) -> tuple[HandCompletion, int]:
+    async def _completed(self, ending: Ending) -> tuple[HandCompletion, int | None]:
         """The facts of the ended hand, with the router's decision if the work has its own session."""
         ctx, row, result, cause = self._ctx, ending.row, ending.result, ending.cause
         key, replaced = await self._requester(row)
@@ -174,7 +174,9 @@ class CompletionReporter:
         done = msgspec.structs.replace(done, routed=routed, may_fall_back=may_fall_back, may_notice=settings.notice)
         return done, decided
 
-    async def _store(self, ending: Ending, done: HandCompletion, plan: CompletionPlan, cause: int) -> _Stored | None:
+    async def _store(
+        self, ending: Ending, done: HandCompletion, plan: CompletionPlan, cause: int | None
+    ) -> _Stored | None:
         """Store a result with everything that reports it; None if the requester's session was reset meanwhile."""
         ctx, row, result = self._ctx, ending.row, done.result
         work = self._callback(row, done.session_key, result, plan)
@@ -251,7 +253,7 @@ class CompletionReporter:
             then=then,
         )
 
-    def _record_ignored(self, ending: Ending, cause: int) -> None:
+    def _record_ignored(self, ending: Ending, cause: int | None) -> None:
         """Record a result that came after the first one: it is kept, and changes nothing."""
         row, result = ending.row, ending.result
         body = DelegationIgnored(
@@ -318,7 +320,7 @@ class CompletionReporter:
         )
 
     async def _announcement(
-        self, row: DelegationRow, result: HandResult, step: CompletionStep, n: int, cause: int
+        self, row: DelegationRow, result: HandResult, step: CompletionStep, n: int, cause: int | None
     ) -> IntentRow:
         """The result for one place, or a notice instead of it. A result that is too long is visibly truncated."""
         assert step.address is not None

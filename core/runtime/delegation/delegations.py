@@ -83,6 +83,15 @@ class DelegationRunner:
         if row.kind is not HandKind.WORKER:
             self.endings.slots.put(one)
 
+    async def cancel(
+        self, one: OpenDelegation, reason: Reason, by: str, cause: int | None, post: int | None = None
+    ) -> bool:
+        """End a delegation, with its children; answers whether that is what has ended it."""
+        result = HandResult(outcome=HandOutcome.CANCELLED, text=reason.sentence)
+        after = one.cause if cause is None else cause
+        ending = Ending(row=one.row, result=result, reason=reason, by=by, cause=after, post=post)
+        return await self.endings.end(one, ending)
+
     # ------------------------------------------------------------ recovery
 
     def adopt(self, rows: Sequence[DelegationRow], works: Sequence[tuple[Work, SessionId]], cause: int) -> None:
@@ -237,8 +246,10 @@ class DelegationRunner:
         command = StartDelegation(delegation=row.id, now=now, deadline=row.deadline, admit=admit)
         await ctx.store.write(command, story, then=then)
 
-    async def progress(self, one: OpenDelegation, text: object, by: str = "") -> bool:
-        """Store and show what a hand reports of its progress; False if it has ended."""
+    async def progress(
+        self, one: OpenDelegation, text: object, *, ticket: str | None = None, post: int | None = None
+    ) -> bool:
+        """Store and show what a hand reports of its progress; False if it has ended. Raises `AnswerRefused`."""
         ctx, said = self._ctx, cut(plain_text(text) or "", LONGEST_PROGRESS)
         row = one.row
 
@@ -248,7 +259,7 @@ class DelegationRunner:
                 ctx.events.record(body, one.cause, **ids_of_delegation(row))
             return open_still
 
-        if not await ctx.store.write(NoteProgress(delegation=row.id, text=said), story):
+        if not await ctx.store.write(NoteProgress(delegation=row.id, text=said, ticket=ticket, post=post), story):
             return False
         one.row = msgspec.structs.replace(one.row, progress=said)
         return True

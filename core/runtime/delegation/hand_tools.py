@@ -16,7 +16,6 @@ from trunkline.core.hands.admission import AdmissionFacts, check_admission
 from trunkline.core.hands.capture import origin_of
 from trunkline.core.hands.delegation import DelegationRow, HandKind
 from trunkline.core.hands.port import Delegated, DelegationRequest, DelegationStatus
-from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.actions.context_policy import ContextPolicy
@@ -24,7 +23,7 @@ from trunkline.core.runtime.actions.tool_call import ToolCall
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver, ToolSend, refusal
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.delegation.completions import Ending, ids_of_delegation
+from trunkline.core.runtime.delegation.completions import ids_of_delegation
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.known_hands import hands_for, kind_of
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation
@@ -235,12 +234,8 @@ class HandTools:
             if row is not None and row.session == call.session:
                 return False
         elif one.row.session == call.session:
-            reason = Reason.CANCELLED_BY_AGENT
-            result = HandResult(outcome=HandOutcome.CANCELLED, text=reason.sentence)
             by = f"agent:{call.work.agent}"
-            return await self._runner.endings.end(
-                one, Ending(row=one.row, result=result, reason=reason, by=by, cause=called)
-            )
+            return await self._runner.cancel(one, Reason.CANCELLED_BY_AGENT, by, called)
         error = AnswerRefused(f"this session has no delegation {delegation!r}")
         self._refuse(call, CANCEL, error, error.reason, called)
         raise error

@@ -59,6 +59,13 @@ class TaskTurns:
         ended = TurnEnded(outcome="silent", reason=Reason.PARENT_ENDED)
         await self._ctx.store.write(self._finish_of(work, ended), lambda done: self._record(work, ended, done, cause))
 
+    def discarded(self, work: Work) -> None:
+        """An operator has discarded the callback of a turn that was due: it does not run."""
+        one = self._open.find(work.serves)
+        if one is not None:
+            one.turns -= 1
+            self._endings.settle(one)
+
     async def finish(self, work: Work, answer: str | None, failure: TurnEnded | None, cause: int) -> None:
         """End a turn with what its agent returned, or with how it failed."""
         over = failure is not None and failure.reason is Reason.PARENT_ENDED

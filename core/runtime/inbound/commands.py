@@ -8,13 +8,16 @@ from __future__ import annotations
 from trunkline.core.bindings.bind_request import BindRequest
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.chat_commands import permissions as decide
+from trunkline.core.chat_commands import tasks
 from trunkline.core.chat_commands.parse import Command, CommandName, read_command
 from trunkline.core.errors import BindingError
 from trunkline.core.events.bindings import ControlCalled, ControlEnded
 from trunkline.core.keys import SessionKey
+from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.live_bindings import ENDED_BY
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.store.queries import ListBindings
 from trunkline.core.store.records import Work
 from trunkline.core.well_formed import well_formed
@@ -23,9 +26,10 @@ from trunkline.core.well_formed import well_formed
 class CommandRunner:
     """Executes peers' commands to the gateway."""
 
-    def __init__(self, context: Context, bindings: SessionBindingService) -> None:
+    def __init__(self, context: Context, bindings: SessionBindingService, runner: DelegationRunner) -> None:
         self._ctx = context
         self._bindings = bindings
+        self._runner = runner
 
     async def run(self, work: Work, cause: int) -> str:
         """Execute a command; returns the text of the reply. A refusal is a reply too."""
@@ -48,6 +52,8 @@ class CommandRunner:
 
     async def _do(self, command: Command, work: Work, who: str, cause: int) -> str:
         assert work.place is not None
+        if command.name in (CommandName.TASKS, CommandName.CANCEL):
+            return await self._do_with_tasks(command, work, who, cause)
         here = self._bindings.resolve_by_conversation(work.place)
         config = self._ctx.config.control
         if command.name is CommandName.AGENTS:
@@ -64,6 +70,21 @@ class CommandRunner:
             binding_id=here.binding_id, note=command.argument, by=who, request=work.id, cause=cause
         )
         return decide.unfocused(ended)
+
+    async def _do_with_tasks(self, command: Command, work: Work, who: str, cause: int) -> str:
+        assert work.place is not None
+        owner, now = decide.is_owner(who, self._ctx.config.control), self._ctx.env.now()
+        rows = tuple(one.row for one in self._runner.open.all())
+        seen = tasks.shown_to(rows, work.place, work.peer, owner=owner)
+        if command.name is CommandName.TASKS:
+            return tasks.listed(seen, now)
+        found = tasks.named(seen, command.argument) if command.argument else seen
+        if len(found) != 1:
+            return tasks.which_one(seen, command.argument, now)
+        [row] = found
+        one = self._runner.open.find(row.id)
+        done = one is not None and await self._runner.cancel(one, Reason.CANCELLED_BY_PEER, who, cause)
+        return tasks.cancelled(row, ended_before=not done)
 
     async def _focus(self, command: Command, work: Work, who: str, cause: int) -> SessionBindingRecord:
         assert work.place is not None

@@ -143,6 +143,7 @@ class Turns:
         work = await begin_callback(ctx, item.work, item.cause)
         if work is None:
             item.hold.release(item.cause)
+            self._tasks.discarded(item.work)
             return
         started = ctx.events.record(
             TurnStarted(

@@ -1,0 +1,75 @@
+"""What ``/tasks`` and ``/cancel`` concern, and the replies to them: the delegations that a person has asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.hands.states import WorkState
+from trunkline.core.values import Address, Peer
+
+#: characters of a task that a list shows
+_SHOWN = 80
+#: the shortest end of an id that names a delegation
+_SHORTEST = 4
+
+
+def may_end(row: DelegationRow, place: Address, peer: Peer) -> bool:
+    """Whether a person has asked for a delegation, in this conversation."""
+    origin = row.origin
+    if origin is None or origin.asked_by is None or origin.asked_by.id != peer.id:
+        return False
+    return any(one is not None and one.lane == place.lane for one in (origin.place, origin.reply_to))
+
+
+def shown_to(rows: Sequence[DelegationRow], place: Address, peer: Peer, *, owner: bool) -> tuple[DelegationRow, ...]:
+    """The open delegations that a person may see and end: their own of this conversation; for an owner, all."""
+    return tuple(row for row in rows if row.parent is None and (owner or may_end(row, place, peer)))
+
+
+def named(rows: Sequence[DelegationRow], argument: str) -> tuple[DelegationRow, ...]:
+    """Those of some delegations that an argument names: by id, by label, or by the end of the id."""
+    exact = tuple(row for row in rows if argument in (row.id, row.label))
+    if exact or len(argument) < _SHORTEST:
+        return exact
+    return tuple(row for row in rows if row.id.endswith(argument))
+
+
+def listed(rows: Sequence[DelegationRow], now: float) -> str:
+    """The reply to ``/tasks``."""
+    if not rows:
+        return "Nothing is in progress here."
+    return "\n".join(_line(row, now) for row in rows)
+
+
+def _line(row: DelegationRow, now: float) -> str:
+    what = row.label or _cut(row.task)
+    state = "waits for a worker" if row.state is WorkState.ACCEPTED else f"runs for {_time(now - row.accepted_at)}"
+    progress = f"; {_cut(row.progress)}" if row.progress else ""
+    return f"- {row.hand}: {what} ({state}{progress}). /cancel {row.id}"
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
+
+
+def _time(seconds: float) -> str:
+    whole = max(int(seconds), 0)
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60} min" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def which_one(rows: Sequence[DelegationRow], argument: str, now: float) -> str:
+    """The reply to a ``/cancel`` that names none or several of the tasks in progress."""
+    if not rows:
+        return "Nothing is in progress here that you may cancel."
+    why = f"{argument!r} names none of them, or several" if argument else "Which one?"
+    return f"{why}\n{listed(rows, now)}"
+
+
+def cancelled(row: DelegationRow, *, ended_before: bool) -> str:
+    """The reply to a ``/cancel`` that was carried out."""
+    what = f"{row.hand}: {row.label or _cut(row.task)}"
+    return f"{what} had ended already." if ended_before else f"Cancelled {what}."

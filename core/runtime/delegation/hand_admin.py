@@ -1,0 +1,331 @@
+"""Delegations for workers and operators: inside the process as `Gateway.hands`, from other processes by posts.
+
+What does not fit is refused with `AnswerRefused`, changes nothing, and is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from trunkline.core.errors import AnswerRefused, IllegalTransition, UnknownName
+from trunkline.core.events.delivery import OperatorActed
+from trunkline.core.events.gateway import InboundAdmitted
+from trunkline.core.events.hands import AnswerTurnedAway, DelegationStarted
+from trunkline.core.hands.delegation import DelegationRow, HandKind
+from trunkline.core.hands.port import HandTask
+from trunkline.core.hands.results import HandOutcome, HandResult
+from trunkline.core.hands.states import CallbackEvent
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.callback_story import record_callback
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.delegation.completions import Ending, ids_of_delegation
+from trunkline.core.runtime.delegation.delegations import DelegationRunner
+from trunkline.core.runtime.delegation.open_delegations import OpenDelegation
+from trunkline.core.store.delegations import (
+    CallbackRetry,
+    ChangeCallback,
+    DelegationDetails,
+    DelegationFilter,
+    DropPost,
+    FindDelegation,
+    HandPost,
+    ListDelegations,
+    ListedDelegations,
+    PostVerb,
+    RetryCallback,
+    ShowDelegation,
+    TakeTask,
+)
+from trunkline.core.store.records import CallbackChange, Work
+from trunkline.core.values import DelegationId, SessionId
+from trunkline.core.well_formed import plain_text, well_formed
+
+T = TypeVar("T")
+#: who acts where nobody is named
+OPERATOR = "operator"
+
+
+class HandAdmin:
+    """What workers and operators do with delegations."""
+
+    def __init__(
+        self,
+        context: Context,
+        runner: DelegationRunner,
+        *,
+        start_turn: Callable[[Work, SessionId, int], None],
+        reopened: Callable[[], None],
+        discarded: Callable[[DelegationId], None],
+        up: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._ctx = context
+        self._runner = runner
+        self._open = runner.open
+        self._start_turn = start_turn
+        self._reopened = reopened
+        self._discarded = discarded
+        self._up = up
+
+    # ------------------------------------------------------------ workers
+
+    async def take(self, hand: str, worker: str, cause: int | None = None) -> HandTask | None:
+        """Give a worker the next task of its hand; None: there is none. Its answer needs the `ticket` of the task.
+
+        Raises `AnswerRefused` for a hand that is not configured as a worker.
+        """
+        await self._up()
+        ctx = self._ctx
+        if hand not in ctx.config.hands.each or not ctx.config.hands.each[hand].worker:
+            there = ", ".join(sorted(name for name, one in ctx.config.hands.each.items() if one.worker)) or "none"
+            raise AnswerRefused(f"hands.each.{hand}.worker is not set; workers are: {there}", Reason.NOT_A_WORKER)
+        name, now = plain_text(worker) or "", ctx.env.now()
+        ticket = ctx.env.ids.new("ticket", hand, name)
+
+        def story(row: DelegationRow | None) -> tuple[DelegationRow, int] | None:
+            return None if row is None else (row, self._record_taken(row, cause))
+
+        taken = await ctx.store.write(
+            TakeTask(hand=hand, worker=name, ticket=ticket, now=now, post=False), story, then=self._note_taken
+        )
+        if taken is None:
+            return None
+        row, _ = taken
+        return HandTask(
+            delegation=row.id,
+            hand=hand,
+            task=row.task,
+            label=row.label,
+            asked_by=None if row.origin is None else row.origin.asked_by,
+            timeout=None if row.deadline is None else row.deadline - now,
+            ticket=ticket,
+            progress=lambda text: self._heard(row.id, text, ticket, name),
+        )
+
+    async def _heard(self, delegation: DelegationId, text: str, ticket: str, by: str) -> None:
+        await self.progress(delegation, text, ticket=ticket, by=by)
+
+    def _record_taken(self, row: DelegationRow, cause: int | None) -> int:
+        one = self._open.find(row.id)
+        after = cause if one is None else one.cause
+        return self._ctx.events.record(
+            DelegationStarted(hand=row.hand, worker=row.worker), after, **ids_of_delegation(row)
+        )
+
+    def _note_taken(self, taken: tuple[DelegationRow, int] | None) -> None:
+        one = None if taken is None else self._open.find(taken[0].id)
+        if one is not None and taken is not None:
+            one.row, one.cause = taken
+
+    async def progress(self, delegation: str, text: str, *, ticket: str | None = None, by: str = "") -> bool:
+        """Store and show how far a worker has come; False if the delegation has ended. Raises `AnswerRefused`."""
+        await self._up()
+        return await self._recording(PostVerb.PROGRESS, delegation, by, self._progress(delegation, text, ticket))
+
+    async def _progress(self, delegation: str, text: str, ticket: str | None, post: int | None = None) -> bool:
+        one, row = await self._known(delegation)
+        if row.kind is not HandKind.WORKER:
+            raise AnswerRefused(f"{row.id}: its hand is no worker", Reason.NOT_A_WORKER)
+        return one is not None and await self._runner.progress(one, text, ticket=ticket, post=post)
+
+    async def answer(
+        self,
+        delegation: str,
+        outcome: HandResult,
+        *,
+        ticket: str | None = None,
+        by: str = "",
+        cause: int | None = None,
+    ) -> bool:
+        """End a worker's delegation with its result; see `Gateway.inject_callback`."""
+        await self._up()
+        done = self._answer(delegation, outcome, ticket, by, cause)
+        return await self._recording(PostVerb.ANSWER, delegation, by, done)
+
+    async def _answer(
+        self,
+        delegation: str,
+        outcome: HandResult,
+        ticket: str | None,
+        by: str,
+        cause: int | None,
+        post: int | None = None,
+    ) -> bool:
+        one, row = await self._known(delegation)
+        if row.kind is not HandKind.WORKER:
+            raise AnswerRefused(f"{row.id}: its hand is no worker", Reason.NOT_A_WORKER)
+        text = plain_text(outcome.text)
+        if text is None or not isinstance(outcome.outcome, HandOutcome):  # pyright: ignore[reportUnnecessaryIsInstance] -- type hints bind nobody
+            raise AnswerRefused(f"{row.id}: the result is no HandResult of an outcome and a text", Reason.BAD_RESULT)
+        most = self._ctx.config.hands.limits.max_result if row.max_result is None else row.max_result
+        if len(text) > most:
+            facts = f"{row.id}: the text has {len(text)} characters, and {most} are allowed"
+            raise AnswerRefused(facts, Reason.RESULT_TOO_LARGE)
+        ending = Ending(
+            row=row,
+            result=HandResult(outcome=outcome.outcome, text=text),
+            by=well_formed(by),
+            cause=cause if cause is not None or one is None else one.cause,
+            ticket=ticket,
+            post=post,
+        )
+        if one is not None:
+            return await self._runner.endings.end(one, ending)
+        await self._runner.endings.late(ending)
+        return False
+
+    # ------------------------------------------------------------ operators
+
+    async def cancel(
+        self,
+        delegation: str,
+        *,
+        by: str = OPERATOR,
+        reason: Reason = Reason.CANCELLED_BY_OPERATOR,
+        cause: int | None = None,
+    ) -> bool:
+        """End a delegation, with its children; False if it has ended before. Raises `AnswerRefused`."""
+        await self._up()
+        done = self._cancel(delegation, by, cause, reason=reason)
+        return await self._recording(PostVerb.CANCEL, delegation, by, done)
+
+    async def _cancel(
+        self,
+        delegation: str,
+        by: str,
+        cause: int | None,
+        post: int | None = None,
+        reason: Reason = Reason.CANCELLED_BY_OPERATOR,
+    ) -> bool:
+        one, _ = await self._known(delegation)
+        if one is None:
+            return False
+        return await self._runner.cancel(one, reason, well_formed(by), cause, post)
+
+    async def list(
+        self,
+        which: DelegationFilter = DelegationFilter(),  # noqa: B008 -- an immutable value
+        *,
+        before: DelegationId | None = None,
+        limit: int = 100,
+    ) -> ListedDelegations:
+        """Delegations that match a filter, newest first, without their results. `before`: the oldest already seen."""
+        return await self._ctx.store.read(ListDelegations(which=which, before=before, limit=limit))
+
+    async def show(self, delegation: str) -> DelegationDetails:
+        """One delegation with everything stored about it. Raises `UnknownName`, or `StoreError` if it is unreadable."""
+        return await self._ctx.store.read(ShowDelegation(delegation=delegation))
+
+    async def retry_callback(self, delegation: str, *, by: str = OPERATOR, cause: int | None = None) -> CallbackRetry:
+        """Report a delegation again whose report is undeliverable: its messages are sent, or its turn runs, again.
+
+        Raises `AnswerRefused`, and `IllegalTransition` where nothing has failed or nothing can be repeated.
+        """
+        await self._up()
+        return await self._recording(PostVerb.RETRY_CALLBACK, delegation, by, self._retry(delegation, by, cause))
+
+    async def _retry(self, delegation: str, by: str, cause: int | None, post: int | None = None) -> CallbackRetry:
+        ctx = self._ctx
+        _, row = await self._known(delegation)
+
+        def story(retry: CallbackRetry) -> tuple[CallbackRetry, int | None]:
+            seq = self._record_acted(PostVerb.RETRY_CALLBACK, row, by, retry.change, cause)
+            if retry.work is not None and retry.session is not None:
+                body = InboundAdmitted(
+                    work=retry.work.kind, session_id=retry.session, session_key=retry.work.session_key
+                )
+                seq = ctx.events.record(body, seq, inbound=retry.work.id, delegation=row.id)
+            return retry, seq
+
+        def then(stored: tuple[CallbackRetry, int | None]) -> None:
+            retry, seq = stored
+            if retry.work is not None and retry.session is not None and seq is not None:
+                one = self._open.find(retry.work.serves)
+                if one is not None:
+                    one.turns += 1
+                self._start_turn(retry.work, retry.session, seq)
+            if retry.intents:
+                self._reopened()
+
+        command = RetryCallback(delegation=row.id, now=ctx.env.now(), post=post)
+        return (await ctx.store.write(command, story, then=then))[0]
+
+    async def discard(self, delegation: str, *, by: str = OPERATOR, cause: int | None = None) -> CallbackChange:
+        """Give up the report of a delegation: nothing more of it is sent, and a turn that is due does not run.
+
+        Raises `AnswerRefused`, and `IllegalTransition` where there is nothing to give up.
+        """
+        await self._up()
+        return await self._recording(PostVerb.DISCARD, delegation, by, self._discard(delegation, by, cause))
+
+    async def _discard(self, delegation: str, by: str, cause: int | None, post: int | None = None) -> CallbackChange:
+        _, row = await self._known(delegation)
+
+        def story(change: CallbackChange | None) -> CallbackChange | None:
+            if change is not None:
+                self._record_acted(PostVerb.DISCARD, row, by, change, cause)
+            return change
+
+        def then(change: CallbackChange | None) -> None:
+            if change is not None:
+                self._discarded(row.id)
+
+        command = ChangeCallback(delegation=row.id, event=CallbackEvent.DISCARD, reason=Reason.DISCARDED, post=post)
+        changed = await self._ctx.store.write(command, story, then=then)
+        if changed is None:
+            raise IllegalTransition(f"{row.id}: there is no report of it to give up")
+        return changed
+
+    def _record_acted(
+        self, verb: PostVerb, row: DelegationRow, by: str, change: CallbackChange, cause: int | None
+    ) -> int | None:
+        ids = ids_of_delegation(row)
+        seq = self._ctx.events.record(OperatorActed(verb=verb.value, detail=well_formed(by)), cause, **ids)
+        return record_callback(self._ctx.events, change, seq, **ids)
+
+    # ------------------------------------------------------------ other processes
+
+    async def apply(self, post: HandPost, cause: int | None) -> None:
+        """Carry out what another process left. Raises what its verb raises; the post goes with what it changes."""
+        if post.verb is PostVerb.TAKEN:
+            await self._apply_taken(post, cause)
+        elif post.verb is PostVerb.PROGRESS:
+            await self._progress(post.delegation, post.text, post.ticket, post.n)
+        elif post.verb is PostVerb.ANSWER:
+            outcome = HandResult(outcome=post.outcome or HandOutcome.OK, text=post.text)
+            await self._answer(post.delegation, outcome, post.ticket, post.by, cause, post.n)
+        elif post.verb is PostVerb.CANCEL:
+            await self._cancel(post.delegation, post.by or OPERATOR, cause, post.n)
+        elif post.verb is PostVerb.RETRY_CALLBACK:
+            await self._retry(post.delegation, post.by or OPERATOR, cause, post.n)
+        else:
+            await self._discard(post.delegation, post.by or OPERATOR, cause, post.n)
+
+    async def _apply_taken(self, post: HandPost, cause: int | None) -> None:
+        """A worker has taken a task: that is stored, and recorded now."""
+        row = await self._ctx.store.read(FindDelegation(delegation=post.delegation))
+
+        def story(there: bool) -> tuple[DelegationRow, int] | None:
+            return (row, self._record_taken(row, cause)) if there and row is not None else None
+
+        await self._ctx.store.write(DropPost(n=post.n), story, then=self._note_taken)
+
+    async def _known(self, delegation: str) -> tuple[OpenDelegation | None, DelegationRow]:
+        """A delegation, as open one if it is. Raises `AnswerRefused` if there is none with this id."""
+        one = self._open.find(delegation)
+        if one is not None and one.stored:
+            return one, one.row
+        row = await self._ctx.store.read(FindDelegation(delegation=delegation))
+        if row is None:
+            raise AnswerRefused(f"no delegation {delegation!r}", Reason.UNKNOWN_DELEGATION)
+        return None, row
+
+    async def _recording(self, verb: PostVerb, delegation: str, by: str, done: Awaitable[T]) -> T:
+        """The result of a request; a refused one is recorded."""
+        try:
+            return await done
+        except (AnswerRefused, UnknownName, IllegalTransition) as error:
+            reason = error.reason if isinstance(error, AnswerRefused) else Reason.CHANGED_ELSEWHERE
+            body = AnswerTurnedAway(verb=verb.value, reason=reason, detail=error.facts, by=well_formed(by))
+            self._ctx.events.record(body, None, delegation=plain_text(delegation))
+            raise
