@@ -19,7 +19,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from tests.kill.adapter import SocketAdapter, address_of, open_wire
 from tests.kill.nonsense import ODD, Nonsense, OddHands, odd_hooks, odd_turn
 from tests.kill.wire import GONE, Ask, Hello, SendOutcome, Stop, Wire
-from tests.kill.words import answers, asked_in
+from tests.kill.words import DELEGATING, abandoned, answers, asked_in, report, work_of
+from tests.kill.worker import COURIER, WorkerLife, work
 from trunkline import (
     Event,
     EventLog,
@@ -33,8 +34,10 @@ from trunkline import (
     connect_file,
     system_env,
 )
-from trunkline.core.config import DeliveryConfig
+from trunkline.core.config import DeliveryConfig, HandsConfig
+from trunkline.core.config.work import HandConfig, HandLimitsConfig
 from trunkline.core.errors import LeaseLost, NotSent, UsageError
+from trunkline.core.hands.results import HandOutcome
 
 #: exit codes: asked to end; an error; nobody is there any more; another process holds the store
 IN_ORDER, DEFECT, ALONE, REPLACED = 0, 1, 4, 5
@@ -48,7 +51,7 @@ class Fuse(msgspec.Struct, frozen=True, kw_only=True):
     signal: int = signal.SIGKILL
 
 
-class Life(msgspec.Struct, frozen=True, kw_only=True):
+class Life(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """What a gateway process is told at its start."""
 
     process: int
@@ -67,6 +70,8 @@ class Life(msgspec.Struct, frozen=True, kw_only=True):
     #: none: the gateway's own default
     max_attempts: int | None = 1_000_000
     nonsense: Nonsense = Nonsense()
+    #: outside workers do what the agent delegates
+    workers: bool = False
 
 
 def _config(life: Life) -> GatewayConfig:
@@ -76,8 +81,13 @@ def _config(life: Life) -> GatewayConfig:
         # With a bad network beside the kills, a message can fail more often than by default.
         max_attempts=life.max_attempts or DeliveryConfig().max_attempts,
         lease=life.lease,
+        # Those who are around it look often, and live shortly.
+        watch=0.02 if life.workers else DeliveryConfig().watch,
     )
-    return GatewayConfig(delivery=delivery)
+    limits = HandLimitsConfig(open_per_session=1_000_000, open=1_000_000)
+    return GatewayConfig(
+        delivery=delivery, hands=HandsConfig(limits=limits, each={COURIER: HandConfig(worker=True, deadline=3600.0)})
+    )
 
 
 class Talker:
@@ -86,14 +96,28 @@ class Talker:
     async def turn(self, turn: Turn) -> str | None:
         """Answer one message."""
         if turn.callback is not None:
-            return None
+            return None if turn.callback.hand != COURIER else _reported(turn)
         message = asked_in(turn.text)
+        if message.startswith(DELEGATING):
+            await turn.send_async(COURIER, message, label=message, timeout=0.5 if abandoned(message) else None)
         if message.startswith(ODD):
             return await odd_turn(turn, message)
         *by_tool, answer = answers(message)
         for text in by_tool:
             await turn.send(text)
         return answer
+
+
+def _reported(turn: Turn) -> str:
+    """What the agent says of a result: the same in any process, and something else if anything is wrong with it."""
+    assert turn.callback is not None
+    message, outcome = turn.callback.label, turn.callback.outcome
+    asked = turn.asked_by
+    here = turn.place is not None and asked is not None and asked.id == turn.place.conversation
+    right = outcome is HandOutcome.TIMEOUT if abandoned(message) else turn.text == work_of(message)
+    if not (here and right and turn.peer.id == f"hand:{COURIER}"):
+        return f"WRONG {message} {outcome} {asked} {turn.place} {turn.text!r}"
+    return report(message)
 
 
 def _burn(fuse: Fuse) -> Callable[[Event], None]:
@@ -189,14 +213,14 @@ async def _run(life: Life) -> None:
         group.cancel_scope.cancel()
 
 
-def live(life: Life) -> NoReturn:
-    """Be a gateway process, from after the fork to the end."""
+def live(life: Life | WorkerLife) -> NoReturn:
+    """Be a gateway process, or a worker, from after the fork to the end."""
     log, null = os.open(life.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), os.open(os.devnull, os.O_RDWR)
     for file, number in ((null, 0), (log, 1), (log, 2)):
         os.dup2(file, number)
     status = DEFECT
     try:
-        status = _end(life)
+        status = work(life) if isinstance(life, WorkerLife) else _end(life)
     except BaseException:  # noqa: BLE001 -- told, and seen by its exit code
         sys.stderr.write(f"process {life.process}:\n{traceback.format_exc()}\n")
         sys.stderr.flush()

@@ -12,6 +12,7 @@ import anyio
 import msgspec
 
 from tests.kill.child import REPLACED
+from tests.kill.crew import crew
 from tests.kill.pair import Pair, pair
 from tests.kill.platform import Point
 from tests.kill.stage import Setting
@@ -45,6 +46,8 @@ class PairReport(msgspec.Struct, frozen=True, kw_only=True):
     blows: dict[str, int]
     seconds: float
     log: str
+    #: workers that were killed
+    workers: int = 0
 
     def __repr__(self) -> str:
         met = ", ".join(f"{name} {count}" for name, count in sorted(self.blows.items()))
@@ -52,7 +55,7 @@ class PairReport(msgspec.Struct, frozen=True, kw_only=True):
             f"two processes, {self.setting.idempotency.value}, seed {self.setting.seed}: {self.kills} kills in"
             f" {self.seconds:.1f} s, {self.replaced} replaced",
             self.verdict.figures,
-            f"met: {met}",
+            f"met: {met}; {self.workers} workers killed",
             *self.verdict.findings[:40],
         ]
         if self.log:
@@ -143,8 +146,9 @@ def run_pair_storm(setting: Setting, kills: int, folder: Path) -> PairReport:
         began = time.monotonic()
         async with pair(msgspec.structs.replace(setting, lease=LEASE), folder, 60.0 + 2.0 * kills, REPLACED) as both:
             storm = PairStorm(both, kills, Random(f"pair {setting.seed}"))
-            await storm.run()
-            verdict = await both.finish()
+            async with crew(both.stage, folder) as workers:
+                await storm.run()
+                verdict = await both.finish()
         return PairReport(
             setting=setting,
             verdict=verdict,
@@ -153,6 +157,7 @@ def run_pair_storm(setting: Setting, kills: int, folder: Path) -> PairReport:
             blows=dict(storm.blows),
             seconds=time.monotonic() - began,
             log=both.stage.said(),
+            workers=workers.kills,
         )
 
     return anyio.run(storm)

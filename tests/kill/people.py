@@ -19,7 +19,7 @@ from anyio.abc import SocketStream
 from tests.kill.nonsense import ODD
 from tests.kill.platform import Point, Trap
 from tests.kill.wire import GONE, Ack, Ask, Hello, Message, Said, SendOutcome, Stop, Wire
-from tests.kill.words import answers, ended_by, question, wordy
+from tests.kill.words import DELEGATING, answers, ended_by, question, report, wordy
 
 #: messages of a person, and sends of a client that does not wait, that people do not see an answer to, or at all
 _WINDOW = 3
@@ -50,7 +50,14 @@ class People:
     """Serves the stream of messages, and the connection of the clients, until cancelled."""
 
     def __init__(
-        self, *, conversations: tuple[str, ...], clients: int, dice: Random, trap: Trap, odd: float = 0.0
+        self,
+        *,
+        conversations: tuple[str, ...],
+        clients: int,
+        dice: Random,
+        trap: Trap,
+        odd: float = 0.0,
+        delegating: float = 0.0,
     ) -> None:
         self._conversations = conversations
         #: name, conversation, and whether it waits
@@ -59,6 +66,8 @@ class People:
         self._trap = trap
         #: chance of a message at which the agent fails
         self._odd = odd
+        #: chance of a message whose work a worker does
+        self._delegating = delegating
         self.promises: dict[str, Promise] = {}
         #: no more is written
         self.quiet = False
@@ -120,7 +129,7 @@ class People:
         """The platform has accepted this."""
         tag, _, what = (ended_by(chunk) or "").partition(".")
         promise = self.promises.get(tag)
-        if promise is None or what == "tool":
+        if promise is None or what not in ("reply", "send"):
             return
         unseen = self._unseen[promise.by]
         while tag in unseen:
@@ -149,7 +158,8 @@ class People:
     def _say(self, name: str) -> None:
         self._numbers += 1
         odd = self._odd > 0 and self._dice.random() < self._odd
-        message = f"{ODD if odd else 'm'}{self._numbers}"
+        delegated = not odd and self._delegating > 0 and self._dice.random() < self._delegating
+        message = f"{ODD if odd else DELEGATING if delegated else 'm'}{self._numbers}"
         said = Said(id=message, conversation=name, text=question(message), at=time.time())
         self._said.append(said)
         if not odd:
@@ -157,6 +167,10 @@ class People:
         self.promises[message] = Promise(
             id=message, conversation=name, by=name, texts=answers(message), question=said.text
         )
+        if delegated:
+            # It may come before or after anything else.
+            back = f"{message}.back"
+            self.promises[back] = Promise(id=back, conversation=name, by=back, texts=(report(message),))
 
     def _ask(self, client: str, name: str, wait: bool) -> None:
         self._numbers += 1
@@ -235,6 +249,8 @@ class People:
     def _acked(self, message: Message) -> None:
         assert isinstance(message, Ack)
         self._keep(self.promises[message.id])
+        if (back := self.promises.get(f"{message.id}.back")) is not None:
+            self._keep(back)
         self._trap.reach(Point.ACKED)
         self._write()
 

@@ -16,6 +16,7 @@ from tests.kill.people import People
 from tests.kill.platform import Lies, Manners, Platform, Trap
 from tests.kill.stored import at_rest, read_store
 from tests.kill.verdict import Verdict, judge
+from tests.kill.worker import WorkerLife
 from trunkline import Idempotency
 
 CONVERSATIONS = ("ana", "bo", "cleo", "dora", "g1", "g2", "g3", "g4")
@@ -46,6 +47,9 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     #: of a delivery; none: the gateway's own default
     max_attempts: int | None = 1_000_000
     nonsense: Nonsense = Nonsense()
+    #: outside workers, each a process of its own; and how often a message needs one
+    workers: int = 0
+    delegating: float = 0.0
 
 
 class Stage:
@@ -62,6 +66,7 @@ class Stage:
             dice=Random(f"people {setting.seed}"),
             trap=self.trap,
             odd=setting.nonsense.odd,
+            delegating=setting.delegating,
         )
         self.platform = Platform(
             idempotency=setting.idempotency,
@@ -103,7 +108,13 @@ class Stage:
             hasty=self.setting.hasty,
             max_attempts=self.setting.max_attempts,
             nonsense=self.setting.nonsense,
+            workers=self.setting.workers > 0,
         )
+
+    def worker_life(self, name: str, process: int) -> WorkerLife:
+        """A process of a worker."""
+        journal = self.store.with_name(f"{name}.journal")
+        return WorkerLife(name=name, process=process, store=str(self.store), log=str(self._log), journal=str(journal))
 
     async def rest(self) -> None:
         """Wait until all that was asked for is promised, the store has nothing open, and nothing is on its way."""

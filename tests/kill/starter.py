@@ -14,6 +14,7 @@ from anyio.streams.stapled import StapledByteStream
 
 from tests.kill.child import Life
 from tests.kill.wire import Ended, Start, Started, Watch, Wire, encode
+from tests.kill.worker import WorkerLife
 from tests.support.paths import ROOT
 
 
@@ -25,7 +26,7 @@ class Starter:
         #: the process that runs; its number is its own until the next message to the zygote
         self._pid: int | None = None
 
-    async def start(self, life: Life) -> None:
+    async def start(self, life: Life | WorkerLife) -> None:
         """Start a process."""
         await self._wire.tell(Start(life=encode(life).decode()))
         started = await self._wire.hear()

@@ -32,18 +32,30 @@ class StoredLine(msgspec.Struct, frozen=True, kw_only=True):
     partial: bool
 
 
+class StoredTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the delegations."""
+
+    id: str
+    #: the message that it is about
+    task: str
+    state: str
+    callback: str
+
+
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
     """All that matters, in the order in which it was stored."""
 
     intents: tuple[StoredIntent, ...]
     lines: tuple[StoredLine, ...]
+    tasks: tuple[StoredTask, ...]
     #: what SQLite says of the file
     sound: str
 
     @property
     def open(self) -> list[str]:
         """Intents that have not ended."""
-        return [f"{one.id} is {one.state}" for one in self.intents if one.state in ("prepared", "sending")]
+        found = [f"{one.id} is {one.state}" for one in self.intents if one.state in ("prepared", "sending")]
+        return found + [f"{one.id} is {one.state}" for one in self.tasks if one.state in ("accepted", "running")]
 
 
 @contextlib.contextmanager
@@ -57,7 +69,9 @@ def at_rest(path: Path) -> bool:
     with _reading(path) as c:
         (works,) = c.execute("SELECT count(*) FROM inbox WHERE state = 'pending'").fetchone()
         (intents,) = c.execute("SELECT count(*) FROM intents WHERE state IN ('prepared', 'sending')").fetchone()
-    return not works and not intents
+        (tasks,) = c.execute("SELECT count(*) FROM delegations WHERE state IN ('accepted', 'running')").fetchone()
+        (posts,) = c.execute("SELECT count(*) FROM hand_posts").fetchone()
+    return not (works or intents or tasks or posts)
 
 
 def dump(path: Path) -> str:
@@ -70,6 +84,7 @@ def read_store(path: Path) -> Stored:
     """Read a store."""
     with _reading(path) as c:
         intents = c.execute("SELECT n, id, state, address, chunks, receipts FROM intents ORDER BY n")
+        tasks = c.execute("SELECT id, task, state, callback FROM delegations ORDER BY n")
         lines = c.execute("SELECT role, text, ref, partial FROM transcript ORDER BY n")
         return Stored(
             intents=tuple(
@@ -86,5 +101,6 @@ def read_store(path: Path) -> Stored:
             lines=tuple(
                 StoredLine(role=role, text=text, ref=ref, partial=bool(partial)) for role, text, ref, partial in lines
             ),
+            tasks=tuple(StoredTask(id=id_, task=task, state=state, callback=end) for id_, task, state, end in tasks),
             sound=c.execute("PRAGMA integrity_check").fetchone()[0],
         )

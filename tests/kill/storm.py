@@ -13,6 +13,7 @@ import anyio
 import msgspec
 
 from tests.kill.child import IN_ORDER, Fuse
+from tests.kill.crew import crew
 from tests.kill.platform import Point
 from tests.kill.stage import Setting, Stage
 from tests.kill.starter import Starter, starter
@@ -92,6 +93,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     #: seconds from the last start to rest
     rest: float
     log: str
+    #: workers that were killed
+    workers: int = 0
 
     def met(self, names: Iterable[str]) -> int:
         """How many blows with these names were met."""
@@ -106,6 +109,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             f" in {self.seconds:.1f} s ({each:.0f} ms a kill; to rest {self.rest:.2f} s)",
             self.verdict.figures,
             f"met: {met}",
+            *([f"workers killed: {self.workers}"] if self.workers else []),
             f"sent again under a key that the platform had: {self.repeats}",
             *self.verdict.findings[:40],
         ]
@@ -153,7 +157,7 @@ class Storm:
     async def run(self) -> Report:
         """Kill, as often as planned, and let the last process come to rest."""
         began, stage = time.monotonic(), self._stage
-        async with stage.open(), starter(self._folder) as starts:
+        async with stage.open(), starter(self._folder) as starts, crew(stage, self._folder) as workers:
             while self._met.total() < self.plan.kills:
                 await self._one(starts, self._next_blow())
             rest_began = time.monotonic()
@@ -169,6 +173,7 @@ class Storm:
             seconds=now - began,
             rest=now - rest_began,
             log=stage.said(),
+            workers=workers.kills,
         )
 
     async def _last(self, starts: Starter) -> None:

@@ -10,8 +10,8 @@ import msgspec
 
 from tests.kill.people import Promise
 from tests.kill.platform import Accepted
-from tests.kill.stored import Stored, StoredIntent
-from tests.kill.words import bare
+from tests.kill.stored import Stored, StoredIntent, StoredTask
+from tests.kill.words import DELEGATING, abandoned, bare
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +36,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     odd: int
     messages: int
     chunks: int
+    #: reports of outside workers that were promised
+    reports: int = 0
 
     @property
     def findings(self) -> list[str]:
@@ -47,8 +49,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     def figures(self) -> str:
         """Counts."""
         return (
-            f"{self.promises} promises ({self.odd} without an answer), {self.messages} messages, {self.chunks} chunks"
-            f" accepted: {len(self.lost)} lost, {len(self.duplicated)} duplicated, {len(self.unexplained)} unexplained,"
+            f"{self.promises} promises ({self.odd} without an answer, {self.reports} reports),"
+            f" {self.messages} messages, {self.chunks} chunks accepted: {len(self.lost)} lost, {len(self.duplicated)} duplicated, {len(self.unexplained)} unexplained,"
             f" {len(self.disordered)} disordered, {len(self.altered)} altered, {len(self.misremembered)} misremembered,"
             f" {len(self.parked)} parked"
         )
@@ -98,6 +100,7 @@ class _Court:
         for intent in self._stored.intents:
             self._stored_intent(intent)
         self._people_see()
+        self._tasks()
         self._order()
         self._transcripts()
         return Verdict(
@@ -112,6 +115,9 @@ class _Court:
             odd=sum(promise.kept and not promise.texts for promise in self._promises),
             messages=len({one.intent for one in self._accepted}),
             chunks=len(self._accepted),
+            reports=sum(
+                promise.kept and promise.question is None and promise.asked is None for promise in self._promises
+            ),
         )
 
     def _promise(self, promise: Promise) -> None:
@@ -166,6 +172,23 @@ class _Court:
             intent = self._intents.get(one.intent)
             if intent is None or one.chunk >= len(intent.chunks):
                 self.unexplained.append(f"{one.id}: people see {one.text!r}, which no store knows ({one.key})")
+
+    def _tasks(self) -> None:
+        """Each message whose work was delegated has one delegation, which has ended as it must and was reported."""
+        found: dict[str, list[StoredTask]] = defaultdict(list)
+        for one in self._stored.tasks:
+            found[one.task].append(one)
+        for promise in self._promises:
+            own = found.pop(promise.id, [])
+            if not promise.id.startswith(DELEGATING) or promise.question is None or not promise.kept:
+                continue
+            wanted = "timed_out" if abandoned(promise.id) else "succeeded"
+            if [one.state for one in own] != [wanted]:
+                self.unexplained.append(f"{promise.id}: its work is {own}, and not {wanted}")
+            for one in own:
+                if one.callback != "delivered" and (self._sure or one.callback != "parked"):
+                    self.unexplained.append(f"{promise.id}: its report is {one.callback}")
+        self.unexplained += [f"{one.id}: work that nobody asked for" for own in found.values() for one in own]
 
     def _order(self) -> None:
         """In each conversation what has a receipt was seen in the order of the queue, chunk by chunk.

@@ -13,6 +13,8 @@ _WORDS = (
 )  # fmt: skip
 #: ends each message; the id follows
 END = "∎"
+#: first letter of messages whose work an outside worker does
+DELEGATING = "d"
 #: longest chunk, in characters
 LIMIT = 90
 
@@ -41,8 +43,25 @@ def answers(message: str) -> tuple[str, ...]:
     """
     if message.startswith("x"):
         return ()
+    if message.startswith(DELEGATING):
+        return (wordy(f"{message}.reply", 8),)
     by_tool = (wordy(f"{message}.tool", 8),) if random.Random(f"tool {message}").random() < 0.3 else ()
     return (*by_tool, wordy(f"{message}.reply"))
+
+
+def abandoned(message: str) -> bool:
+    """Whether the worker that takes the task of a message never answers, so that it times out."""
+    return random.Random(f"abandoned {message}").random() < 0.08
+
+
+def work_of(message: str) -> str:
+    """The result of a worker."""
+    return wordy(f"{message}.work", 20)
+
+
+def report(message: str) -> str:
+    """What the agent says once the task of a message has ended."""
+    return wordy(f"{message}.late" if abandoned(message) else f"{message}.back", 30)
 
 
 def ended_by(chunk: str) -> str | None:

@@ -18,8 +18,9 @@ import msgspec
 
 from tests.kill.child import Life, live
 from tests.kill.wire import Ended, Message, Start, Started, Watch, decode, encode
+from tests.kill.worker import WorkerLife
 
-_life = msgspec.json.Decoder(Life).decode
+_life = msgspec.json.Decoder(Life | WorkerLife).decode
 
 
 class Zygote:
