@@ -50,7 +50,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         """Counts."""
         return (
             f"{self.promises} promises ({self.odd} without an answer, {self.reports} reports),"
-            f" {self.messages} messages, {self.chunks} chunks accepted: {len(self.lost)} lost, {len(self.duplicated)} duplicated, {len(self.unexplained)} unexplained,"
+            f" {self.messages} messages, {self.chunks} chunks accepted:"
+            f" {len(self.lost)} lost, {len(self.duplicated)} duplicated, {len(self.unexplained)} unexplained,"
             f" {len(self.disordered)} disordered, {len(self.altered)} altered, {len(self.misremembered)} misremembered,"
             f" {len(self.parked)} parked"
         )

@@ -67,12 +67,12 @@ def test_s25_an_adapter_that_is_not_ready_parks_the_callback_and_delivers_it_whe
     async def play(stage: Stage) -> None:
         stage.say(ANA, "clean")
         await anyio.sleep(2)
-        stage.account(ANA).away = "logged-out"
+        stage.account(ANA).leave("logged-out")
         await anyio.sleep(60)
         (row,) = await stage.rows()
         assert row.callback is CallbackState.PARKED
         assert stage.texts() == ["on it: clean"] and stage.bodies(LaneWaiting)
-        stage.account(ANA).away = ""
+        stage.account(ANA).leave("")
         await anyio.sleep(60)
         (row,) = await stage.rows()
         assert row.callback is CallbackState.DELIVERED
@@ -87,9 +87,9 @@ def test_s25_it_is_given_up_when_it_is_too_old_and_says_so():
     async def play(stage: Stage) -> None:
         stage.say(ANA, "clean")
         await anyio.sleep(2)
-        stage.account(ANA).away = "logged-out"
+        stage.account(ANA).leave("logged-out")
         await anyio.sleep(600)
-        stage.account(ANA).away = ""
+        stage.account(ANA).leave("")
         await anyio.sleep(60)
         (row,) = await stage.rows()
         assert (row.callback, row.callback_reason) == (CallbackState.UNDELIVERABLE, Reason.TOO_OLD)

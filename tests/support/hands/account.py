@@ -52,10 +52,18 @@ class Account:
         self._said.set()
         self._said = anyio.Event()
 
+    def leave(self, reason: str) -> None:
+        """It cannot send any more, which ends its connections, too."""
+        self.away = reason
+        self._said.set()
+        self._said = anyio.Event()
+
     async def messages(self) -> AsyncGenerator[Envelope, None]:
         """What is not acknowledged, and then what comes."""
-        last = 0
+        last, away = 0, self.away
         while True:
+            if self.away != away:
+                raise NotSent("the connection broke")
             for last in [number for number in self.unacked if number > last]:
                 yield self.unacked[last]
             await self._said.wait()
@@ -82,6 +90,8 @@ class AccountAdapter:
     async def send(self, request: SendRequest) -> Receipt:
         account, place = self._of, request.address
         await anyio.sleep(account.latency)
+        if account.away:
+            raise NotSent(account.away)
         if account.errors:
             raise account.errors.pop(0)
         if (place.conversation, place.thread) in account.gone or (place.conversation, None) in account.gone:
