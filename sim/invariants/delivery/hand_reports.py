@@ -8,8 +8,10 @@ from trunkline.core.events import Event
 from trunkline.core.events.bindings import FallbackDenied
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import InboundAdmitted, ProcessStarted, TranscriptAppended, TurnEnded, TurnStarted
-from trunkline.core.events.hands import CompletionPlanned, DelegationAccepted, DelegationFinished
+from trunkline.core.events.hands import CallbackChanged, CompletionPlanned, DelegationAccepted, DelegationFinished
 from trunkline.core.events.leases import LeaseTaken
+from trunkline.core.hands.results import HandOutcome
+from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.processes import ProcessThawed
@@ -19,6 +21,12 @@ from trunkline.sim.invariants.base import Checker
 
 #: seconds within which an idle requester must begin to read a result
 _WITHIN = 60.0
+#: why nothing reports an end -> the ends that it may be said of
+_QUIET = {
+    Reason.CALLBACK_OFF: (HandOutcome.TIMEOUT, HandOutcome.CANCELLED),
+    Reason.CANCELLED_BY_AGENT: (HandOutcome.CANCELLED,),
+    Reason.PARENT_ENDED: (HandOutcome.CANCELLED,),
+}
 
 
 @dataclass(slots=True)
@@ -89,6 +97,19 @@ class EveryRunReports(Checker):
         run.planned = event
         gone = [step.reason is Reason.REQUESTER_REPLACED for step in body.steps]
         run.reported |= run.origin is None and bool(gone) and all(gone)
+
+    @on(CallbackChanged)
+    def _changed(self, event: Event, body: CallbackChanged) -> None:
+        """Nothing is reported where the operator or the caller wants that; and an operator may have it read again."""
+        run = self._runs.get(event.delegation or "")
+        if run is None:
+            return
+        if body.state is CallbackState.PENDING_TURN and body.before is not CallbackState.WAITING:
+            run.read = None
+        elif body.state is CallbackState.SUPPRESSED and body.reason is not None:
+            ended = run.finished.body if run.finished is not None else None
+            outcome = ended.outcome if isinstance(ended, DelegationFinished) else None
+            run.reported |= body.reason is Reason.DISCARDED or outcome in _QUIET.get(body.reason, ())
 
     @on(IntentPrepared)
     def _prepared(self, event: Event, body: IntentPrepared) -> None:

@@ -8,6 +8,7 @@ from trunkline.core.events import Event
 from trunkline.core.events.hands import AnswerTurnedAway, DelegationAccepted, DelegationFinished, DelegationIgnored
 from trunkline.core.hands.results import HandOutcome
 from trunkline.sim.events.hands import AgentDelegated, HandBegan, WorkerAnswered, WorkerTook
+from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.index.hand_facts import HandRun, answer_of
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
@@ -40,6 +41,12 @@ class AcceptedMeansWork(Checker):
         super().__init__(run)
         #: delegation -> the call that it belongs to
         self._calls: dict[str, tuple[_Call, Event]] = {}
+        #: when a process went on last that had stood still
+        self._thawed = -1.0
+
+    @on(ProcessThawed)
+    def _goes_on(self, event: Event, _body: ProcessThawed) -> None:
+        self._thawed = event.at
 
     @on(HandBegan, WorkerTook)
     def _began(self, event: Event, body: HandBegan | WorkerTook) -> None:
@@ -94,8 +101,11 @@ class AcceptedMeansWork(Checker):
     def _waited(self, event: Event, body: AgentDelegated) -> None:
         """The hand took its time before the call returned, so the agent has waited for it."""
         run = self.run.hands.of(event.delegation)
+        if body.since <= self._thawed or (run.accepted is not None and run.accepted.at < body.since):
+            # The process stood still, or the call is one of a turn that runs again.
+            return
         for answer in run.answers:
-            if body.since < answer.at <= event.at and any(one.at < answer.at for one in run.began):
+            if answer.at <= event.at and any(body.since <= one.at < answer.at for one in run.began):
                 self.violate(
                     at=event.seq,
                     summary=f"{body.agent} was kept waiting until {body.hand} had answered",
