@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from trunkline.core.delivery.hooks import Cancel, Change, Hooks, Outgoing, SendingHook, Sent, SentHook
     from trunkline.core.env import Env, Ids, system_env
     from trunkline.core.errors import (
+        AnswerRefused,
         ChannelConflict,
         InvalidAction,
         InvalidSend,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from trunkline.core.store import Store
     from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
     from trunkline.core.store.sqlite import SqliteStore, connect_file
+    from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
     from trunkline.core.values import (
         Address,
         Capabilities,
@@ -108,6 +110,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.delivery.hooks": ("Cancel", "Change", "Hooks", "Outgoing", "SendingHook", "Sent", "SentHook"),
     "trunkline.core.env": ("Env", "Ids", "system_env"),
     "trunkline.core.errors": (
+        "AnswerRefused",
         "ChannelConflict",
         "InvalidAction",
         "InvalidSend",
@@ -133,6 +136,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.store": ("Store",),
     "trunkline.core.store.queue_admin": ("QueueFilter", "QueueVerdict"),
     "trunkline.core.store.sqlite": ("SqliteStore", "connect_file"),
+    "trunkline.core.store.sqlite.offline.hand_worker": ("HandWorker",),
     "trunkline.core.gc_tuning": ("fewer_collections",),
     "trunkline.core.values": (
         "Address",
@@ -163,6 +167,7 @@ __all__ = [
     "ActionStatus",
     "Address",
     "Agent",
+    "AnswerRefused",
     "Broadcasted",
     "Button",
     "CallbackFacts",
@@ -188,6 +193,7 @@ __all__ = [
     "HandOutcome",
     "HandRunner",
     "HandTask",
+    "HandWorker",
     "Hints",
     "Hooks",
     "Idempotency",

@@ -43,6 +43,10 @@ _COMMANDS = {
         "store.bindings:app",
         "List conversations that are bound to sessions, and unbind one while no gateway runs.",
     ),
+    "hands": (
+        "store.hands:app",
+        "Inspect the tasks that agents gave to hands, decide about their reports, and work as a worker.",
+    ),
     "transcript": (
         "store.transcript:print_transcript",
         "Print the transcript of a session as JSON lines; without a session, list the sessions of the store.",

@@ -123,6 +123,8 @@ class DelegationCounts(msgspec.Struct, frozen=True, kw_only=True):
 
     states: dict[WorkState, int]
     callbacks: dict[CallbackState, int]
+    #: with those whose state cannot be read
+    total: int
 
 
 class AcceptDelegation(Write[bool], frozen=True, kw_only=True):

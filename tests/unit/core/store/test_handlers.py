@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from trunkline.core.store import commands, queries
+from trunkline.core.store import commands, delegations, queries, schedule
 from trunkline.core.store.commands import Write
 from trunkline.core.store.queries import Read
 from trunkline.core.store.sqlite.handlers import BULK, HANDLERS, QUERIES
@@ -18,12 +18,15 @@ def declared(module, base):
     ]
 
 
-@pytest.mark.parametrize("command", declared(commands, Write))
+MODULES = (commands, queries, delegations, schedule)
+
+
+@pytest.mark.parametrize("command", [kind for module in MODULES for kind in declared(module, Write)])
 def test_a_command_has_a_handler(command):
     assert callable(HANDLERS[command])
 
 
-@pytest.mark.parametrize("query", declared(queries, Read))
+@pytest.mark.parametrize("query", [kind for module in MODULES for kind in declared(module, Read)])
 def test_a_query_has_a_handler(query):
     assert callable(QUERIES[query])
 

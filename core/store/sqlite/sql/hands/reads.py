@@ -80,6 +80,7 @@ def count_delegations(c: sqlite3.Connection, query: CountDelegations) -> Delegat
     return DelegationCounts(
         states={one: counts[0][one.value] for one in WorkState if one.value in counts[0]},
         callbacks={one: counts[1][one.value] for one in CallbackState if one.value in counts[1]},
+        total=sum(counts[0].values()),
     )
 
 

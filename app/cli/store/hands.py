@@ -1,0 +1,274 @@
+"""``trunkline hands``: the delegations of a store file, for operators and for workers."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated
+
+from cyclopts import App, Group, Parameter
+
+from trunkline.app.cli.io.output import print_json, print_lines
+from trunkline.app.cli.options import Flag
+from trunkline.app.cli.store.files import (
+    OUTPUT,
+    Id,
+    Json,
+    NotPossible,
+    StoreFile,
+    open_to_change,
+    open_to_read,
+    or_exit,
+)
+from trunkline.app.report.hands import (
+    as_json,
+    list_json,
+    posted_json,
+    posted_text,
+    shown_json,
+    shown_text,
+    table,
+    taken_json,
+    taken_text,
+)
+from trunkline.core.errors import AnswerRefused, StoreError, UsageError
+from trunkline.core.hands.results import HandOutcome
+from trunkline.core.hands.states import CallbackState, WorkState
+from trunkline.core.store.delegations import DelegationFilter, HandPost, PostVerb
+from trunkline.core.store.sqlite.offline import hands_file
+from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
+from trunkline.core.values import DelegationId
+
+app = App(
+    name="hands",
+    help="Inspect the tasks that agents gave to hands, decide what the gateway cannot decide, and work as a worker. "
+    "Exit code: 0 done, 1 not possible and nothing was changed, 2 wrong usage or file.",
+)
+
+_WHICH = Group("Which", sort_key=1)
+States = Annotated[tuple[WorkState, ...], Parameter(group=_WHICH, negative=(), show_default=False)]
+Callbacks = Annotated[tuple[CallbackState, ...], Parameter(group=_WHICH, negative=(), show_default=False)]
+Name = Annotated[str, Parameter(group=_WHICH, show_default=False)]
+Ticket = Annotated[str, Parameter(allow_leading_hyphen=True)]
+Worker = Annotated[str, Parameter(name="--as")]
+Text = Annotated[str, Parameter(allow_leading_hyphen=True)]
+
+
+@app.command(name="list")
+def list_(
+    *,
+    store: StoreFile,
+    state: States = (),
+    callback: Callbacks = (),
+    hand: Name = "",
+    agent: Name = "",
+    before: Annotated[str, Parameter(group=OUTPUT, allow_leading_hyphen=True, show_default=False)] = "",
+    limit: Annotated[int, Parameter(group=OUTPUT)] = 100,
+    json: Json = False,
+) -> int:
+    """List delegations, newest first. The first lines count all of them, by the state of the work and of the report.
+
+    Parameters
+    ----------
+    state:
+        Only those whose work is in this state, e.g. `running`. May be given several times.
+    callback:
+        Only those whose report is in this state, e.g. `undeliverable`. May be given several times.
+    hand:
+        Only those of this hand.
+    agent:
+        Only those of this agent.
+    before:
+        Only those older than this one, to go on with a list.
+    limit:
+        List at most this many.
+    """
+    if limit < 1:
+        raise UsageError("--limit must be at least 1")
+    which = DelegationFilter(states=state, callbacks=callback, hand=hand, agent=agent)
+    now = time.time()
+    with open_to_read(store) as connection:
+        last = DelegationId(before) if before else None
+        found = hands_file.overview(connection, which, limit=limit, now=now, before=last)
+    if json:
+        print_json(as_json(list_json(found, now)))
+        return 0
+    print_lines(*table(found, now))
+    return 0
+
+
+@app.command
+def show(delegation: Id, /, *, store: StoreFile, json: Json = False) -> int:
+    """Show one delegation: its work, its report, its origin, its results and messages, and what can be done.
+
+    Parameters
+    ----------
+    delegation:
+        Its id, as `trunkline hands list` prints it.
+    """
+    now = time.time()
+    with open_to_read(store) as connection:
+        found = hands_file.inspect(connection, delegation, now=now)
+    if json:
+        print_json(as_json(shown_json(found, now, store)))
+    else:
+        print_lines(*shown_text(found, now, store).split("\n"))
+    return 0
+
+
+@app.command
+@or_exit
+def cancel(delegation: Id, /, *, store: StoreFile, json: Json = False) -> int:
+    """End the work of a delegation. Its hand is stopped, and what it returns later is kept but not reported.
+
+    Parameters
+    ----------
+    delegation:
+        Its id.
+    """
+    return _leave(PostVerb.CANCEL, delegation, store, json=json)
+
+
+@app.command(name="retry-callback")
+@or_exit
+def retry_callback(delegation: Id, /, *, store: StoreFile, json: Json = False) -> int:
+    """Report a result again that could not be delivered: its messages are sent again, or its turn runs again.
+
+    Parameters
+    ----------
+    delegation:
+        Its id.
+    """
+    return _leave(PostVerb.RETRY_CALLBACK, delegation, store, json=json)
+
+
+@app.command
+@or_exit
+def discard(delegation: Id, /, *, store: StoreFile, json: Json = False) -> int:
+    """Give the report of a delegation up: its turn does not run, and nothing more of it is sent.
+
+    Parameters
+    ----------
+    delegation:
+        Its id.
+    """
+    return _leave(PostVerb.DISCARD, delegation, store, json=json)
+
+
+def _leave(verb: PostVerb, delegation: str, store: StoreFile, *, json: bool) -> int:
+    post = HandPost(delegation=DelegationId(delegation), verb=verb, by="operator", at=time.time())
+    return _post(post, store, json=json)
+
+
+def _post(post: HandPost, store: StoreFile, *, json: bool) -> int:
+    try:
+        with open_to_change(store) as connection:
+            done = hands_file.post(connection, post)
+    except AnswerRefused as error:
+        raise NotPossible(error.facts) from error
+    if json:
+        print_json(as_json(posted_json(done)))
+    else:
+        print_lines(*posted_text(done))
+    return 0
+
+
+# ---------------------------------------------------------------- workers
+
+
+@app.command
+@or_exit
+def take(hand: str, /, *, store: StoreFile, worker: Worker = "operator", json: Json = False) -> int:
+    """Take the next task of a hand that is a worker, and print it with its ticket. The answer needs the ticket.
+
+    Exit code 1: there is no task.
+
+    Parameters
+    ----------
+    hand:
+        Its name, as the configuration has it.
+    worker:
+        Your name, as operators see it.
+    """
+    try:
+        task = HandWorker(store, name=worker).take(hand)
+    except StoreError as error:
+        raise UsageError(error.facts) from error
+    if json:
+        print_json(as_json(taken_json(task)))
+        return 0 if task is not None else 1
+    if task is None:
+        raise NotPossible(f"no task waits for {hand}")
+    print_lines(*taken_text(task))
+    return 0
+
+
+@app.command
+@or_exit
+def answer(
+    delegation: Id,
+    text: Text = "",
+    /,
+    *,
+    store: StoreFile,
+    ticket: Ticket,
+    failed: Flag = False,
+    worker: Worker = "operator",
+    json: Json = False,
+) -> int:
+    """Answer a task that was taken. A second answer is kept, and not reported.
+
+    Parameters
+    ----------
+    delegation:
+        Its id, as `take` printed it.
+    text:
+        The result; `-` reads it from standard input.
+    ticket:
+        The ticket, as `take` printed it.
+    failed:
+        There is no result; the text says why.
+    worker:
+        Your name, as operators see it.
+    """
+    said = sys.stdin.read() if text == "-" else text
+    outcome = HandOutcome.ERROR if failed else HandOutcome.OK
+    post = HandPost(
+        delegation=DelegationId(delegation),
+        verb=PostVerb.ANSWER,
+        outcome=outcome,
+        text=said,
+        by=worker,
+        ticket=ticket,
+        at=time.time(),
+    )
+    return _post(post, store, json=json)
+
+
+@app.command
+@or_exit
+def progress(
+    delegation: Id, text: Text, /, *, store: StoreFile, ticket: Ticket, worker: Worker = "operator", json: Json = False
+) -> int:
+    """Say how far a task that was taken has come.
+
+    Parameters
+    ----------
+    delegation:
+        Its id, as `take` printed it.
+    text:
+        What to show.
+    ticket:
+        The ticket, as `take` printed it.
+    worker:
+        Your name, as operators see it.
+    """
+    post = HandPost(
+        delegation=DelegationId(delegation),
+        verb=PostVerb.PROGRESS,
+        text=text,
+        by=worker,
+        ticket=ticket,
+        at=time.time(),
+    )
+    return _post(post, store, json=json)

@@ -1,0 +1,333 @@
+"""The delegations of a store for people and for machines: a table, and one delegation with all its facts.
+
+In the JSON every field is always present; each time is given in seconds on the gateway's clock and as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from rich.cells import cell_len
+
+from trunkline.app.report.explain import lines, place_json
+from trunkline.app.report.queue import WATCH, ago, as_json_of, moment
+from trunkline.app.view.text.cells import clean, count, cut, pad, quoted, span
+from trunkline.app.view.text.fact import Fact, Tone, because
+from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.hands.port import HandTask
+from trunkline.core.store.delegations import DelegationDetails, PostVerb
+from trunkline.core.store.records import BrokenRow
+from trunkline.core.store.sqlite.offline.hands_file import HandInspection, HandPosted, HandsOverview
+
+#: version of the JSON
+HANDS_VERSION = 1
+_NOTHING = "–"
+#: cells of a text in a list
+_TEXT = 40
+#: characters of a result that a page shows
+_SHOWN = 4000
+_COMMANDS = {
+    PostVerb.CANCEL: "end the work; its hand is stopped, and what it returns later is not reported",
+    PostVerb.RETRY_CALLBACK: "send its messages again, or have its turn run again",
+    PostVerb.DISCARD: "give the report up: nothing more of it is sent",
+}
+
+
+def as_json(document: Mapping[str, Any]) -> str:
+    """A document with its version, as indented text."""
+    return as_json_of({"trunkline_hands": HANDS_VERSION, **document})
+
+
+# ---------------------------------------------------------------- lists
+
+
+def table(found: HandsOverview, now: float) -> Iterator[str]:
+    """Lines with the totals by both columns, and a line for each delegation."""
+    counts = found.counts
+    yield _totals(count(counts.total, "delegation"), counts.states)
+    if counts.callbacks:
+        yield _totals("reports", counts.callbacks)
+    rows = found.page.rows
+    if not rows and not found.page.broken:
+        yield "none of them matches" if counts.total else "nothing to list"
+        return
+    cells = [("work", "report", "age", "hand", "agent", "reason", "id", "task")]
+    cells += [_cells(row, now) for row in rows]
+    widths = [max(cell_len(line[n]) for line in cells) for n in range(len(cells[0]))]
+    for line in cells if rows else ():
+        yield "  ".join(pad(text, width) for text, width in zip(line, widths, strict=True)).rstrip()
+    for broken in found.page.broken:
+        yield f"cannot be read  {clean(broken.id)}  {clean(broken.problem)}"
+    if found.more:
+        yield f"and {found.more} more: --limit {len(rows) + len(found.page.broken) + found.more}"
+
+
+def _totals(what: str, counts: Mapping[Any, int]) -> str:
+    by_state = ", ".join(f"{number} {state.value}" for state, number in counts.items())
+    return f"{what}: {by_state}" if by_state else what
+
+
+def _cells(row: DelegationRow, now: float) -> tuple[str, ...]:
+    return (
+        row.state.value,
+        row.callback.value,
+        span(now - row.accepted_at),
+        clean(row.hand) + (f" ({row.kind.value})" if row.kind.value != "function" else ""),
+        clean(row.agent),
+        _NOTHING if row.callback_reason is None else row.callback_reason.value,
+        clean(row.id),
+        cut(quoted(row.label or row.task), _TEXT),
+    )
+
+
+def list_json(found: HandsOverview, now: float) -> dict[str, Any]:
+    """The same as JSON."""
+    return {
+        "total": found.counts.total,
+        "states": found.counts.states,
+        "callbacks": found.counts.callbacks,
+        "holder": found.holder,
+        "more": found.more,
+        "delegations": [row_json(row, now) for row in found.page.rows],
+        "broken": [_broken_json(row) for row in found.page.broken],
+    }
+
+
+def _broken_json(row: BrokenRow) -> dict[str, Any]:
+    return {"id": row.id, "problem": row.problem}
+
+
+def row_json(row: DelegationRow, now: float) -> dict[str, Any]:
+    """A delegation in a list, as JSON. The ticket of a worker is a secret, and is not shown."""
+    return {
+        "id": row.id,
+        "state": row.state,
+        "callback": row.callback,
+        "reason": row.callback_reason,
+        "sentence": None if row.callback_reason is None else row.callback_reason.sentence,
+        "hand": row.hand,
+        "kind": row.kind,
+        "task": row.task,
+        "label": row.label,
+        "agent": row.agent,
+        "session_key": row.session_key,
+        "reply_to": place_json(row.reply_to),
+        "parent": row.parent,
+        "depth": row.depth,
+        "outcome": row.outcome,
+        "progress": row.progress,
+        "worker": row.worker,
+        "age": round(now - row.accepted_at, 3),
+        **_times(row),
+    }
+
+
+def _times(row: DelegationRow) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in ("accepted_at", "started_at", "finished_at", "deadline"):
+        at = getattr(row, name)
+        found[name], found[f"{name.removesuffix('_at')}_time"] = at, moment(at)
+    return found
+
+
+# ---------------------------------------------------------------- one delegation
+
+
+def shown_text(found: HandInspection, now: float, store: Path) -> str:
+    """All facts about a delegation, one line each."""
+    return lines(_facts(found, now, store))
+
+
+def _facts(found: HandInspection, now: float, store: Path) -> Iterator[Fact]:
+    shown = found.details
+    yield Fact(label="delegation", text=found.id)
+    if shown is None:
+        yield Fact(label="broken", text=found.problem, tone=Tone.BAD)
+        return
+    row = shown.row
+    yield Fact(label="work", text=row.state.value)
+    yield Fact(label="report", text=row.callback.value)
+    if row.callback_reason is not None:
+        yield because(row.callback_reason)
+    yield Fact(label="hand", text=f"{row.hand} ({row.kind.value})")
+    if row.worker:
+        yield Fact(label="worker", text=row.worker)
+    if row.label:
+        yield Fact(label="label", text=row.label)
+    yield Fact(label="task", text=quoted(row.task))
+    yield from _origin(row)
+    yield from _chain(shown)
+    yield from _run(row, now)
+    yield from _results(found, shown, now)
+    yield from _messages(shown)
+    for n, verb in enumerate(found.can):
+        yield Fact(label="" if n else "can", text=f"{_command(verb, found, store)}  ({_COMMANDS[verb]})")
+
+
+def _origin(row: DelegationRow) -> Iterator[Fact]:
+    asked = None if row.origin is None else row.origin.asked_by
+    if asked is not None:
+        yield Fact(label="asked by", text=f"{asked.name} ({asked.id})" if asked.name else asked.id)
+    place = None if row.origin is None else row.origin.place
+    if place is not None:
+        yield Fact(label="asked at", text=f"{place} ({place.kind.value})")
+    to = "nobody: its result goes to the delegation above" if row.reply_to is None else str(row.reply_to)
+    yield Fact(label="answer to", text=to)
+    yield Fact(label="agent", text=f"{row.agent}, session {row.session_key}")
+
+
+def _chain(shown: DelegationDetails) -> Iterator[Fact]:
+    """From the message that started it to its children."""
+    row = shown.row
+    steps = [row.inbound, row.turn, row.id]
+    if row.origin is not None and row.origin.inbound != row.inbound:
+        steps = [row.origin.inbound, row.origin.turn, *steps]
+    yield Fact(label="chain", text=" -> ".join(steps))
+    if row.parent is not None:
+        yield Fact(label="above", text=f"{row.parent} (depth {row.depth})")
+    if shown.children:
+        yield Fact(label="below", text=", ".join(shown.children))
+
+
+def _run(row: DelegationRow, now: float) -> Iterator[Fact]:
+    for label, at in (("accepted", row.accepted_at), ("started", row.started_at), ("finished", row.finished_at)):
+        if at is not None:
+            yield Fact(label=label, text=_when(at, now))
+    if row.deadline is not None and row.finished_at is None:
+        yield Fact(label="deadline", text=_when(row.deadline, now))
+    if row.progress:
+        yield Fact(label="progress", text=quoted(row.progress))
+
+
+def _when(at: float, now: float) -> str:
+    date = moment(at)
+    return f"{at:g} ({ago(at, now)})" if date is None else f"{date} ({ago(at, now)})"
+
+
+def _results(found: HandInspection, shown: DelegationDetails, now: float) -> Iterator[Fact]:
+    if shown.row.outcome is not None:
+        yield Fact(label="outcome", text=shown.row.outcome.value)
+    if found.result is not None:
+        yield Fact(label="result", text=_cut(found.result))
+    for late in shown.late:
+        text = f"{late.outcome.value}, {_when(late.at, now)}: {_cut(late.text)}"
+        yield Fact(label="too late", text=text, tone=Tone.WARN)
+
+
+def _cut(text: str) -> str:
+    rest = "" if len(text) <= _SHOWN else f" and {len(text) - _SHOWN} more characters (--json has all)"
+    return f"{quoted(text[:_SHOWN])}{rest}"
+
+
+def _messages(shown: DelegationDetails) -> Iterator[Fact]:
+    for n, row in enumerate(shown.intents):
+        reason = "" if row.reason is None else f", {row.reason.value}"
+        place = "" if row.address is None else f" to {row.address}"
+        yield Fact(label="" if n else "messages", text=f"{row.id}: {row.state.value}{reason}{place}")
+
+
+def _command(verb: PostVerb, found: HandInspection, store: Path) -> str:
+    """A command as an operator types it."""
+    return f"trunkline hands {verb.value} {quote(found.id)} --store {quote(str(store))}"
+
+
+def shown_json(found: HandInspection, now: float, store: Path) -> dict[str, Any]:
+    """The same as JSON."""
+    shown = found.details
+    document: dict[str, Any] = {"broken": found.problem or None, "holder": found.holder}
+    if shown is None:
+        return {"delegation": {"id": found.id}, **document, "can": []}
+    row, origin = shown.row, shown.row.origin
+    whole = {
+        **row_json(row, now),
+        "inbound": row.inbound,
+        "turn": row.turn,
+        "session": row.session,
+        "origin": None
+        if origin is None
+        else {
+            "agent": origin.agent,
+            "session_key": origin.session_key,
+            "inbound": origin.inbound,
+            "turn": origin.turn,
+            "place": place_json(origin.place),
+            "asked_by": origin.asked_by,
+            "message_id": origin.message_id,
+        },
+        "timeout": row.timeout,
+        "result": found.result,
+        "result_whole": row.result_ref is not None or not _is_beginning(row, found.result),
+    }
+    return {
+        "delegation": whole,
+        **document,
+        "late_results": shown.late,
+        "messages": [_message_json(one.id, one.state, one.reason, place_json(one.address)) for one in shown.intents],
+        "children": shown.children,
+        "can": [_command(verb, found, store) for verb in found.can],
+    }
+
+
+def _is_beginning(row: DelegationRow, result: str | None) -> bool:
+    """Whether only the beginning of a long result is left."""
+    return row.result_ref is None and result is not None and result.rpartition("\n")[2].startswith("[the beginning of ")
+
+
+def _message_json(name: str, state: object, reason: object, place: object) -> dict[str, Any]:
+    return {"id": name, "state": state, "reason": reason, "place": place}
+
+
+# ---------------------------------------------------------------- what was left
+
+
+def posted_text(done: HandPosted) -> Iterator[str]:
+    """What was left for the gateway, and which one takes it."""
+    post, name = done.post, clean(done.post.delegation)
+    if post.verb is PostVerb.ANSWER and not done.first:
+        yield f"{name}: it has a result already; this one is kept, and not reported"
+    else:
+        yield f"{name}: {post.verb.value} is left for the gateway"
+    yield _holder(done.holder)
+
+
+def _holder(holder: str | None) -> str:
+    if holder is None:
+        return "no gateway holds this store: the next one that starts picks it up"
+    return f"{clean(holder)} holds this store, and picks it up within its delivery.watch ({WATCH}s by default)"
+
+
+def posted_json(done: HandPosted) -> dict[str, Any]:
+    """The same as JSON."""
+    post = done.post
+    first = done.first if post.verb is PostVerb.ANSWER else None
+    return {"verb": post.verb, "delegation": post.delegation, "first": first, "holder": done.holder}
+
+
+def taken_text(task: HandTask) -> Iterator[str]:
+    """A task that a worker has taken, and how to answer."""
+    yield f"{clean(task.delegation)}  ticket {clean(task.ticket or '')}"
+    if task.timeout is not None:
+        yield f"to be answered within {span(task.timeout)}"
+    if task.asked_by is not None:
+        yield f"for {clean(task.asked_by.name or task.asked_by.id)}"
+    yield quoted(task.task)
+
+
+def taken_json(task: HandTask | None) -> dict[str, Any]:
+    """The same as JSON."""
+    if task is None:
+        return {"task": None}
+    return {
+        "task": {
+            "delegation": task.delegation,
+            "ticket": task.ticket,
+            "hand": task.hand,
+            "task": task.task,
+            "label": task.label,
+            "asked_by": task.asked_by,
+            "timeout": task.timeout,
+        }
+    }
