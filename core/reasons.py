@@ -134,6 +134,7 @@ class Reason(StrEnum):
     CALLBACK_OFF = "callback-off"
     ALREADY_SENT = "already-sent"
     DISCARDED = "discarded"
+    PASSED_ON = "passed-on"
     RESERVED_SENDER = "reserved-sender"
     CALL_ENDED = "call-ended"
     SECOND_CHANNEL = "second-channel"

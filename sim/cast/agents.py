@@ -14,6 +14,7 @@ from trunkline.sim.cast.given import given_of
 from trunkline.sim.cast.message_tool import ToolUser
 from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.cast.speech import Speech
+from trunkline.sim.cast.working_agents import WorkingAgents
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.scenario import AgentAction, AgentRule, Match, SendAction
 from trunkline.sim.scenario.templates import fill, uses
@@ -40,8 +41,10 @@ class ScriptedAgent:
         person: Callable[[str, str], str | None],
         number: Callable[[str, str], int],
         record: Callable[..., object],
+        tasks: WorkingAgents,
     ) -> None:
         self._rules = rules
+        self._tasks = tasks
         self._resolve = resolve
         self._tool = tool
         self._hands = hands
@@ -56,6 +59,16 @@ class ScriptedAgent:
         if given is not None:
             callback = turn.callback
             self._record(given, turn=turn.id, delegation=None if callback is None else callback.delegation)
+        self._tasks.begin(turn)
+        try:
+            answer = await self._work(turn)
+        except Exception as error:
+            self._tasks.failed(turn, error)
+            raise
+        self._tasks.returned(turn, answer)
+        return answer
+
+    async def _work(self, turn: Turn) -> str | None:
         rule = next((rule for rule in self._rules if self._fits(rule.when, turn)), None)
         if rule is None:
             return None

@@ -57,13 +57,10 @@ class HandUser:
         delegation, refused, facts = None, "", ""
         reply_to = None if asked.reply_to is None else self._resolve(asked.reply_to)
         try:
-            if asked.timeout is None and reply_to is None and not asked.label:
-                delegation = await turn.delegate(asked.hand, task, thread=asked.thread)
-            else:
-                accepted = await turn.send_async(
-                    asked.hand, task, timeout=asked.timeout, label=asked.label, reply_to=reply_to, thread=asked.thread
-                )
-                delegation = accepted.delegation
+            accepted = await turn.send_async(
+                asked.hand, task, timeout=asked.timeout, label=asked.label, reply_to=reply_to, thread=asked.thread
+            )
+            delegation = accepted.delegation
             self._known.note(turn.session_id, delegation, asked.label)
         except UsageError as error:
             refused, facts = type(error).__name__, error.facts

@@ -6,24 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import anyio
-import msgspec
 
 from trunkline.core.errors import HandError, UnknownName
 from trunkline.core.hands.port import HandTask
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.well_formed import describe, plain_text
 from trunkline.sim.cast.nonsense import talk_nonsense
+from trunkline.sim.cast.working_agents import InProcess
 from trunkline.sim.events.hands import HandAnswered, HandBegan, HandProgressed
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.scenario import HandRule
 from trunkline.sim.scenario.templates import fill
-
-
-class InProcess(msgspec.Struct, frozen=True, kw_only=True):
-    """The gateway process that something runs in: its name, and the number of its start."""
-
-    name: str
-    generation: int
 
 
 def _unmarked(_text: str) -> tuple[str, ...]:

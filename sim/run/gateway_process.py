@@ -23,9 +23,10 @@ from trunkline.sim.bugs import BUGS
 from trunkline.sim.cast import clients
 from trunkline.sim.cast.agents import ScriptedAgent
 from trunkline.sim.cast.delegating import HandUser
-from trunkline.sim.cast.hands import InProcess, ScriptedHands
+from trunkline.sim.cast.hands import ScriptedHands
 from trunkline.sim.cast.hooks import scripted_hooks
 from trunkline.sim.cast.message_tool import ToolUser
+from trunkline.sim.cast.working_agents import InProcess, WorkingAgents
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.loop import Node
@@ -96,7 +97,7 @@ class GatewayProcess:
         for bug in world.bugs:
             BUGS[bug].install(wiring)
         events = wiring.wrap_events(world.log.recorder(self.name, node.generation))
-        scenario = world.scenario
+        scenario, inside = world.scenario, InProcess(name=self.name, generation=node.generation)
         adapters: list[ChannelAdapter] = []
         self._adapters = {}
         for platform in world.platforms.values():
@@ -112,13 +113,13 @@ class GatewayProcess:
             config=self.config,
             store=wiring.store(partial(world.disk.connect, node), events),
             adapters=adapters,
-            agents=self._agents(wiring),
+            agents=self._agents(wiring, inside),
             hands=ScriptedHands(
                 scenario.cast.hands,
                 world.number,
                 world.hand_fault,
                 world.events.record,
-                InProcess(name=self.name, generation=node.generation),
+                inside,
                 world.words.marks,
             ),
             env=sim_env(world.wall_clock, world.now, world.ids, world.seed, scenario.world.files),
@@ -127,7 +128,7 @@ class GatewayProcess:
             hooks=scripted_hooks(scenario.cast.hooks, world, world.events.record),
         )
 
-    def _agents(self, wiring: Wiring) -> dict[str, Agent]:
+    def _agents(self, wiring: Wiring, inside: InProcess) -> dict[str, Agent]:
         """The agents of this and of later configurations."""
         world, record = self._world, self._world.events.record
         tool = ToolUser(
@@ -137,6 +138,7 @@ class GatewayProcess:
             person_id=lambda channel, person: world.peer(channel, person).id,
             record=record,
         )
+        tasks = WorkingAgents(record, inside, world.words.marks)
         hands = HandUser(now=world.now, record=record, resolve=world.address, known=world.delegations)
         return {
             agent: wiring.wrap_agent(
@@ -149,6 +151,7 @@ class GatewayProcess:
                     person=world.person,
                     number=world.number,
                     record=record,
+                    tasks=tasks,
                 )
             )
             for agent in agents_of((world.scenario.gateway, *world.file.reloads))
@@ -205,6 +208,10 @@ class GatewayProcess:
         if live is None:
             raise UnknownName("no gateway process runs")
         return live
+
+    def check_running(self) -> None:
+        """Raise `UnknownName` without a process."""
+        self._running()
 
     def send(self, message: SendMessage, targets: Sequence[Target], number: int) -> None:
         """Send as a client, to one target or to several. Raises `UnknownName` without a process."""

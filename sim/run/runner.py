@@ -16,6 +16,7 @@ import anyio
 from trunkline.core.events import Event, Trace, TraceHeader
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.gateway import InboundReceived
+from trunkline.sim.cast.workers import Workers
 from trunkline.sim.events.script import RunPhase
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.invariants import CHECKERS, Judge
@@ -28,6 +29,7 @@ from trunkline.sim.run.result import RunResult
 from trunkline.sim.run.script_player import ScriptPlayer
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
+from trunkline.sim.store.outside import OutsideStore
 from trunkline.sim.store.store_reuse import ReusableStore
 
 #: virtual seconds within which everything must come to rest after the script, and after the times that it waits for
@@ -51,7 +53,9 @@ class _Run:
         self.world = World(file, loop, seed=seed, bugs=bugs, spare=spare)
         self.processes = Processes(self.world)
         self.process = self.processes.named("gateway")
-        self.player = ScriptPlayer(self.world, self.processes)
+        outside = OutsideStore(self.world.disk)
+        self.workers = Workers(self.world, outside, file.scenario.cast.workers)
+        self.player = ScriptPlayer(self.world, self.processes, outside)
         self.judge = Judge(CHECKERS)
         self.judge.watch(self.world.log)
         #: errors in callbacks of the world, which make the run meaningless
@@ -77,7 +81,7 @@ class _Run:
     def _at_rest(self) -> bool:
         # Cheap checks first: this runs whenever anything ends.
         world = self.world
-        if self.player.left or not world.progress.empty or not self.processes.serving:
+        if self.player.left or self.workers.busy or not world.progress.empty or not self.processes.serving:
             return False
         return not any(platform.busy for platform in world.platforms.values())
 

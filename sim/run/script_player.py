@@ -12,6 +12,7 @@ from trunkline.core.events import BODIES, Event
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.values import Poll
+from trunkline.sim.cast.hand_operators import operate_outside
 from trunkline.sim.cast.names import ChatterMessage, chatter
 from trunkline.sim.events.script import FaultFired, ScriptSkipped
 from trunkline.sim.platforms.api.inbound_pushes import PERSON, Speaker
@@ -24,6 +25,7 @@ from trunkline.sim.scenario.model.scenario import (
     CrashStep,
     Fault,
     FreezeStep,
+    HandsStep,
     ReplayStep,
     RestartStep,
     RotateStep,
@@ -32,6 +34,7 @@ from trunkline.sim.scenario.model.scenario import (
     WebhookStep,
     When,
 )
+from trunkline.sim.store.outside import OutsideStore
 
 
 @dataclass(slots=True)
@@ -44,11 +47,12 @@ class _Trigger:
 class ScriptPlayer:
     """Plays a scenario's script in its world."""
 
-    def __init__(self, world: World, processes: Processes) -> None:
+    def __init__(self, world: World, processes: Processes, outside: OutsideStore) -> None:
         self._world = world
         self._processes = processes
         self._process = processes.named("gateway")
         self._triggers: dict[str, list[_Trigger]] = {}
+        self._outside = outside
         self._people = PeopleSteps(world)
         self._says = iter(world.file.say_ids)
         self._reloads = iter(world.file.reloads)
@@ -63,6 +67,7 @@ class ScriptPlayer:
             "bind": self._process.bind,
             "unbind": self._process.unbind,
             "queue": lambda step: processes.named(step.process).operate(step),
+            "hands": self._operate_hands,
             "wake": lambda step: self._process.wake(step.agent, step.text),
             "wake_heartbeat": self._process.wake_heartbeat,
             "system_event": self._process.system_event,
@@ -171,6 +176,11 @@ class ScriptPlayer:
             world.at(world.now() + step.tell, self._processes.renew, step.platform, account)
         else:
             self._processes.renew(step.platform, account)
+
+    def _operate_hands(self, step: HandsStep) -> None:
+        if not step.outside:
+            self._processes.named(step.process).check_running()
+        operate_outside(self._outside, step, self._world.wall_clock())
 
     def _set_clock(self, step: ClockStep) -> None:
         self._world.clock_set_by += step.forward - step.back

@@ -114,12 +114,14 @@ class TaskTurns:
     def _finish_of(self, work: Work, ended: TurnEnded) -> FinishTurn:
         failed = ended.outcome == "failed"
         event = CallbackEvent.FAIL if failed else CallbackEvent.SUPPRESS
+        # No person gets a message for it: what the turn returned is the result of the delegation that it works on.
+        unsent = Reason.PASSED_ON if ended.outcome == "replied" else Reason.NO_REPLY
         return FinishTurn(
             work=work,
             intents=(),
             now=self._ctx.env.now(),
             callback=None if work.callback is None else event,
-            callback_reason=ended.reason,
+            callback_reason=ended.reason or unsent,
         )
 
     def _record(self, work: Work, ended: TurnEnded, done: TurnFinish, cause: int) -> int:

@@ -16,9 +16,17 @@ from trunkline.core.events.delivery import (
     LaneWaiting,
     MirrorRefused,
 )
-from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, InboundReceived, StoreFailed, TurnEnded
+from trunkline.core.events.gateway import (
+    InboundAdmitted,
+    InboundDropped,
+    InboundReceived,
+    StoreFailed,
+    TurnEnded,
+    TurnStarted,
+)
+from trunkline.core.events.hands import DelegationFinished, DelegationIgnored
 from trunkline.core.reasons import Reason
-from trunkline.core.values import IntentKind, IntentState
+from trunkline.core.values import IntentKind, IntentState, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PlatformPushed
@@ -50,6 +58,8 @@ class NothingSilent(Checker):
         self._open: dict[str, Event] = {}
         #: turns that ended, until their answer or its absence is recorded
         self._silent: dict[str, Event] = {}
+        #: turns that work on a task, whose answer is the result of a delegation
+        self._tasks: set[str] = set()
         #: refused requests, until the gateway records the outcome -> the refusal, and the process that asked
         self._refused: dict[tuple[str, int, int], tuple[Event, int | None]] = {}
         self._store_failed = -1.0
@@ -91,8 +101,23 @@ class NothingSilent(Checker):
 
     @on(TurnEnded)
     def _turn_ended(self, event: Event, body: TurnEnded) -> None:
+        if body.outcome == "silent" and event.turn in self._tasks:
+            # The task goes on, or its delegation ends with an empty result.
+            return
         if body.outcome in _EXPLAINED:
             self._silent[event.turn or ""] = event
+
+    @on(TurnStarted)
+    def _turn_started(self, event: Event, body: TurnStarted) -> None:
+        if body.origin is None and body.work in (WorkKind.TASK, WorkKind.CALLBACK):
+            self._tasks.add(event.turn or "")
+
+    @on(DelegationFinished, DelegationIgnored)
+    def _result(self, event: Event, _body: DelegationFinished | DelegationIgnored) -> None:
+        """What the turn of a task returned is the result of its delegation."""
+        for turn in [turn for turn in self._tasks if turn in self._silent]:
+            if self._silent[turn].delegation == event.delegation:
+                del self._silent[turn]
 
     @on(IntentPrepared)
     def _prepared(self, event: Event, body: IntentPrepared) -> None:

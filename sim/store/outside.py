@@ -1,0 +1,40 @@
+"""The store as another process uses it: short transactions on the same disk, whether or not a gateway works it."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, TypeVar
+
+from trunkline.core.errors import StoreError
+from trunkline.core.store.commands import Write
+from trunkline.core.store.queries import Read
+from trunkline.core.store.sqlite.handlers import ask, execute
+from trunkline.sim.store.disk import Disk
+
+A = TypeVar("A")
+
+
+class OutsideStore:
+    """Runs commands that any process may write. It holds no lease, and needs none."""
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+
+    def write(self, command: Write[A]) -> A:
+        """Commit a command. Raises what the command raises, and `StoreError` when the disk refuses it: try again."""
+        connection = self._disk.open()
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            answer = execute(connection, command)
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise StoreError(str(error)) from error
+        finally:
+            # Of a command that was refused, or whose commit failed.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        return answer
+
+    def read(self, query: Read[Any]) -> Any:
+        """Answer a query."""
+        return ask(self._disk.open(), query)
