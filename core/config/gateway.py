@@ -77,6 +77,20 @@ class GatewayConfig(Model):
         return self
 
     @model_validator(mode="after")
+    def _second_channels_exist(self) -> GatewayConfig:
+        for name, channel in self.channels.items():
+            second = channel.after_call
+            if second is None:
+                continue
+            if name != "voice":
+                raise ValueError(f"channels.{name}.after_call: only voice has calls; write it under channels.voice")
+            if not second.strip() or second.strip().lower() == name:
+                raise ValueError(
+                    f"channels.{name}.after_call: expected another channel, such as telegram, found {second!r}"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _gates_exist(self) -> GatewayConfig:
         agents = [agent.id for agent in self.agents]
         for name, channel in self.channels.items():

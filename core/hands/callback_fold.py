@@ -14,6 +14,8 @@ from trunkline.core.values import IntentKind, IntentState
 #: the states in which messages decide; before that the turn may still add some
 _SENDING = frozenset({CallbackState.QUEUED, CallbackState.PARKED, CallbackState.UNDELIVERABLE})
 _ARRIVED = frozenset({IntentState.DELIVERED, IntentState.PARTIAL})
+#: nothing is wrong with the message or the person: there is only no call to say it in
+_CALL_OVER = frozenset({Reason.CALL_ENDED, Reason.NO_SECOND_CHANNEL})
 
 
 class ReportMessage(msgspec.Struct, frozen=True, gc=False):
@@ -50,6 +52,10 @@ def fold(messages: Sequence[ReportMessage]) -> Folded | None:
     doubtful = next((one for one in reports if one.state is IntentState.UNKNOWN and not _given_up(one)), None)
     if doubtful is not None:
         return Folded(CallbackEvent.PARK, doubtful.reason)
+    # One that only missed its call waits for an operator, who may configure a second channel and try again.
+    unsaid = next((one for one in reports if one.state is IntentState.FAILED and one.reason in _CALL_OVER), None)
+    if unsaid is not None:
+        return Folded(CallbackEvent.PARK, unsaid.reason)
     failed = next((one for one in reports if one.state is not IntentState.CANCELLED), None)
     if failed is not None:
         return Folded(CallbackEvent.FAIL, failed.reason)

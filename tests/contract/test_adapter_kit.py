@@ -25,6 +25,7 @@ from trunkline.core.values import Address, Envelope
 from trunkline.sim.bugs.wrappers import AdapterWrapper
 from trunkline.sim.loop import SimLoop, run
 from trunkline.sim.platforms import PLATFORMS
+from trunkline.sim.scenario.model.world import CALLS
 
 #: fakes that can something else than usually
 VARIANTS = {
@@ -36,6 +37,7 @@ VARIANTS = {
     "discord that can only speak": ("discord", "cannot: [media, poll, payload, edit, reactions]"),
     "matrix without message ids": ("matrix", "cannot: [message-ids]"),
     "telegram that makes new ids": ("telegram", "stable_ids: false"),
+    "calls with look-up": ("voice", "idempotency: lookup"),
 }
 
 
@@ -50,7 +52,10 @@ def kit(
     """The report on a fake platform, in virtual time."""
 
     async def main(loop: SimLoop) -> KitReport:
-        return await check_channel_adapter(partial(fake_bench, loop, platform, settings, kind), only=only)
+        # To say the longest text takes eight seconds.
+        patience = 15.0 if platform in CALLS else 5.0
+        make = partial(fake_bench, loop, platform, settings, kind)
+        return await check_channel_adapter(make, only=only, patience=patience)
 
     return run(main, seed=seed)
 

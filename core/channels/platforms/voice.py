@@ -34,13 +34,11 @@ class Voice(ChannelRules):
     case_sensitive = False
     #: calls
     has_threads = True
-    #: an utterance; the styles of a text are not heard
+    #: an utterance of about eight seconds, since it has to end within `delivery.request_timeout`; styles are not heard
     capabilities = Capabilities(
-        can=frozenset({Capability.TEXT, Capability.MESSAGE_IDS}), text_limit=2000, markup=Markup.STYLED
+        can=frozenset({Capability.TEXT, Capability.MESSAGE_IDS}), text_limit=120, markup=Markup.STYLED
     )
     chunker = Chunker.SENTENCES
-    #: about eight seconds: an utterance has to end within `delivery.request_timeout`
-    chunk_limit = 120
     actions = {Action.SEND: ChannelAction()}  # noqa: RUF012 -- read only, like every table
     polls = PollFeatures()
     unsupported = "Action {action} not supported for {channel}."

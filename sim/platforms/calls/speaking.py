@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline.core.channels.voice import Speech
 from trunkline.core.errors import CallEnded, PlatformError, Refused
-from trunkline.core.values import SendRequest
+from trunkline.core.values import Idempotency, SendRequest
 from trunkline.sim.events.calls import SpeechHeard
 from trunkline.sim.platforms.api.request_checks import check_request
 from trunkline.sim.platforms.api.wire import Wire
@@ -55,6 +55,8 @@ class Speaking(Wire):
             if known is not None:
                 self._respond(request, answer, self._deduplicated(request, known), kind)
                 return
+            if len(self._platform.visible(request)) > self._platform.text_limit:
+                raise Refused(f"longer than {self._platform.text_limit}")
             check_request(request, self._can(request))
             speech, choose = self._speeches.get((account, request.key), (None, None))
             if speech is None:
@@ -67,10 +69,11 @@ class Speaking(Wire):
             self._answer(answer, error, request)
             return
         asked = (request, answer, kind)
-        for utterance in call.queue:
-            if utterance.request.key == request.key:
-                utterance.asked.append(asked)
-                return
+        keyed = self._can(request).idempotency is Idempotency.KEY
+        same = (one for one in call.queue if keyed and one.request.key == request.key)
+        if (utterance := next(same, None)) is not None:
+            utterance.asked.append(asked)
+            return
         call.queue.append(Utterance(request=request, speech=speech, token=token, asked=[asked]))
         self.go_on(call)
 

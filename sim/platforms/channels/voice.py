@@ -32,7 +32,7 @@ class FakeVoice(FakePlatform):
     rules = ActionRules()
     has_threads = False
     markup = Markup.STYLED
-    text_limit = 2000
+    text_limit = 120
     #: texts are sent as speech
     engine = FakeEngine()
 

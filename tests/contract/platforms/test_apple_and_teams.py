@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from tests.support.contract.stage import Stage, act, attempt, play, request
+from tests.support.contract.stage import ALL, Stage, act, attempt, play, request
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.channels import Ready
@@ -13,7 +13,6 @@ from trunkline.core.values import Address, ChatKind, IntentId, Poll, Receipt
 from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import ThreadOpened
-from trunkline.sim.platforms import PLATFORMS
 from trunkline.sim.scenario import ScenarioError, load_text
 from trunkline.sim.scenario.model.world import NOT_READY
 
@@ -145,7 +144,7 @@ def test_a_button_of_a_card_is_pressed() -> None:
 # ---------------------------------------------------------------- readiness
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("platform", ALL)
 def test_every_reason_of_a_platform_can_be_played(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)

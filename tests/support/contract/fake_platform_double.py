@@ -8,17 +8,17 @@ from trunkline.core.channels import ChannelAdapter
 from trunkline.core.testing.adapter_kit import Bench, SeenMessage
 from trunkline.core.values import Address, DeliveryMode, Transport
 from trunkline.sim.loop import Node, SimLoop
-from trunkline.sim.platforms import FakeAdapter
+from trunkline.sim.platforms import FakeAdapter, FakeVoice
 from trunkline.sim.run.world import World
-from trunkline.sim.scenario import load_text
+from trunkline.sim.scenario import PlaceRef, load_text
 from trunkline.sim.scenario.model.scenario import Fault
-from trunkline.sim.scenario.model.world import THREADLESS
+from trunkline.sim.scenario.model.world import CALLS, THREADLESS
 
 FILE = """\
 scenario: 1
 title: the kit
 world:
-  people: [ana]
+  people: [ana, bo, cem]
   {platform}:
     rooms: {rooms}
     {settings}
@@ -43,11 +43,25 @@ class FakeBench(Bench):
         self._said = 0
         self._generation = 0
         self.adapter = self._make()
-        room, direct, other = (world.address(f"{platform}/{name}") for name in ("one", "@ana", "two"))
+        room, direct, other = self._calls(platform) if platform in CALLS else self._rooms(platform)
         self.places = (room, direct, other)
         if platform not in THREADLESS:
             self.thread = world.address(f"{platform}/one/deploy")
         self.nowhere = (_elsewhere(room), _elsewhere(direct), *([] if self.thread is None else [_lost(self.thread)]))
+
+    def _rooms(self, platform: str) -> tuple[Address, ...]:
+        return tuple(self._world.address(f"{platform}/{name}") for name in ("one", "@ana", "two"))
+
+    def _calls(self, platform: str) -> tuple[Address, ...]:
+        """A call of each person, answered."""
+        assert isinstance(self._platform, FakeVoice)
+        found: list[Address] = []
+        for name in ("ana", "bo", "cem"):
+            line = self._world.room(PlaceRef(platform=platform, account="default", person=name))
+            call = self._platform.exchange.call(line, self._world.peer(platform, name), "first")
+            self._platform.exchange.answer(call)
+            found.append(call.room.address("default"))
+        return tuple(found)
 
     def _make(self) -> ChannelAdapter:
         self._generation += 1
@@ -138,7 +152,7 @@ async def fake_bench(
     loop: SimLoop, platform: str, settings: str = "", kind: type[FakeBench] = FakeBench
 ) -> AsyncGenerator[FakeBench, None]:
     """A new world around one platform."""
-    rooms = ROOMS.replace("threads: [deploy]", "") if platform in THREADLESS else ROOMS
+    rooms = "{}" if platform in CALLS else ROOMS.replace("threads: [deploy]", "") if platform in THREADLESS else ROOMS
     file = load_text(FILE.format(platform=platform, rooms=rooms, settings=settings))
     world = World(file, loop, seed=1, bugs=())
     world.build()

@@ -19,7 +19,7 @@ from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import load_text
 from trunkline.sim.scenario.model.scenario import Fault
-from trunkline.sim.scenario.model.world import THREADLESS
+from trunkline.sim.scenario.model.world import CALLS, THREADLESS
 
 PLACES = """
     accounts: {default: {}, second: {}}
@@ -27,7 +27,8 @@ PLACES = """
       both: {threads: [deploy]}
       mine: {accounts: [default]}
 """
-ALL = list(PLATFORMS)
+#: the platforms with rooms; `tests/contract/platforms/test_calls.py` has the others
+ALL = [name for name in PLATFORMS if name not in CALLS]
 #: there are threads
 THREADED = [platform for platform in ALL if platform not in THREADLESS]
 #: a room, a direct conversation, and a thread where there are threads

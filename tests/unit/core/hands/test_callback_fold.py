@@ -52,6 +52,18 @@ def test_the_order_of_messages_does_not_matter(one: IntentState, other: IntentSt
     assert first.event == min((found.event for found in single if found is not None), key=weights.index)
 
 
+@pytest.mark.parametrize("reason", [Reason.CALL_ENDED, Reason.NO_SECOND_CHANNEL])
+def test_what_missed_its_call_is_parked(reason: Reason) -> None:
+    unsaid = message(S.FAILED, reason)
+    assert fold([unsaid]) == Folded(E.PARK, reason)
+    assert fold([message(S.FAILED, Reason.REFUSED), unsaid]) == Folded(E.PARK, reason)
+    # Said in part, or at the second channel, or expired after an operator's retry.
+    assert fold([message(S.PARTIAL, reason)]) == Folded(E.DELIVER, None)
+    assert fold([unsaid, message(S.DELIVERED, id="d1.back.reply.second", kind="second")]) == Folded(E.DELIVER, None)
+    assert fold([unsaid, message(S.PREPARED, id="d1.back.reply.second", kind="second")]) is None
+    assert fold([message(S.EXPIRED, Reason.TOO_OLD)]) == Folded(E.FAIL, Reason.TOO_OLD)
+
+
 def test_a_doubt_that_an_operator_has_given_up_is_a_failure() -> None:
     assert fold([message(S.UNKNOWN, Reason.ABANDONED)]) == Folded(E.FAIL, Reason.ABANDONED)
 

@@ -6,7 +6,7 @@ import sqlite3
 
 import msgspec
 
-from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent
+from trunkline.core.delivery.states import OPEN, TRANSITIONS, DeliveryEvent
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.hands.states import CallbackEvent, CallbackState
 from trunkline.core.reasons import Reason
@@ -17,6 +17,9 @@ from trunkline.core.store.sqlite.sql import queue
 from trunkline.core.store.sqlite.sql.hands import callback_states, posts
 from trunkline.core.store.sqlite.sql.session_lookup import find_by_id
 from trunkline.core.values import InboundId, IntentId, IntentState, SessionId
+
+#: where a report can be tried again; a parked one if its call has ended
+_AGAIN = frozenset({CallbackState.UNDELIVERABLE, CallbackState.PARKED})
 
 _json = msgspec.json.Encoder().encode
 _work = msgspec.json.Decoder(Work).decode
@@ -30,12 +33,16 @@ def retry_callback(c: sqlite3.Connection, command: RetryCallback) -> CallbackRet
     if c.execute("SELECT 1 FROM delegations WHERE id = ?", (name,)).fetchone() is None:
         raise posts.unknown(c, name)
     before = callback_states.state_of(c, name)
-    if before is not CallbackState.UNDELIVERABLE:
+    if before is None or before not in _AGAIN:
         now = "cannot be read" if before is None else f"is {before.value}"
-        raise IllegalTransition(f"{name}: only a report that is undeliverable is tried again, and this one {now}")
+        raise IllegalTransition(
+            f"{name}: only a report that is undeliverable or parked is tried again, and this one {now}"
+        )
     messages = [one for one in callback_states.messages_of(c, name) if not one.says_failure]
     if any(one.state is IntentState.UNKNOWN for one in messages):
         raise IllegalTransition(f"{name}: a message of it is in doubt; say first what became of it (queue resolve)")
+    if any(one.state in OPEN for one in messages):
+        raise IllegalTransition(f"{name}: a message of it is queued, and is sent when its place takes messages again")
     again = [one.id for one in messages if DeliveryEvent.RETRY in TRANSITIONS[one.state]]
     if not again:
         return _run_again(c, command, before)
