@@ -20,12 +20,12 @@ _TWO = ("diff",)
 _BROKEN = ("next_violation", "next_difference", "twin", "fault")
 #: more of the run may come
 _LIVE = ("follow",)
+#: hands were given work: bars over time, and the way between a message and its delegation
+_DELEGATED = ("bars", "hand")
+#: screens that show these keys
+_OUTBOUND = ("messages", "queue", "hands")
 #: nothing to compare with yet
 _ALONE = ("pin",)
-
-
-#: screens from whose messages a key leads to their delegations, and back
-_OUTBOUND = ("messages", "queue", "hands")
 
 
 def footer_keys(workspace: Workspace, screen: str) -> list[Key]:
@@ -41,10 +41,6 @@ def footer_keys(workspace: Workspace, screen: str) -> list[Key]:
 def _urgent(workspace: Workspace, screen: str) -> Iterator[str]:
     if screen == "bindings":
         yield "ask"
-    if screen == "hands":
-        yield "bars"
-    if screen in _OUTBOUND and workspace.run.view.delegated:
-        yield "hand"
     if screen == "diff" and workspace.branch.other(workspace.open_run) is None:
         yield from _ALONE
     if workspace.live is not None and workspace.live.going_on:
@@ -62,10 +58,10 @@ def _idle(workspace: Workspace, screen: str) -> Iterator[str]:
     """Keys that would have no effect."""
     if screen == "diff":
         yield "diff"
+    if screen not in _OUTBOUND or workspace.open_run is None or not workspace.run.view.delegated:
+        yield from _DELEGATED
     if workspace.open_run is None:
         return
-    if not workspace.run.view.delegated:
-        yield "bars"
     if workspace.entry is None:
         yield from ("fault", "bug")
     elif not workspace.bugs and not workspace.entry.bugs:

@@ -140,7 +140,7 @@ _TABLE: dict[str, tuple[Key, ...]] = {
         _key("twin", "t", "the other copy of a duplicate", RUN, footer="Twin", rank=7),
         _key("chain", "c", "light the causal chain of the event", TIMELINE, footer="Chain", rank=10),
         _key("ask", "o", "ask where a conversation goes, and why", BINDINGS, footer="Ask", rank=2),
-        _key("hand", "H", "the delegation of this message; on Hands, its message", RUN, footer="Hand", rank=SELDOM),
+        _key("hand", "H", "the delegation of this message; on Hands, its message", RUN, footer="Hand", rank=8),
         _key("why_not", "w", "why not elsewhere: what excluded another place", RUN),
         _key("marks", "'", "marks: set one here, or go to one", RUN),
         _key("filter_rows", "/", "filter the rows; n and N then go through them", RUN, footer="Filter", rank=10),
@@ -148,7 +148,7 @@ _TABLE: dict[str, tuple[Key, ...]] = {
     ),
     "view": (
         *map(_screen_key, SCREENS),
-        _key("bars", "B", "parallel runs as bars over time, or columns again", HANDS, footer="Bars", rank=3),
+        _key("bars", "B", "parallel runs as bars over time, or columns again", HANDS, footer="Bars", rank=7),
         _key("lanes", "L", "lanes: hide those that do not matter", TIMELINE),
         _key("fold", "m", "unfold or fold what happens inside the gateway", TIMELINE),
         _key("zoom", "z", "zoom the pane that has the focus", RUN, footer="Zoom", rank=12),

@@ -287,6 +287,7 @@ class HandRuns(Sequence[str]):
                 if run is not None:
                     insort(run.broken, (violation.at, violation.invariant))
                     run.last = max(run.last, violation.at)
+                    self._final.pop(run.id, None)
 
     def _child(self, key: str) -> DelegationHistory | None:
         """The run whose id is the end of a session key."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.app.bound_runs import bound_threads
+from tests.support.app.hand_runs import many_hands
 from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, press, text_of
 from tests.support.app.queued_runs import helpers, silence
 from trunkline.app.tui.app import TrunklineApp
@@ -41,6 +42,23 @@ def test_hands_rewound(screen_compare, size):
 
 
 @ALL
+def test_two_columns(screen_compare, size):
+    one = app(run=many_hands(), at_violation=False)
+    assert screen_compare(one, terminal_size=size, run_before=pressing("$", "7", "j", "j", "j"))
+
+
+@ALL
+def test_bars(screen_compare, size):
+    one = app(run=many_hands(), at_violation=False)
+    assert screen_compare(one, terminal_size=size, run_before=pressing("$", "7", "B", *["["] * 40))
+
+
+def test_bars_in_plain_ascii(screen_compare):
+    one = app(run=many_hands(), at_violation=False, ascii_only=True)
+    assert screen_compare(one, terminal_size=(80, 24), run_before=pressing("$", "7", "B"))
+
+
+@ALL
 def test_no_hand_in_the_run(screen_compare, size):
     assert screen_compare(app(run=silence()), terminal_size=size, run_before=pressing("$", "7"), picture=False)
 
@@ -61,7 +79,7 @@ async def test_enter_goes_to_the_record_and_from_there_to_an_event():
         assert isinstance(one.screen, HandsScreen)
         await press(pilot, "enter", "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.workspace.run.view.event(one.workspace.cursor).kind == "delegation.accepted"
+        assert one.workspace.run.view.event(one.workspace.cursor).kind == "delegation.finished"
 
 
 async def test_an_unreported_result_is_marked():
@@ -69,8 +87,9 @@ async def test_an_unreported_result_is_marked():
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, "$", "7")
         text = text_of(one)
-        assert "✗ not delivered" in text
-        assert "✗ LOST" in text
+        assert "not delivered" in text
+        assert "╳ LOST" in text
+        assert "✗ waiting" in text
         assert "L2" in text
         assert list_of(one).marks() == (2, 3)
 

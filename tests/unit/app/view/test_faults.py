@@ -322,6 +322,6 @@ def test_a_defect_is_kept_as_what_must_break_it():
     defective = run_scenario(file, bugs=file.scenario.bugs)
     kept = load_text(saved_text(file, run_scenario(file), defective=defective))
     assert kept.scenario.bugs == ("hand-announces-too",)
-    assert set(kept.scenario.breaks) == {"D2", "R1"}
+    assert set(kept.scenario.breaks) >= {"D2", "R1"}
     assert run_scenario(kept).holds
     assert run_scenario(kept, bugs=kept.scenario.bugs).violated == kept.scenario.breaks

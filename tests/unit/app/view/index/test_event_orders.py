@@ -216,8 +216,8 @@ def grown(of: Trace, dice: Random, *, always: bool = False) -> OpenRun:
 
 ASKS: list[Callable[[OpenRun, int], object]] = [
     lambda opened, seq: opened.view.sessions.at(seq),
-    lambda opened, seq: opened.hands.rows(seq),
-    lambda opened, _seq: opened.hands.rows(opened.view.last),
+    lambda opened, seq: (list(opened.hands.rows(seq)), opened.hands.wrong(seq)),
+    lambda opened, _seq: list(opened.hands.rows(opened.view.last)),
     lambda opened, seq: (opened.queue.ledger(seq), opened.queue.wrong(seq)),
     lambda opened, seq: [opened.queue.line(row, seq) for row in opened.queue.rows],
     lambda opened, seq: [opened.messages.head(history, seq) for history in opened.histories],
@@ -246,7 +246,8 @@ def try_order(name: str, seed: int, *, always: bool = False) -> None:
         check(view_answers(whole), view_answers(slow))
         for seq in range(0, len(of.events), 3):
             assert slow.queue.ledger(seq) == whole.queue.ledger(seq)
-            assert slow.hands.rows(seq) == whole.hands.rows(seq)
+            assert list(slow.hands.rows(seq)) == list(whole.hands.rows(seq))
+            assert slow.hands.counts(seq) == whole.hands.counts(seq)
         in_order(slow)
 
 

@@ -70,7 +70,12 @@ def look(opened: OpenRun) -> None:
     last = opened.view.last
     opened.view.sessions.at(last)
     _ = (list(opened.folded.rows[-5:]), list(opened.unfolded.rows[-5:]), opened.folded.broken)
-    _ = (opened.sessions.rows(last), opened.queue.ledger(last), opened.hands.rows(last), opened.verdicts.rows(last))
+    _ = (
+        opened.sessions.rows(last),
+        opened.queue.ledger(last),
+        list(opened.hands.rows(last)),
+        opened.verdicts.rows(last),
+    )
     _ = [opened.messages.head(history, last) for history in opened.histories]
 
 
@@ -118,7 +123,7 @@ def _at(opened: OpenRun, seq: int) -> Iterator[tuple[str, object]]:
     yield "wrong", list(opened.messages.wrong(seq))
     yield "queue", [opened.queue.line(row, seq) for row in opened.queue.rows]
     yield "ledger", (opened.queue.ledger(seq), opened.queue.wrong(seq))
-    yield "hands", opened.hands.rows(seq)
+    yield "hands", (list(opened.hands.rows(seq)), opened.hands.wrong(seq), opened.hands.counts(seq))
     yield "sessions", opened.sessions.rows(seq)
     yield "pairs", [opened.sessions.pairs(row.owner) for row in opened.sessions.rows(seq)]
     yield "owners", [opened.sessions.owner_of(event.seq) for event in view.events[:seq]]
