@@ -183,6 +183,22 @@ class Turn(Protocol):
         """The delegations of this session that have not ended, in order of acceptance."""
         ...
 
+    def hand_tools(self, form: SchemaForm = SchemaForm.OPENAI) -> list[dict[str, Any]]:
+        """The tools for hands as tool-calling models expect them.
+
+        They are `agent_send_async`, `agent_cancel`, `agent_status` and `agent_list`. Pass the name and the arguments of
+        the model's call to `call_hand_tool`.
+        """
+        ...
+
+    async def call_hand_tool(self, name: str, params: Mapping[str, object]) -> str:
+        """Call one of the tools for hands as a model calls it; returns what to give back to the model.
+
+        Raises `InvalidCall` for a call that names no tool or has unusable arguments, and what `send_async` and `cancel`
+        raise; then nothing is done.
+        """
+        ...
+
 
 class Agent(Protocol):
     """Answers messages, one turn at a time per session; different sessions run concurrently."""

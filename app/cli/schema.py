@@ -1,8 +1,9 @@
-"""``trunkline schema``: the JSON Schema of scenario files, or of the message tool."""
+"""``trunkline schema``: the JSON Schema of scenario files, or of the tools of agents."""
 
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -14,11 +15,21 @@ from trunkline.core.actions.schema import SchemaForm, Surroundings, tool_schema
 from trunkline.core.channels import known_channels
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import UsageError
+from trunkline.core.hands.tool import hand_tools
 
-_TOOL = Parameter(group=Group("Message tool"))
+_TOOL = Parameter(group=Group("Tools of agents"))
+
+
+class _Tool(StrEnum):
+    """The tools that can be printed."""
+
+    MESSAGE = "message"
+    HANDS = "hands"
 
 
 def print_schema(
+    which: Annotated[_Tool, _TOOL] = _Tool.MESSAGE,
+    /,
     *,
     tool: Annotated[Flag, _TOOL] = False,
     config: Annotated[Path | None, _TOOL] = None,
@@ -27,14 +38,16 @@ def print_schema(
     agent: Annotated[str | None, _TOOL] = None,
     form: Annotated[SchemaForm | None, _TOOL] = None,
 ) -> int:
-    """Print the JSON Schema of scenario files, or of the message tool.
+    """Print the JSON Schema of scenario files, or of the tools of agents.
 
-    The first is for editors, the second for the models that use the tool.
+    The first is for editors, the others for the models that use the tools.
 
     Parameters
     ----------
+    which:
+        Which tools: `message`, or `hands` for the four with which an agent delegates.
     tool:
-        Print the message tool. A running gateway also leaves out what its adapters cannot do.
+        Print the tools. A running gateway also leaves out what its adapters cannot do, and names the hands that it has.
     config:
         Gateway configuration as YAML or JSON, or a scenario, whose `gateway` section is used. Its channels are those
         with settings and those that route rules name.
@@ -49,13 +62,18 @@ def print_schema(
         `openai`.
     """
     if not tool:
-        if any(option is not None for option in (config, channel, account, agent, form)):
-            raise UsageError("these options describe the message tool: add --tool")
+        if which is not _Tool.MESSAGE or any(option is not None for option in (config, channel, account, agent, form)):
+            raise UsageError("these options describe the tools of agents: add --tool")
         from trunkline.sim.scenario import schema_text
 
         print(schema_text(), end="")
         return 0
     loaded = _load(config)
+    if which is _Tool.HANDS:
+        if channel is not None or account is not None:
+            raise UsageError("--channel and --account say nothing of hands: leave them out")
+        _print(hand_tools(form or SchemaForm.OPENAI, hands=_hands(loaded, _agent(loaded, agent))))
+        return 0
     current = None if channel is None else channel.strip().lower()
     channels = configured_channels(loaded)
     if current is not None:
@@ -64,14 +82,28 @@ def print_schema(
         raise UsageError("--account needs the channel that it is on: add --channel")
     elif not channels:
         raise UsageError("no channel is configured: name one with --channel, or give --config a file that has channels")
-    who = agent or loaded.default_agent
-    if who not in (known := [one.id for one in loaded.agents]):
-        raise UsageError(f"no agent {who!r}; there are: {', '.join(known)}")
+    who = _agent(loaded, agent)
     names = channels if current is None else (*channels, current)
     around = Surroundings(channels=dict.fromkeys(names), agent=who, current=current)
-    document = tool_schema(loaded, around).form(form or SchemaForm.OPENAI)
-    print_json(json.dumps(document, indent=2, ensure_ascii=True))
+    _print(tool_schema(loaded, around).form(form or SchemaForm.OPENAI))
     return 0
+
+
+def _print(document: object) -> None:
+    print_json(json.dumps(document, indent=2, ensure_ascii=True))
+
+
+def _agent(config: GatewayConfig, named: str | None) -> str:
+    who, known = named or config.default_agent, [one.id for one in config.agents]
+    if who not in known:
+        raise UsageError(f"no agent {who!r}; there are: {', '.join(known)}")
+    return who
+
+
+def _hands(config: GatewayConfig, agent: str) -> tuple[str, ...]:
+    """The hands that the configuration names for an agent; a running gateway knows those of its runner, too."""
+    agents = {one.id for one in config.agents if config.hands.agents}
+    return config.hands.usable_by(agent, agents | set(config.hands.each))
 
 
 def configured_channels(config: GatewayConfig) -> tuple[str, ...]:

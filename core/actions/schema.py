@@ -67,8 +67,9 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolSchema(msgspec.Struct, frozen=True, kw_only=True):
-    """The message tool for an agent."""
+    """A tool for an agent."""
 
+    name: str = NAME
     description: str
     #: JSON Schema
     parameters: dict[str, Any]
@@ -77,7 +78,7 @@ class ToolSchema(msgspec.Struct, frozen=True, kw_only=True):
         """The tool in a form that tool-calling models expect."""
         if form is SchemaForm.PLAIN:
             return self.parameters
-        named = {"name": NAME, "description": self.description}
+        named = {"name": self.name, "description": self.description}
         if form is SchemaForm.ANTHROPIC:
             return {**named, "input_schema": self.parameters}
         return {"type": "function", "function": {**named, "parameters": self.parameters}}

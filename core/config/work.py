@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -69,6 +70,11 @@ class HandsConfig(Model):
     def of(self, hand: str) -> HandConfig:
         """Settings of one hand."""
         return self.each.get(hand, self.defaults)
+
+    def usable_by(self, agent: str, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of the named hands that an agent may use, sorted. Nobody delegates to itself."""
+        callers = {name: self.of(name).callers for name in names if name != agent}
+        return tuple(sorted(name for name, allowed in callers.items() if allowed is None or agent in allowed))
 
 
 class TurnsConfig(Model):

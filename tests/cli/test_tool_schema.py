@@ -44,9 +44,24 @@ def test_the_current_channel_the_agent_and_the_form(trunkline, config):
     assert {"buttons", "pollAnonymous"} <= set(json.loads(out)["properties"])
 
 
+def test_the_tools_for_hands(trunkline, config):
+    config.write_text(CONFIG + "hands: {each: {mail: {worker: true, callers: [ops]}}}")
+    code, out, err = trunkline("schema", "--tool", "hands", "--config", config)
+    assert (code, err) == (0, "")
+    tools = {one["function"]["name"]: one["function"]["parameters"]["properties"] for one in json.loads(out)}
+    assert list(tools) == ["agent_send_async", "agent_cancel", "agent_status", "agent_list"]
+    assert tools["agent_send_async"]["agent_id"]["description"].endswith("Known: ops.")
+    _, out, _ = trunkline("schema", "--tool", "hands", "--config", config, "--agent", "ops", "--form", "plain")
+    assert json.loads(out)[0]["properties"]["agent_id"]["description"].endswith("Known: mail, main.")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
+        (["hands"], "add --tool"),
+        (["--tool", "pigeons"], 'Choose from: "message", "hands"'),
+        (["--tool", "hands", "--channel", "slack"], "say nothing of hands"),
+        (["--tool", "hands", "--agent", "nobody"], "no agent 'nobody'; there are: main"),
         (["--channel", "slack"], "add --tool"),
         (["--tool"], "no channel is configured: name one with --channel"),
         (["--tool", "--channel", "pigeon"], "unknown channel 'pigeon'; there are: bluebubbles, discord"),

@@ -51,6 +51,10 @@ class HandTools:
         """The open delegations of a session."""
         return tuple(one.status for one in self._open.of_session(session))
 
+    def names_for(self, agent: str) -> tuple[str, ...]:
+        """The hands that an agent may use, as far as their names are known."""
+        return hands_for(self._ctx, agent)
+
     # ------------------------------------------------------------ delegate
 
     async def delegate(self, call: ToolCall, asked: DelegationRequest) -> Delegated:

@@ -35,9 +35,7 @@ def hands_for(ctx: Context, agent: str) -> tuple[str, ...]:
     names |= set(_listed(ctx.hands))
     if config.agents:
         names |= set(ctx.agents)
-    names.discard(agent)
-    allowed = {name: config.of(name).callers for name in names}
-    return tuple(sorted(name for name, callers in allowed.items() if callers is None or agent in callers))
+    return config.usable_by(agent, names)
 
 
 def check_hands(config: GatewayConfig, agents: Mapping[str, Agent], hands: HandRunner) -> None:

@@ -14,6 +14,15 @@ from trunkline.core.errors import InvalidCall, TurnOver, UsageError
 from trunkline.core.hands.callback_message import callback_message
 from trunkline.core.hands.origin import Origin
 from trunkline.core.hands.port import Delegated, DelegationRequest, DelegationStatus
+from trunkline.core.hands.tool import (
+    HandCall,
+    HandTool,
+    hand_tools,
+    read_call,
+    text_of_cancel,
+    text_of_list,
+    text_of_status,
+)
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.prompts import Prompt, joined
 from trunkline.core.reasons import Reason
@@ -26,6 +35,8 @@ from trunkline.core.untrusted import check_address, check_texts
 from trunkline.core.values import Address, DelegationId, Peer, Poll, SessionId, TranscriptLine, TurnId, WorkKind
 from trunkline.core.well_formed import plain_text
 
+#: characters of the name of a tool that there is not, in its event
+_SHOWN = 100
 #: names of the tools for hands, in events
 SEND_ASYNC, CANCEL, LIST = "delegate", "cancel", "delegations"
 
@@ -48,6 +59,8 @@ class Hands(Protocol):
     async def cancel(self, call: ToolCall, delegation: str) -> bool: ...
 
     def open_of(self, session: SessionId) -> tuple[DelegationStatus, ...]: ...
+
+    def names_for(self, agent: str) -> tuple[str, ...]: ...
 
 
 class LiveTurn:
@@ -190,6 +203,40 @@ class LiveTurn:
     async def delegations(self) -> tuple[DelegationStatus, ...]:
         self._begin(LIST)
         return self._hands.open_of(self.session_id)
+
+    def hand_tools(self, form: SchemaForm = SchemaForm.OPENAI) -> list[dict[str, Any]]:
+        return hand_tools(form, hands=self._hands.names_for(self.agent), homeless=self._is_homeless)
+
+    async def call_hand_tool(self, name: str, params: Mapping[str, object]) -> str:
+        asked = self._read_call(name, params)
+        if asked.tool is HandTool.SEND_ASYNC:
+            delegated = await self.send_async(
+                asked.agent_id, asked.message, timeout=asked.timeout, label=asked.label, reply_to=asked.reply_to
+            )
+            return delegated.for_model
+        if asked.tool is HandTool.CANCEL:
+            return text_of_cancel(asked.delegation_id, cancelled=await self.cancel(asked.delegation_id))
+        if asked.tool is HandTool.STATUS:
+            return text_of_status(await self.delegations(), asked.delegation_id)
+        self._begin(asked.tool)
+        return text_of_list(self._hands.names_for(self.agent))
+
+    def _read_call(self, name: str, params: Mapping[str, object]) -> HandCall:
+        """A call of a tool for hands, checked. Raises `InvalidCall`."""
+        said, given = plain_text(name), plain_params(params)
+        if said is None or given is None:
+            what = "its name is no text" if said is None else "its parameters are no mapping from names to values"
+            raise self._wrong("hand tool", what)
+        try:
+            return read_call(said, given, homeless=self._is_homeless)
+        except InvalidCall as error:
+            self._tools.refuse(self._work, said[:_SHOWN], error, Reason.BAD_ARGUMENT, self._started)
+            raise
+
+    @property
+    def _is_homeless(self) -> bool:
+        """Whether a result could go nowhere unless the turn says where."""
+        return self._work.reply_to is None and self._work.serves is None
 
     async def history(self) -> tuple[TranscriptLine, ...]:
         return await self._tools.history(self.session_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import cast
 
 import anyio.lowlevel
 import msgspec
@@ -323,7 +324,7 @@ class Turns:
         """Why the answer of a turn is not sent, if it is not; or how deciding on it failed."""
         facts = AnswerFacts(work=work.kind, answer=answer, reply_to=work.reply_to, said=said)
         try:
-            why: object = self._ctx.decisions.decide_answer(facts)
+            why = cast("object", self._ctx.decisions.decide_answer(facts))
         except Exception as error:  # noqa: BLE001 -- a decision may be user code; the turn must end all the same
             return None, TurnEnded(outcome="failed", reason=Reason.BAD_ANSWER, detail=describe(error))
         if why is None or isinstance(why, Reason):
