@@ -13,7 +13,7 @@ from trunkline.sim.cast.delegating import HandUser
 from trunkline.sim.cast.given import given_of
 from trunkline.sim.cast.message_tool import ToolUser
 from trunkline.sim.cast.nonsense import talk_nonsense
-from trunkline.sim.cast.speech import Speech
+from trunkline.sim.cast.speech import TurnSpeech
 from trunkline.sim.cast.working_agents import WorkingAgents
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.scenario import AgentAction, AgentRule, Match, SendAction
@@ -73,12 +73,12 @@ class ScriptedAgent:
         if rule is None:
             return None
         slots = {**_slots(turn), "n": str(self._number(turn.session_key, turn.id))}
-        speech = Speech(turn.agent, turn.id, self._record)
+        speech = TurnSpeech(turn.agent, turn.id, self._record)
         answer = await self._play(rule, turn, slots, speech)
         speech.end()
         return answer
 
-    async def _play(self, rule: AgentRule, turn: Turn, slots: dict[str, str], speech: Speech) -> str | None:
+    async def _play(self, rule: AgentRule, turn: Turn, slots: dict[str, str], speech: TurnSpeech) -> str | None:
         for number, action in enumerate(rule.do, 1):
             if action.reply is not None:
                 text = await _filled(action.reply, turn, slots)
@@ -92,7 +92,9 @@ class ScriptedAgent:
             await self._act(action, turn, slots, speech, number)
         return None
 
-    async def _act(self, action: AgentAction, turn: Turn, slots: dict[str, str], speech: Speech, number: int) -> None:
+    async def _act(
+        self, action: AgentAction, turn: Turn, slots: dict[str, str], speech: TurnSpeech, number: int
+    ) -> None:
         if action.think is not None:
             await anyio.sleep(action.think)
         elif action.send is not None:

@@ -15,7 +15,7 @@ from trunkline.core.errors import PlatformError, PolicyDenied, UsageError
 from trunkline.core.message_parts import Button
 from trunkline.core.values import Address
 from trunkline.sim.cast.named_messages import NamedMessage, NamedMessages
-from trunkline.sim.cast.speech import Speech
+from trunkline.sim.cast.speech import TurnSpeech
 from trunkline.sim.events.actions import AgentActs
 from trunkline.sim.scenario.model.agent_actions import ActAction, SendAction
 from trunkline.sim.scenario.templates import fill
@@ -46,7 +46,7 @@ class ToolUser:
         self._person_id = person_id
         self._record = record
 
-    async def send(self, send: SendAction, turn: Turn, text: str, speech: Speech) -> Slots:
+    async def send(self, send: SendAction, turn: Turn, text: str, speech: TurnSpeech) -> Slots:
         """Send a message; a refused one has no effect."""
         # A place that is not open yet is an error in the scenario, so it is not suppressed.
         to = send.target if send.to is None else self._resolve(send.to)
@@ -72,7 +72,7 @@ class ToolUser:
             speech.passes(text)
         return self._done(turn, result, send.label)
 
-    async def act(self, act: ActAction, turn: Turn, slots: Mapping[str, str], number: int, speech: Speech) -> Slots:
+    async def act(self, act: ActAction, turn: Turn, slots: Mapping[str, str], number: int, speech: TurnSpeech) -> Slots:
         """Call the tool with wire parameters; a refused call has no effect, and an unanswered question no answer.
 
         `number`: that of the call in its turn.
@@ -134,7 +134,7 @@ class ToolUser:
         return {"status": result.status.value, "error": result.detail, "data": result.data or ""}
 
 
-def _refused(error: UsageError | PlatformError, speech: Speech, texts: list[str]) -> Slots:
+def _refused(error: UsageError | PlatformError, speech: TurnSpeech, texts: list[str]) -> Slots:
     if isinstance(error, PolicyDenied):
         for text in texts:
             speech.is_denied(text)

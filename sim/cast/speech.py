@@ -7,7 +7,7 @@ from collections.abc import Callable
 from trunkline.sim.events.script import SaidTwice, TextDenied
 
 
-class Speech:
+class TurnSpeech:
     """The texts of one turn. Texts are compared without regard to white space."""
 
     def __init__(self, agent: str, turn: str, record: Callable[..., object]) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trunkline.sim.cast.speech import Speech
+from trunkline.sim.cast.speech import TurnSpeech
 from trunkline.sim.events.script import SaidTwice, TextDenied
 
 
@@ -14,7 +14,7 @@ from trunkline.sim.events.script import SaidTwice, TextDenied
 )
 def test_a_denied_text_counts_unless_the_agent_says_it_elsewhere(passed: tuple[str, ...], recorded: list[str]) -> None:
     seen: list[Any] = []
-    speech = Speech("main", "t1", lambda body, **_: seen.append(body))
+    speech = TurnSpeech("main", "t1", lambda body, **_: seen.append(body))
     speech.asks("telegram/@ben", "a secret")
     speech.is_denied("a secret")
     for text in passed:
@@ -27,7 +27,7 @@ def test_a_denied_text_counts_unless_the_agent_says_it_elsewhere(passed: tuple[s
 
 def test_a_text_is_repeated_in_one_place_only() -> None:
     seen: list[Any] = []
-    speech = Speech("main", "t1", lambda body, **_: seen.append(body))
+    speech = TurnSpeech("main", "t1", lambda body, **_: seen.append(body))
     for where in ("", "telegram/@ben", ""):
         speech.asks(where, "hi")
     assert seen == [SaidTwice(by="agent main", text="hi")]
