@@ -1,0 +1,71 @@
+"""Everything that is refused of a delegation, before any work starts, with its reason and what helps."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.factories import direct
+from trunkline.core.config import HandsConfig
+from trunkline.core.errors import DelegationRefused
+from trunkline.core.hands.admission import LONGEST_LABEL, AdmissionFacts, check_admission
+from trunkline.core.hands.delegation import HandKind
+from trunkline.core.hands.port import DelegationRequest
+from trunkline.core.reasons import Reason
+
+CONFIG = HandsConfig.model_validate(
+    {
+        "limits": {"depth": 2, "open": 10, "open_per_session": 3},
+        "each": {"vault": {"callers": ["boss"]}},
+    }
+)
+
+
+def check(asked: dict[str, Any], facts: dict[str, Any]) -> None:
+    request = DelegationRequest(**{"hand": "clerk", "task": "count", **asked})
+    known = AdmissionFacts(**{"agent": "main", "kind": HandKind.FUNCTION, "known": ("clerk", "helper"), **facts})
+    check_admission(request, known, CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("asked", "facts", "reason", "words"),
+    [
+        ({"hand": "nobody"}, {"kind": None}, Reason.UNKNOWN_HAND, "there are: clerk, helper"),
+        ({"hand": "nobody"}, {"kind": None, "known": ()}, Reason.UNKNOWN_HAND, "this agent has none"),
+        ({"hand": "main"}, {"kind": None}, Reason.SELF_DELEGATION, "main cannot delegate to itself"),
+        ({"hand": "vault"}, {}, Reason.HAND_NOT_ALLOWED, "hands.each.vault.callers"),
+        ({"timeout": 0}, {}, Reason.BAD_ARGUMENT, "timeout is 0"),
+        ({"timeout": -1.5}, {}, Reason.BAD_ARGUMENT, "timeout is -1.5"),
+        ({"timeout": float("nan")}, {}, Reason.BAD_ARGUMENT, "timeout is nan"),
+        ({"timeout": float("inf")}, {}, Reason.BAD_ARGUMENT, "timeout is inf"),
+        ({"label": "x" * (LONGEST_LABEL + 1)}, {}, Reason.BAD_ARGUMENT, "label has 201 characters"),
+        ({}, {"has_place": False}, Reason.NO_ORIGIN, "name one with reply_to"),
+        ({"reply_to": direct("1")}, {}, Reason.BAD_ARGUMENT, "the place of this turn"),
+        ({"reply_to": "user:1"}, {"has_place": False, "serves": True}, Reason.BAD_ARGUMENT, "the task"),
+        ({}, {"serves": True, "has_place": False, "over": True}, Reason.PARENT_ENDED, "has ended"),
+        ({}, {"depth": 2}, Reason.DEPTH_EXCEEDED, "hands.limits.depth is 2"),
+        ({}, {"in_session": 3}, Reason.SESSION_CAP, "3 open delegations"),
+        ({}, {"in_all": 10}, Reason.GATEWAY_CAP, "10 open delegations"),
+    ],
+)
+def test_it_is_refused_with_its_reason(
+    asked: dict[str, Any], facts: dict[str, Any], reason: Reason, words: str
+) -> None:
+    with pytest.raises(DelegationRefused) as caught:
+        check(asked, facts)
+    assert caught.value.reason is reason
+    assert words in caught.value.facts
+
+
+@pytest.mark.parametrize(
+    ("asked", "facts"),
+    [
+        ({}, {}),
+        ({"timeout": 0.001, "label": "x" * LONGEST_LABEL}, {}),
+        ({"hand": "vault"}, {"agent": "boss"}),
+        ({"reply_to": "user:1"}, {"has_place": False}),
+        ({}, {"has_place": False, "serves": True, "depth": 1}),
+        ({}, {"in_session": 2, "in_all": 9}),
+    ],
+)
+def test_everything_else_is_admitted(asked: dict[str, Any], facts: dict[str, Any]) -> None:
+    check(asked, facts)
