@@ -49,9 +49,9 @@ class Endings:
         async with one.ending:
             return await self._reporter.report(ending)
 
-    async def late(self, ending: Ending) -> None:
-        """Keep a result that came after the end of its delegation."""
-        await self._reporter.report(ending)
+    async def late(self, ending: Ending) -> bool:
+        """Keep a result that came after the end of its delegation; answers whether it is the first nevertheless."""
+        return await self._reporter.report(ending)
 
     def end_soon(self, one: OpenDelegation, outcome: HandOutcome, reason: Reason, text: str = "") -> None:
         """End a delegation in the background."""

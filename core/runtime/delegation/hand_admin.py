@@ -171,8 +171,7 @@ class HandAdmin:
         )
         if one is not None:
             return await self._runner.endings.end(one, ending)
-        await self._runner.endings.late(ending)
-        return False
+        return await self._runner.endings.late(ending)
 
     # ------------------------------------------------------------ operators
 
@@ -318,7 +317,8 @@ class HandAdmin:
         row = await self._ctx.store.read(FindDelegation(delegation=delegation))
         if row is None:
             raise AnswerRefused(f"no delegation {delegation!r}", Reason.UNKNOWN_DELEGATION)
-        return None, row
+        # It may have become durable just now.
+        return self._open.find(delegation), row
 
     async def _recording(self, verb: PostVerb, delegation: str, by: str, done: Awaitable[T]) -> T:
         """The result of a request; a refused one is recorded."""
