@@ -44,7 +44,7 @@ def writing(path: Path):
         yield raw
 
 
-def end(raw, name, *intents, text="found 3", event=CallbackEvent.FAIL, reason=Reason.AGENT_RAISED):
+def end(raw, name, *intents, text="found 3", event=CallbackEvent.FAIL, reason: Reason | None = Reason.AGENT_RAISED):
     """A delegation whose result has come back, and whose callback turn has ended."""
     facts = CallbackFacts(delegation=DelegationId(name), hand="clerk", outcome=HandOutcome.OK)
     back = work(f"{name}.back", kind=WorkKind.CALLBACK, callback=facts, text=text)

@@ -139,6 +139,18 @@ def _replaced_by(c: sqlite3.Connection, row: IntentRow) -> IntentId | None:
 
 def retry(c: sqlite3.Connection, command: RetryIntent) -> IntentRow:
     """Handle `RetryIntent`."""
+    row = reopen(c, command)
+    _nudge(c, row, "retry", resume(c, row.delegation, Reason.OPERATOR_RETRY))
+    return row
+
+
+def retry_of_report(c: sqlite3.Connection, intent: str, now: float) -> None:
+    """Retry a message of a report that is sent again as a whole: the change of the report is answered there."""
+    _nudge(c, reopen(c, RetryIntent(intent=intent, now=now)), "retry", None)
+
+
+def reopen(c: sqlite3.Connection, command: RetryIntent) -> IntentRow:
+    """Reopen an intent that has ended. Answers the intent before."""
     intent = command.intent
     details = show_intent(c, ShowIntent(intent=intent))
     row, later = details.intent, details.replaced_by
@@ -148,7 +160,6 @@ def retry(c: sqlite3.Connection, command: RetryIntent) -> IntentRow:
     if later is not None:
         raise IllegalTransition(f"{intent}: its client has tried again since; the try that counts is {later}")
     _reopen(c, row, after, command.now)
-    _nudge(c, row, "retry", resume(c, row.delegation, Reason.OPERATOR_RETRY))
     return row
 
 

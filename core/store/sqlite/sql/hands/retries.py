@@ -10,9 +10,8 @@ from trunkline.core.delivery.states import OPEN, TRANSITIONS, DeliveryEvent
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.hands.states import CallbackEvent, CallbackState
 from trunkline.core.reasons import Reason
-from trunkline.core.store.commands import RetryIntent
 from trunkline.core.store.delegations import CallbackRetry, RetryCallback
-from trunkline.core.store.records import CallbackChange, Work
+from trunkline.core.store.records import Work
 from trunkline.core.store.sqlite.sql import queue
 from trunkline.core.store.sqlite.sql.hands import callback_states, posts
 from trunkline.core.store.sqlite.sql.session_lookup import find_by_id
@@ -47,10 +46,8 @@ def retry_callback(c: sqlite3.Connection, command: RetryCallback) -> CallbackRet
     if not again:
         return _run_again(c, command, before)
     for intent in again:
-        queue.retry(c, RetryIntent(intent=intent, now=command.now))
-    after = callback_states.state_of(c, name)
-    assert after is not None
-    change = CallbackChange(delegation=name, before=before, state=after, reason=Reason.OPERATOR_RETRY)
+        queue.retry_of_report(c, intent, command.now)
+    change = callback_states.move(c, name, before, CallbackEvent.RESUME, Reason.OPERATOR_RETRY)
     return CallbackRetry(change=change, intents=tuple(IntentId(one) for one in again))
 
 
