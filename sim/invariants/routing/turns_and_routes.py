@@ -90,6 +90,9 @@ class OneSession(Checker):
         #: session -> admitted work that has not ended, in order
         self._waiting: dict[str, list[str]] = {}
         self._running: dict[str, Event] = {}
+        #: work whose turn has not begun -> its admission, and the first turn that began before it
+        self._overtaken: dict[str, tuple[Event, Event]] = {}
+        self._admissions: dict[str, Event] = {}
 
     @on(SessionCreated)
     def _session(self, event: Event, body: SessionCreated) -> None:
@@ -114,6 +117,7 @@ class OneSession(Checker):
     @on(InboundAdmitted)
     def _admitted(self, event: Event, body: InboundAdmitted) -> None:
         self._waiting.setdefault(body.session_id, []).append(event.inbound or "")
+        self._admissions[event.inbound or ""] = event
 
     @on(TurnStarted)
     def _started(self, event: Event, body: TurnStarted) -> None:
@@ -123,16 +127,27 @@ class OneSession(Checker):
         if other is not None and other.turn != event.turn:
             self._wrong(event, f"{event.turn} began while {other.turn} ran in the same session", [other.seq, event.seq])
         elif event.inbound in waiting and waiting[0] != event.inbound:
-            self._wrong(event, f"{event.turn} began before that of {waiting[0]}, which came first", [event.seq])
+            self._overtaken.setdefault(waiting[0], (self._admissions[waiting[0]], event))
+        overtaken = self._overtaken.pop(event.inbound or "", None)
+        if overtaken is not None:
+            early = overtaken[1]
+            self._wrong(early, f"{early.turn} began before that of {event.inbound}, which came first", [early.seq])
         self._running[session] = event
 
-    def _wrong(self, event: Event, summary: str, evidence: list[int]) -> None:
+    def finish(self, last: Event) -> None:
+        """Report turns that never began, although those of later work did."""
+        for inbound, (admitted, early) in self._overtaken.items():
+            summary = f"{early.turn} began before that of {inbound}, which came first"
+            self._wrong(early, summary, [admitted.seq, early.seq], missing_after=admitted.seq)
+
+    def _wrong(self, event: Event, summary: str, evidence: list[int], missing_after: int | None = None) -> None:
         self.violate(
             at=event.seq,
             summary=summary,
             expected=["one turn at a time in a session, in order of admission"],
             actual=[f"#{event.seq} {event.at:.3f}s {event.turn}"],
             evidence=evidence,
+            missing_after=missing_after,
         )
 
     @on(TurnEnded)
