@@ -25,6 +25,7 @@ from trunkline.sim.bugs import (
     turn_output,
     voice,
     webhook_identity,
+    workers,
 )
 from trunkline.sim.bugs.base import DECLARED, Bug
 
@@ -32,7 +33,7 @@ _FAMILIES = (
     *(hands, completions, return_address, routing, sessions, inbound_and_loss, leases, send_paths),
     *(actions, adapters, doubt, queue, mirrors, turn_output, webhook_identity, bindings, runs),
     *(policy, heartbeat, voice),
-    *(origins, callbacks, acceptance),
+    *(origins, callbacks, acceptance, workers),
 )
 #: every bug switch by name
 BUGS: dict[str, Bug] = {bug.name: bug for family in _FAMILIES for bug in DECLARED[family.__name__]}

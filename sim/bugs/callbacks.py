@@ -9,8 +9,10 @@ import msgspec
 
 from trunkline.core.agent import Turn
 from trunkline.core.config import GatewayConfig
+from trunkline.core.events import Body, EventSink
+from trunkline.core.events.hands import CallbackChanged
 from trunkline.core.hands.callback_message import callback_message
-from trunkline.core.hands.states import CallbackEvent
+from trunkline.core.hands.states import CallbackEvent, CallbackState
 from trunkline.core.prompts import Prompt, PromptKind, PromptQuestion, compose_prompts
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import FinishTurn
@@ -121,6 +123,25 @@ def _install_shared_results(wiring: Wiring) -> None:
         return turn if news is None else fields(turn, text=f"{turn.text} ({news})")
 
     each_turn(wrap)(wiring)
+
+
+class _SaysNoReason:
+    """An event sink that leaves out why nothing is reported."""
+
+    def __init__(self, inner: EventSink) -> None:
+        self._inner = inner
+
+    def record(self, body: Body, cause: int | None = None, **about: str | None) -> int:
+        if isinstance(body, CallbackChanged) and body.state is CallbackState.SUPPRESSED:
+            body = msgspec.structs.replace(body, reason=None)
+        return self._inner.record(body, cause, **about)
+
+
+@bug("suppressed-without-reason", caught_by=("C4",))
+def _install_no_reason(wiring: Wiring) -> None:
+    """A result is not reported, and nothing says why."""
+    before = wiring.wrap_events
+    wiring.wrap_events = lambda sink: _SaysNoReason(before(sink))
 
 
 @bug("no-reply-is-failure", changing_write(FinishTurn), reports=("B141",), caught_by=("C4",))

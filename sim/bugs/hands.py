@@ -13,7 +13,7 @@ from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation
 from trunkline.sim.bugs.base import bug, changing_write, deciding
 
 
-@bug("announce-busy-twice", deciding("plan_completion"), reports=("B001",), caught_by=("D2",))
+@bug("announce-busy-twice", deciding("plan_completion"), reports=("B001", "004-D13"), caught_by=("D2",))
 def _announce_when_busy(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     """A completion that finds its requester busy is announced directly and again by the queued turn."""
     plan = plan_completion(done, config)
@@ -35,7 +35,7 @@ def _hand_announces_too(done: HandCompletion, config: HandsConfig) -> Completion
     return CompletionPlan(steps=(*plan.steps, extra))
 
 
-@bug("parent-never-learns", changing_write(FinishDelegation), caught_by=("L2",))
+@bug("parent-never-learns", changing_write(FinishDelegation), reports=("B138",), caught_by=("L2",))
 def _without_a_line(command: FinishDelegation) -> FinishDelegation:
     """A result that is posted in the work's own thread is not in the transcript of the session that delegated."""
     return msgspec.structs.replace(command, line=None)

@@ -53,7 +53,7 @@ class _AckFirst(AdapterWrapper):
             yield envelope
 
 
-@bug("refused-is-delivered", wrapping, caught_by=("L3",))
+@bug("refused-is-delivered", wrapping, reports=("004-D10",), caught_by=("L3",))
 class _RefusedIsDelivered(AdapterWrapper):
     """A refusal without an exception counts as a delivery."""
 

@@ -13,6 +13,7 @@ from trunkline.core.decisions import ReplyPlan, plan_reply
 from trunkline.core.events.hands import CompletionStep
 from trunkline.core.hands.completion_plan import DIRECT, KEPT, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
+from trunkline.core.routing import RouteDecision, resolve_route
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.records import Work
 from trunkline.core.values import Address, Envelope, WorkKind
@@ -112,6 +113,19 @@ def _voice_only(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     if done.reply_to is not None and done.reply_to.channel == "voice":
         return plan_completion(done, config)
     return CompletionPlan(steps=(CompletionStep(mode=KEPT, reason=Reason.NO_ORIGIN, address=None),))
+
+
+@bug("answer-stays-with-callee", deciding("plan_completion"), reports=("B150",), caught_by=("L2",))
+def _stays(_done: HandCompletion, _config: HandsConfig) -> CompletionPlan:
+    """The answer of another agent stays in the session of that agent: whoever asked gets nothing."""
+    return CompletionPlan(steps=())
+
+
+@bug("account-rules-never-match", deciding("resolve_route"), reports=("004-D16",), caught_by=("S2",))
+def _without_account(envelope: Envelope, config: GatewayConfig) -> RouteDecision:
+    """Route rules have an account, and no message does, so a rule for one account never matches."""
+    place = msgspec.structs.replace(envelope.address, account="default")
+    return resolve_route(msgspec.structs.replace(envelope, address=place), config)
 
 
 @bug("channel-spelled-twice", reports=("004-D08",), caught_by=("R4",))

@@ -42,7 +42,7 @@ class _AnswersWithoutQuote(AdapterWrapper):
         return await super().send(msgspec.structs.replace(request, reply_to=None))
 
 
-@bug("auto-reply-drops-topic", wrapping, reports=("B050",), caught_by=("R1",))
+@bug("auto-reply-drops-topic", wrapping, reports=("B050", "004-D09"), caught_by=("R1",))
 class _AutoReplyDropsTopic(AdapterWrapper):
     """The auto-reply path calls the platform without the topic; explicit tool sends keep it."""
 

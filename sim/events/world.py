@@ -53,6 +53,8 @@ class WorldLimits(SimBody, frozen=True, kw_only=True):
     contexts: tuple[AgentContexts, ...] | None = None
     #: callbacks have a prompt of their own
     callback_prompt: bool = True
+    #: seconds after which a delegation has ended at the latest; none: unknown
+    hand_age: float | None = None
 
 
 class WorldHeartbeat(SimBody, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ def limits_of(config: GatewayConfig) -> WorldLimits:
         max_interrupted=delivery.max_interrupted,
         contexts=None if config.profile.upstream else tuple([_contexts(agent.id, config) for agent in config.agents]),
         callback_prompt=bool(config.hands.prompt.strip()),
+        hand_age=config.hands.limits.max_age,
     )
 
 

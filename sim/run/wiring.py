@@ -63,6 +63,11 @@ class Wiring:
         """Replace what the store answers to queries of a type."""
         self._reads[kind] = do
 
+    def changed(self, command: Write[T]) -> Write[T]:
+        """A command as it is stored, for processes that are no gateway."""
+        change = self._changes.get(type(command))
+        return command if change is None else change(command)
+
     def store(self, connect: Callable[[], Db], events: EventSink) -> Store:
         store = self.make_store(connect, events)
         if not (self._changes or self._writes or self._reads):

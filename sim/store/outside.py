@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from trunkline.core.errors import StoreError
@@ -17,15 +18,17 @@ A = TypeVar("A")
 class OutsideStore:
     """Runs commands that any process may write. It holds no lease, and needs none."""
 
-    def __init__(self, disk: Disk) -> None:
+    def __init__(self, disk: Disk, changed: Callable[[Write[Any]], Write[Any]] = lambda command: command) -> None:
         self._disk = disk
+        #: what a defect makes of a command
+        self._changed = changed
 
     def write(self, command: Write[A]) -> A:
         """Commit a command. Raises what the command raises, and `StoreError` when the disk refuses it: try again."""
         connection = self._disk.open()
         try:
             connection.execute("BEGIN IMMEDIATE")
-            answer = execute(connection, command)
+            answer = execute(connection, self._changed(command))
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise StoreError(str(error)) from error

@@ -29,7 +29,7 @@ REPORTS = {"B001", "B002", "B013", "B043", "B044", "B050", "B061", "B108"} | {
     # bound conversations
     *("B056", "B130", "B131", "B133", "B137"),
     # results of hands: whose they are, and where they go
-    *("B142", "B144", "B145", "B148"),
+    *("B115", "B138", "B141", "B142", "B144", "B145", "B148", "B150"),
 }
 
 

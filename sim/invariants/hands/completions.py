@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import Fallback
-from trunkline.core.events.gateway import InboundReceived
+from trunkline.core.events.gateway import InboundReceived, TurnEnded
 from trunkline.core.events.hands import CallbackChanged, DelegationFinished
 from trunkline.core.hands.states import CLOSED_CALLBACK, CallbackState
 from trunkline.core.values import Address, IntentKind
@@ -123,6 +123,8 @@ class OneCompletion(Checker):
         #: delegation -> the accepts of what reports it
         self._seen: dict[str, list[Event]] = {}
         self._finished: dict[str, Event] = {}
+        #: delegation -> the end of its callback turn
+        self._turns: dict[str, tuple[Event, str]] = {}
 
     @on(DelegationFinished)
     def _ended(self, event: Event, _body: DelegationFinished) -> None:
@@ -151,7 +153,21 @@ class OneCompletion(Checker):
         elif body.state in (CallbackState.SUPPRESSED, CallbackState.UNDELIVERABLE, CallbackState.PARKED):
             self._unseen(event, body, delegation)
 
+    @on(TurnEnded)
+    def _turn_ended(self, event: Event, body: TurnEnded) -> None:
+        delegation = self.run.callbacks.get(event.inbound or "")
+        if delegation is not None:
+            self._turns[delegation] = (event, body.outcome)
+
     def _unseen(self, event: Event, body: CallbackChanged, delegation: str) -> None:
+        ended, outcome = self._turns.get(delegation, (None, ""))
+        if body.state is CallbackState.UNDELIVERABLE and body.before is CallbackState.IN_TURN and outcome == "silent":
+            expected = ["suppressed: its agent wanted to say nothing"]
+            of = [] if ended is None else [ended.seq]
+            self._wrong(
+                event, f"the report of {delegation} counts as undeliverable, and nobody sent it", expected, None, *of
+            )
+            return
         if body.reason is None:
             self._wrong(event, f"nothing says why the report of {delegation} is {body.state.value}", ["a reason"])
 

@@ -34,7 +34,7 @@ class AcceptedMeansWork(Checker):
     sentence = (
         "A call that is accepted has a delegation of its own, which is committed before its hand begins; the hand "
         "begins, or the delegation ends with a reason. A call that is refused starts nothing, and no call waits for "
-        "its hand."
+        "its hand. None begins when it is older than delegations may be."
     )
 
     def __init__(self, run: RunFacts) -> None:
@@ -58,6 +58,16 @@ class AcceptedMeansWork(Checker):
                 summary=f"{body.hand} works on {event.delegation or 'a task'}, which is not accepted",
                 expected=["a delegation that was committed before"],
                 actual=[f"#{event.seq} {event.at:.3f}s {body.hand} begins “{body.task}”"],
+            )
+            return
+        most = None if self.run.limits is None else self.run.limits.hand_age
+        if most is not None and event.at > run.accepted.at + most:
+            self.violate(
+                at=event.seq,
+                summary=f"{body.hand} began {run.id} when it was too old",
+                expected=[f"no start after {run.accepted.at + most:.0f}s, {most:.0f} s after #{run.accepted.seq}"],
+                actual=[f"#{event.seq} {event.at:.3f}s {body.hand} begins “{body.task}”"],
+                evidence=[run.accepted.seq, event.seq],
             )
 
     @on(AgentDelegated)
