@@ -14,7 +14,7 @@ from tests.kill.stage import Stage
 from tests.kill.starter import Starter, starter
 
 #: as many, and how often a message needs one
-WORKERS, DELEGATING = 2, 0.3
+WORKERS, DELEGATING = 2, 0.5
 #: seconds that a worker lives, at most
 _LONGEST = 0.6
 

@@ -113,8 +113,7 @@ class Stage:
 
     def worker_life(self, name: str, process: int) -> WorkerLife:
         """A process of a worker."""
-        journal = self.store.with_name(f"{name}.journal")
-        return WorkerLife(name=name, process=process, store=str(self.store), log=str(self._log), journal=str(journal))
+        return WorkerLife(name=name, process=process, store=str(self.store), log=str(self._log))
 
     async def rest(self) -> None:
         """Wait until all that was asked for is promised, the store has nothing open, and nothing is on its way."""

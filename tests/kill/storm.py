@@ -22,6 +22,8 @@ from trunkline import Idempotency
 
 #: seconds that a process has, from when it listens; with a look-up, most of what it finds has to wait first
 _LONGEST = {Idempotency.KEY: 0.08, Idempotency.LOOKUP: 0.4, Idempotency.NONE: 0.08}
+#: with workers, who need a commit for each step and share the disk, it takes so many times as long
+_SLOWER = 3.0
 #: seconds that one of many processes has where parts misbehave: long enough for turns that ended earlier processes
 _LONG_LIFE = (1.0, 1.5)
 #: seconds after which a process is killed that does not come to listen, or does not stop
@@ -200,7 +202,8 @@ class Storm:
             return self.plan.blows[self._stage.processes % len(self.plan.blows)]
         if self.plan.setting.nonsense.any and self._dice.random() < 0.05:
             return Blow(name="late", after=self._dice.uniform(*_LONG_LIFE))
-        return draw(self._dice, _LONGEST[self.plan.setting.idempotency])
+        longest = _LONGEST[self.plan.setting.idempotency]
+        return draw(self._dice, longest * _SLOWER if self.plan.setting.workers else longest)
 
     async def _one(self, starts: Starter, blow: Blow) -> None:
         """One process, from its start to its death."""
