@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.random_scenarios.draws import Draws
+from tests.random_scenarios.hands.cast import make_cast, make_workers
 from tests.random_scenarios.hands.faults import hand_fault
 from tests.random_scenarios.hands.oracle import word
 from trunkline.sim import CrashAt
@@ -15,10 +16,11 @@ PEOPLE = ("ana", "ben", "cleo")
 #: platforms and how they recognise a repeated send
 PLATFORMS = {"discord": "key", "matrix": "key", "slack": "lookup", "telegram": "none"}
 ACCOUNTS = ("default", "relay")
-#: two functions
-HANDS = ("hare", "snail")
-#: what a person may ask for, and how many hands that takes
-ASKS = ("one", "two", "late", "mute", "note")
+#: two functions, an agent and a worker
+HANDS = ("hare", "snail", "clerk", "courier")
+#: first words of messages that the agent has rules for; the clerk looks at some of them, too
+ASKS = ("one", "two", "all", "late", "mute", "note", "soon", "deep", "round", "stop", "check")
+_COMMANDS = ("/tasks", "/cancel last", "/cancel nothing")
 _SCOPES = ("main", "per-peer", "per-channel-peer", "per-account-channel-peer")
 _GAPS = {0.0: 5, 0.01: 4, 0.3: 4, 2.0: 4, 8.0: 3, 40.0: 1}
 _STEPS = {
@@ -53,7 +55,7 @@ def make_hand_scenario(seed: int) -> Tree:
         "seed": seed,
         "gateway": _gateway(seed),
         "world": {"people": list(PEOPLE), **{platform: _platform(draws, platform) for platform in platforms}},
-        "cast": _cast(seed),
+        "cast": {**make_cast(seed), "workers": make_workers(seed)},
         "script": Story(seed, platforms, places).steps(),
     }
 
@@ -93,63 +95,26 @@ def _gateway(seed: int) -> Tree:
 
     hands = {
         "defaults": settings(),
+        "each": {"courier": {"worker": True, "deadline": draws.pick(("20s", "3m"))}},
         **draws.fields(
             announce=(0.15, lambda: "direct"),
             on_timeout=(0.2, lambda: "silent"),
             on_cancel=(0.2, lambda: "silent"),
-            limits=(0.3, lambda: draws.pick(({"running": 1}, {"open_per_session": 2}, {"inline_result": 10}))),
+            limits=(
+                0.3,
+                lambda: draws.pick(({"running": 1}, {"open_per_session": 2}, {"inline_result": 10}, {"depth": 1})),
+            ),
         ),
     }
     return {
-        "agents": [{"id": "main"}],
+        "agents": [{"id": "main"}, {"id": "clerk"}],
         "hands": hands,
+        "control": {"enabled": True},
         **draws.fields(
             session=(0.5, lambda: {"dm_scope": draws.pick(_SCOPES)}),
             delivery=(0.3, lambda: {"max_attempts": draws.pick((2, 8)), "backoff": ["1s", "5s"]}),
         ),
     }
-
-
-def _cast(seed: int) -> Tree:
-    draws = Draws(seed, "hand cast")
-    hands = {
-        "hare": {"takes": draws.pick(("50ms", "1s")), "result": "done {task}"},
-        "snail": {"takes": draws.pick(("4s", "20s", "50s")), "result": "done {task}"},
-    }
-    return {"agents": {"main": [*_answers(draws), *_asked(draws)]}, "hands": hands}
-
-
-def _answers(draws: Draws) -> list[Tree]:
-    """What the agent does with a result."""
-    said = {"reply": "back {hand} {outcome}: {result}"}
-    other: list[Tree] = [
-        {"when": {"callback": "hare"}, "do": [{"think": draws.pick(("1s", "4s"))}, said]},
-        {"when": {"callback": "snail", "outcome": "ok"}, "do": [{"send": {"text": "note: {result}"}}, said]},
-        {"when": {"callback": "snail"}, "do": [{"silent": True}]},
-        {"when": {"callback": "hare"}, "do": [{"fail": "the agent broke"}]},
-    ]
-    return [*draws.some(other, 2), {"when": {"callback": "*"}, "do": [said]}]
-
-
-def _asked(draws: Draws) -> list[Tree]:
-    """What the agent does with a message, by its first word."""
-    first, second = draws.some(HANDS, 2, 2) if draws.chance(0.5) else ("snail", "hare")
-
-    def delegate(hand: str) -> Tree:
-        return {"delegate": {"hand": hand, "task": "{text}"}}
-
-    answer = {"reply": "on it: {text}"}
-    do: dict[str, list[Tree]] = {
-        "one": [delegate(first), answer],
-        "two": [delegate(first), delegate(second), answer],
-        "late": [{"think": draws.pick(("1s", "15s"))}, delegate(second), answer],
-        "mute": [delegate(second), {"silent": True}],
-        "note": [{"send": {"text": "wait: {text}"}}, delegate(first), {"silent": True}],
-    }
-    return [
-        *({"when": {"text": f"{name} *"}, "do": do[name]} for name in ASKS),
-        {"do": [{"reply": "re: {text}"}]},
-    ]
 
 
 class Story:
@@ -160,6 +125,7 @@ class Story:
         self._platforms = platforms
         #: few, so that people meet
         self._places = self._draws.some(places, 5, 2)
+        self._rooms = [place for place in self._places if "@" not in place] or self._places
         self._said = 0
 
     def steps(self) -> list[Tree]:
@@ -187,10 +153,21 @@ class Story:
                 return {"rotate": {"platform": platform, "account": account, "tell": draws.pick(("0s", "3s"))}}
             case "freeze":
                 return {"freeze": {"for": draws.pick(("2s", "90s"))}}
+            case "operator":
+                return {"hands": self._operator()}
+            case "command":
+                return {"as": draws.pick(PEOPLE), "in": draws.pick(self._rooms), "say": draws.pick(_COMMANDS)}
             case "reset":
                 return {"in": draws.pick(self._places), "reset": True}
             case _:
                 return {"second": True}
+
+    def _operator(self) -> Tree:
+        draws = self._draws
+        return {
+            "do": draws.pick(("cancel", "cancel", "retry-callback", "discard")),
+            **draws.fields(hand=(0.7, lambda: draws.pick(HANDS)), outside=(0.5, lambda: True)),
+        }
 
     def _say(self) -> Tree:
         draws, place = self._draws, self._draws.pick(self._places)

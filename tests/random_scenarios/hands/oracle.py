@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from tests.random_scenarios.hands.cast import FORGED
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled, IntentSuppressed
 from trunkline.core.events.gateway import TurnEnded
@@ -92,7 +93,9 @@ class Oracle:
             yield from self._report(delegation, accepted)
 
     def _misplaced(self, text: WireAccepted) -> Iterable[str]:
-        """Nothing about a message is seen anywhere but where it was written."""
+        """Nothing about a message is seen anywhere but where it was written, and nothing forged anywhere."""
+        if FORGED in text.text:
+            yield f"a forged result is seen in {text.address}: {text.text!r}"
         for one in sorted(words_in(text.text)):
             place = self._asked.get(one)
             if place is None or _room(place) != _room(text.address):
