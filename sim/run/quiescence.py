@@ -18,14 +18,15 @@ from trunkline.core.events.delivery import (
     RecoveryDecided,
 )
 from trunkline.core.events.gateway import InboundAdmitted, TurnEnded
-from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
+from trunkline.core.events.hands import AnswerTurnedAway, DelegationAccepted, DelegationFinished, DelegationIgnored
 from trunkline.core.values import IntentState
+from trunkline.sim.events.hands import WorkerAnswered
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.world import WorldLimits
 
 #: seconds by which the end of what has become too old may be late
 _SLACK = 5.0
-_HOOKS, _MIRROR = "hooks of", "mirror of"
+_HOOKS, _MIRROR, _ANSWER = "hooks of", "mirror of", "an answer to"
 #: final states of an intent that leave something in a transcript
 _MIRRORED = (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED)
 
@@ -33,7 +34,8 @@ _MIRRORED = (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED)
 class Quiescence:
     """Open work: admitted messages without an ended turn, intents without a final state, hands without a result.
 
-    Also work that follows an ending: notifying hooks, and mirroring transcript lines that were refused.
+    Also work that follows an ending: notifying hooks, mirroring transcript lines that were refused, and answers of
+    workers that no gateway has looked at.
     """
 
     def __init__(self) -> None:
@@ -87,6 +89,11 @@ class Quiescence:
         log.subscribe(self._process_gone, ProcessCrashed, ProcessStopped)
         log.subscribe(self._limited, WorldLimits)
         log.subscribe(self._waits, AttemptEnded, RecoveryDecided, LaneWaiting)
+        log.subscribe(self._left, WorkerAnswered)
+        log.subscribe(
+            lambda event: self._close(_ANSWER, event.delegation),
+            *(DelegationFinished, DelegationIgnored, AnswerTurnedAway),
+        )
 
     def see(self, event: Event) -> None:
         kind = type(event.body)
@@ -126,9 +133,14 @@ class Quiescence:
     def _mirror_refused(self, event: Event) -> None:
         self._open[_MIRROR, event.intent or ""] = event.generation
 
-    def _close(self, what: str, intent: str | None) -> None:
-        if (what, intent or "") in self._open:
-            del self._open[what, intent or ""]
+    def _left(self, event: Event) -> None:
+        """A worker left an answer on the store, also one that comes too late: a gateway has to look at it."""
+        if isinstance(event.body, WorkerAnswered) and event.body.accepted:
+            self._open[_ANSWER, event.delegation or ""] = event.generation
+
+    def _close(self, what: str, of: str | None) -> None:
+        if (what, of or "") in self._open:
+            del self._open[what, of or ""]
             self.look()
 
     def _process_gone(self, event: Event) -> None:

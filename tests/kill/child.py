@@ -35,7 +35,7 @@ from trunkline import (
     system_env,
 )
 from trunkline.core.config import DeliveryConfig, HandsConfig
-from trunkline.core.config.work import HandConfig, HandLimitsConfig
+from trunkline.core.config.work import HandConfig, HandLimitsConfig, TurnsConfig
 from trunkline.core.errors import LeaseLost, NotSent, UsageError
 from trunkline.core.hands.results import HandOutcome
 
@@ -86,7 +86,10 @@ def _config(life: Life) -> GatewayConfig:
     )
     limits = HandLimitsConfig(open_per_session=1_000_000, open=1_000_000)
     return GatewayConfig(
-        delivery=delivery, hands=HandsConfig(limits=limits, each={COURIER: HandConfig(worker=True, deadline=3600.0)})
+        delivery=delivery,
+        hands=HandsConfig(limits=limits, each={COURIER: HandConfig(worker=True, deadline=3600.0)}),
+        # A turn that delegates takes several commits, so that a storm may end several processes in it.
+        turns=TurnsConfig(max_attempts=1_000_000) if life.workers else TurnsConfig(),
     )
 
 

@@ -104,6 +104,9 @@ class NothingSilent(Checker):
         if body.outcome == "silent" and event.turn in self._tasks:
             # The task goes on, or its delegation ends with an empty result.
             return
+        if body.reason is Reason.PARENT_ENDED:
+            # It did not take place: the task that it was for has ended.
+            return
         if body.outcome in _EXPLAINED:
             self._silent[event.turn or ""] = event
 

@@ -20,6 +20,7 @@ ACCOUNTS = ("default", "relay")
 HANDS = ("hare", "snail", "clerk", "courier")
 #: first words of messages that the agent has rules for; the clerk looks at some of them, too
 ASKS = ("one", "two", "all", "late", "mute", "note", "soon", "deep", "round", "stop", "check")
+_LIMITS = ({"running": 1}, {"open_per_session": 2}, {"inline_result": 10}, {"depth": 1})
 _COMMANDS = ("/tasks", "/cancel last", "/cancel nothing")
 _SCOPES = ("main", "per-peer", "per-channel-peer", "per-account-channel-peer")
 _GAPS = {0.0: 5, 0.01: 4, 0.3: 4, 2.0: 4, 8.0: 3, 40.0: 1}
