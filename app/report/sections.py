@@ -17,6 +17,7 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import NOT_JUDGED
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.messages.rows import MessageRows
+from trunkline.app.view.overview.cards import hands_fact
 from trunkline.app.view.queue.rows import QueueRows
 from trunkline.app.view.sessions.alignment_index import AlignedPair
 from trunkline.app.view.sessions.transcripts import SessionListRow, Sessions
@@ -44,14 +45,22 @@ def sections(view: RunView) -> Iterator[Section]:
     """Every chapter of a run."""
     histories = MessageHistories(view.events)
     timeline = tuple(event_fact(view, seq) for seq in Timeline(view, TimelineLanes(view)).seqs)
-    yield Section(title="Run", facts=tuple(_run(view)))
+    hands = HandRuns(view, histories)
+    yield Section(title="Run", facts=(*_run(view), *_delegated(view, hands)))
     yield from _verdicts(view)
     yield from _chapter("Messages", message_sections(view, MessageRows(view, histories)), "no messages in this run")
     yield from _chapter("Sessions", _sessions(view), "no sessions in this run")
     yield from _chapter("Bindings", _bindings(view), "no bindings in this run")
     yield Section(title="Queue", facts=tuple(queue_facts(view, QueueRows(view, histories))))
-    yield from _chapter("Hands", hand_sections(view, HandRuns(view, histories)), "no delegations in this run")
+    yield from _chapter("Hands", hand_sections(view, hands), "no delegations in this run")
     yield Section(title="Timeline", facts=timeline or (Fact(label="", text="no events"),))
+
+
+def _delegated(view: RunView, hands: HandRuns) -> Iterator[Fact]:
+    """How many delegations there were, and what became of them."""
+    fact = hands_fact(hands, view.last)
+    if fact is not None:
+        yield fact
 
 
 def _chapter(title: str, parts: Iterable[tuple[str, Iterable[Fact]]], empty: str) -> Iterator[Section]:

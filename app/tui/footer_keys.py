@@ -58,7 +58,7 @@ def _idle(workspace: Workspace, screen: str) -> Iterator[str]:
     """Keys that would have no effect."""
     if screen == "diff":
         yield "diff"
-    if screen not in _OUTBOUND or workspace.open_run is None or not workspace.run.view.delegated:
+    if screen not in _OUTBOUND or workspace.open_run is None or not workspace.run.view.delegations:
         yield from _DELEGATED
     if workspace.open_run is None:
         return

@@ -122,7 +122,8 @@ class LatestCard(FactList):
             return
         run, cursor = self.workspace.run, self.workspace.cursor
         story = self.workspace.entry.story if self.workspace.entry else ""
-        facts = latest_facts(run.view, run.verdicts, cursor, story, brief=self.size.width < BRIEF)
+        hands = run.hands if run.view.delegations else None
+        facts = latest_facts(run.view, run.verdicts, cursor, story, brief=self.size.width < BRIEF, hands=hands)
         self.set_titles(latest_title(run.view, run.verdicts, cursor))
         before = [line.fact for line in self.lines[:1]]
         self.write(facts, from_top=before != facts[:1])

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from trunkline.app.view.explain.binding_facts import own_bound_facts, routed_facts, spoken_facts
+from trunkline.app.view.explain.hand_facts import delegation_facts, refusal_facts, reported_fact
 from trunkline.app.view.explain.policy_facts import recorded_policy
 from trunkline.app.view.explain.route_facts import own_facts, requested_facts, route_facts, target_facts
 from trunkline.app.view.heartbeat.facts import recorded_heartbeat
@@ -42,7 +43,7 @@ from trunkline.core.events.delivery import (
     TransportFallback,
 )
 from trunkline.core.events.gateway import InboundDropped, InboundReceived, RouteDecided, TurnEnded
-from trunkline.core.events.hands import CompletionPlanned, DelegationAccepted, DelegationFinished, DelegationIgnored
+from trunkline.core.events.hands import CompletionPlanned, DelegationAccepted
 from trunkline.core.events.heartbeat import HeartbeatEnded, HeartbeatSkipped, HeartbeatStarted
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
@@ -82,9 +83,10 @@ def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
     elif hooked := view.of_intent(event.intent, HookSending):
         yield from _cancelled(view, hooked[0])
     elif delegation:
-        yield from _delegation(view, delegation[0])
+        yield from delegation_facts(view, delegation[0], event)
         yield from _completion(view, event)
     elif inbound:
+        yield from refusal_facts(event)
         yield from _inbound(view, inbound)
         yield from _answers(view, event)
     elif isinstance(event.body, ProcessCrashed):
@@ -125,6 +127,7 @@ def _intent(view: RunView, prepared: Event) -> Iterator[Fact]:
     if body.named_session and body.mirror_key:
         yield Fact(label="session", text=f"{clean(body.mirror_key)}, named by the sender", seq=prepared.seq)
     yield because(body.reason, prepared.seq)
+    yield from reported_fact(view, prepared)
     yield from _aimed(view, prepared)
     yield from _hooks(view, prepared.intent)
     for event in view.of_intent(prepared.intent, Fallback, TransportFallback):
@@ -221,13 +224,3 @@ def _answers(view: RunView, event: Event) -> Iterator[Fact]:
         if isinstance(found.body, WireAccepted | IntentSuppressed | DelegationAccepted):
             label = "hands on" if isinstance(found.body, DelegationAccepted) else "answered"
             yield _numbered(label, view, found)
-
-
-def _delegation(view: RunView, accepted: Event) -> Iterator[Fact]:
-    body = accepted.body
-    assert isinstance(body, DelegationAccepted)
-    yield Fact(label="task", text=f"{quoted(body.task)} for hand {body.hand}", seq=accepted.seq)
-    yield Fact(label="origin", text=f"{view.places.label(body.origin)}, frozen at #{accepted.seq}", seq=accepted.seq)
-    yield Fact(label="session", text=body.session_key, seq=accepted.seq)
-    results = view.of_delegation(accepted.delegation, DelegationFinished, DelegationIgnored)
-    yield from (_numbered("result", view, event) for event in results)

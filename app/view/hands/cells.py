@@ -81,7 +81,8 @@ def _so_far(view: RunView, row: HandRow, above: str) -> LabelCell:
             text=f"{wrong}… {row.waits:.1f} s", more=f"{wrong}not yet, for {row.waits:.1f} s", tone=_tone(wrong)
         )
     if row.callback_reason is not None:
-        return LabelCell(text=f"{wrong}{row.callback_reason}", tone=_tone(wrong))
+        tone = Tone.DIM if row.callback is CallbackState.SUPPRESSED else Tone.WARN
+        return LabelCell(text=f"{wrong}{row.callback_reason}", tone=_tone(wrong, tone))
     if above and row.origin is None and row.finished:
         return LabelCell(text=f"{wrong}→ {above}", more=f"{wrong}goes to {above}", tone=_tone(wrong, Tone.PLAIN))
     if row.progress and row.work in OPEN_WORK:

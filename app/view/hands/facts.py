@@ -36,6 +36,7 @@ from trunkline.core.events.hands import (
     DelegationProgressed,
     DelegationStarted,
 )
+from trunkline.core.hands.states import CallbackState
 from trunkline.sim.events.wire import WireAccepted
 
 _LABELS: dict[type[Body], str] = {
@@ -71,7 +72,8 @@ def hand_facts(view: RunView, hands: HandRuns, row: HandRow, seq: int) -> Iterat
     unseen = why_unseen(view, hands, row, seq)
     if unseen is not None and not row.over:
         text, at = unseen
-        tone = Tone.PLAIN if row.work in OPEN_WORK or row.later else Tone.WARN
+        usual = row.work in OPEN_WORK or row.later or row.callback is CallbackState.SUPPRESSED
+        tone = Tone.PLAIN if usual else Tone.WARN
         yield Fact(label="unseen", text=f"nothing is visible: {text}", tone=tone, seq=at)
     for name in row.broken:
         verdict = next((one for one in view.verdicts if one.id == name), None)

@@ -36,10 +36,11 @@ _OUTCOMES = (
 class DelegationHistory:
     """One delegation with its events."""
 
-    def __init__(self, accepted: Event, body: DelegationAccepted, number: int) -> None:
+    def __init__(self, accepted: Event, body: DelegationAccepted, name: str) -> None:
         self.accepted = accepted
         self.body = body
-        self.number = number
+        #: its name on screens: ``h1`` for the first
+        self.name = name
         self.agent = ""
         self.asked_by: Peer | None = body.asked_by
         self.message_id = body.message_id
@@ -67,11 +68,6 @@ class DelegationHistory:
     @property
     def id(self) -> str:
         return self.accepted.delegation or ""
-
-    @property
-    def name(self) -> str:
-        """Its name on screens: ``h1`` for the first."""
-        return f"h{self.number}"
 
     # ------------------------------------------------------------ the callback
 

@@ -239,7 +239,7 @@ class HandRuns(Sequence[str]):
     def _accept(self, event: Event, body: DelegationAccepted) -> None:
         if event.delegation in self._runs:
             return
-        run = DelegationHistory(event, body, len(self._ids) + 1)
+        run = DelegationHistory(event, body, self._view.delegations.of(event.delegation))
         self._ids.append(run.id)
         self._runs[run.id] = run
         for made in (event.turn, event.inbound):

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 from trunkline.app.runs.model import Run, so_far
 from trunkline.app.view.index.bindings import BindingHistory
 from trunkline.app.view.index.causality import Causes
+from trunkline.app.view.index.delegation_names import DelegationNames
 from trunkline.app.view.index.evidence import Evidence
 from trunkline.app.view.index.heartbeats import Heartbeats
 from trunkline.app.view.index.places import PlaceKey, Places
@@ -72,11 +73,13 @@ class RunView(Projection):
         self.transcripts = Transcripts(self.session_moves)
         self.visible = VisibleMessages(self.places)
         self.heartbeats = Heartbeats()
+        self.delegations = DelegationNames()
         #: decisions about messages of a place, other than by a session binding
         self._routes: dict[PlaceKey, tuple[Address, list[Event]]] = {}
         #: events by which a conversation got another session
         self.left: list[Event] = []
-        self._feed = EventFeed(self.places, self.session_moves, self.transcripts, self.visible, self.heartbeats, self)
+        own = (self.places, self.session_moves, self.transcripts, self.visible, self.heartbeats, self.delegations)
+        self._feed = EventFeed(*own, self)
         #: the views that grow with the run, each after those that it reads
         self._views: list[Growing] = []
         #: invariant -> number of violations that were indexed
@@ -114,11 +117,6 @@ class RunView(Projection):
                 self._known[verdict.id] = len(verdict.violations)
                 new += verdict.violations[known:]
         return sorted(new, key=lambda violation: (violation.at, violation.invariant))
-
-    @property
-    def delegated(self) -> bool:
-        """Whether any event concerns a delegation."""
-        return bool(self._by_delegation)
 
     @property
     def run(self) -> Run:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from trunkline.app.view.explain.resolver import title
+from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.heartbeat.facts import standing_facts
 from trunkline.app.view.index.bindings import BindingRow, Standing
 from trunkline.app.view.index.message import MessageHistory
@@ -115,13 +116,26 @@ def latest_title(view: RunView, verdicts: Verdicts, seq: int) -> str:
     return f"Violation: {titles[found[0].invariant]}"
 
 
-def latest_facts(view: RunView, verdicts: Verdicts, seq: int, story: str = "", *, brief: bool = False) -> list[Fact]:
+def latest_facts(
+    view: RunView,
+    verdicts: Verdicts,
+    seq: int,
+    story: str = "",
+    *,
+    brief: bool = False,
+    hands: HandRuns | None = None,
+) -> list[Fact]:
     """The latest violation up to the cursor: the copies beside each other, expected against actual; else the story.
 
     `brief` leaves out what the timeline also shows.
     """
     found = verdicts.latest(seq)
-    return list(_violated(view, found, brief=brief) if found else _calm(view, verdicts, seq, story))
+    delegated = hands_fact(hands, seq) if hands is not None else None
+    facts = [*(_violated(view, found, brief=brief) if found else _calm(view, verdicts, seq))]
+    facts += [delegated] if delegated is not None else []
+    if story and not found:
+        facts.append(Fact(label="story", text=clean(" ".join(story.split())), tone=Tone.DIM))
+    return facts
 
 
 def _violated(view: RunView, found: Sequence[Violation], *, brief: bool) -> Iterator[Fact]:
@@ -169,7 +183,7 @@ def _copied(view: RunView, seq: int, *, brief: bool) -> str:
             return event.kind
 
 
-def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[Fact]:
+def _calm(view: RunView, verdicts: Verdicts, seq: int) -> Iterator[Fact]:
     """The facts of a run without a violation so far."""
     ahead = [row.id for row in verdicts.rows(seq) if row.judged is InvariantStatus.LATER]
     if ahead:
@@ -188,8 +202,15 @@ def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[F
     yield from standing_facts(view, seq)
     for bug in view.header.bugs:
         yield Fact(label="defect", text=clean(bug), tone=Tone.WARN)
-    if story:
-        yield Fact(label="story", text=clean(" ".join(story.split())), tone=Tone.DIM)
+
+
+def hands_fact(hands: HandRuns, seq: int) -> Fact | None:
+    """How many delegations are in which state; none before the first."""
+    counts = hands.counts(seq)
+    if not counts.accepted:
+        return None
+    tone = Tone.WARN if counts.parked or counts.undeliverable else Tone.PLAIN
+    return Fact(label="hands", text=f"{counts.accepted} delegated: {counts.states}", tone=tone)
 
 
 # ---------------------------------------------------------------- queue

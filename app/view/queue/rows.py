@@ -225,7 +225,7 @@ class QueueRows:
         cells = {
             "state": LATER if later else self._state(row, step, seq),
             "id": LabelCell(text=clean(row.id)),
-            "what": LabelCell(text=says(row)),
+            "what": LabelCell(text=self._what(row)),
             "place": place_cell(where(self._view, row)),
             "session": LabelCell(text=body.mirror_key) if body and body.mirror_key else EMPTY,
             "tries": EMPTY if later else self._tries(row, seq),
@@ -240,6 +240,11 @@ class QueueRows:
             ),
         }
         return QueueLine(seq=self._target(row, step, seq, later=later), cells=cells, later=later)
+
+    def _what(self, row: MessageHistory) -> str:
+        """What it says, and before that the delegation that it reports."""
+        delegation = self._view.delegations.of(row.prepared.delegation) if row.prepared is not None else ""
+        return f"{clean(delegation)} {says(row)}" if delegation else says(row)
 
     def _mark(self, event: Event, seq: int) -> QueueLine:
         alarm = isinstance(event.body, _ALARMS)
