@@ -19,6 +19,9 @@ from trunkline.core.runtime.delegation.run_slots import RunSlots
 from trunkline.core.store.records import Work
 from trunkline.core.values import DelegationId
 
+#: seconds that two times may differ by rounding
+_EQUAL = 1e-6
+
 
 class Endings:
     """Ends open delegations and keeps their number, deadlines and places for runs up to date."""
@@ -72,10 +75,8 @@ class Endings:
     def _passed(self, delegation: DelegationId) -> None:
         one = self._open.find(delegation)
         if one is not None:
-            row, began = one.row, one.row.started_at
-            start = row.accepted_at if began is None or row.kind is HandKind.WORKER else began
-            seconds = max((row.deadline or self._ctx.env.now()) - start, 0.0)
-            self.end_soon(one, HandOutcome.TIMEOUT, Reason.HAND_DEADLINE, f"no result within {seconds:g} s")
+            seconds = _allowed(one.row, self._ctx.env.now())
+            self.end_soon(one, HandOutcome.TIMEOUT, Reason.HAND_DEADLINE, f"no result within {round(seconds, 3):g} s")
 
     def _ended(self, row: DelegationRow, callback: Work | None) -> None:
         """A delegation has ended, durably. `callback`: the turn that gets its result."""
@@ -93,3 +94,11 @@ class Endings:
                     self.end_soon(left, HandOutcome.CANCELLED, Reason.PARENT_ENDED)
         if parent is not None:
             self.settle(parent)
+
+
+def _allowed(row: DelegationRow, now: float) -> float:
+    """How many seconds a delegation had: those of its run, or, if its age or its parent ended it, since it exists."""
+    start = row.accepted_at if row.started_at is None or row.kind is HandKind.WORKER else row.started_at
+    ended = now if row.deadline is None else row.deadline
+    whole = row.timeout is not None and start + row.timeout <= ended + _EQUAL
+    return row.timeout if whole and row.timeout is not None else max(ended - row.accepted_at, 0.0)

@@ -115,7 +115,7 @@ async def test_a_turn_without_a_place_names_the_place_of_the_answer(path: Path, 
         await turn.send_async("clerk", turn.text, reply_to=ANA)
         return None
 
-    policy = {"tools": {"message": {"without_origin": {"reach": "any"}}}}
+    policy: dict[str, Any] = {"tools": {"message": {"without_origin": {"reach": "any"}}}}
     async with serving(path, platform, Echo(act), **policy) as running:
         await running.gateway.wake("main", "count")
         await running.until(IntentSettled)
@@ -132,7 +132,7 @@ async def test_the_policy_may_forbid_that_place(path: Path, platform: TinyPlatfo
         except DelegationRefused as error:
             caught.append(error)
 
-    policy = {"tools": {"message": {"without_origin": {"reach": "none"}}}}
+    policy: dict[str, Any] = {"tools": {"message": {"without_origin": {"reach": "none"}}}}
     async with serving(path, platform, Echo(act), **policy) as running:
         await running.gateway.wake("main", "count")
         await running.until(TurnEnded)
