@@ -8,7 +8,7 @@ from trunkline.core.agent import Turn
 from trunkline.core.errors import UsageError
 from trunkline.core.hands.port import DelegationStatus
 from trunkline.core.values import Address
-from trunkline.sim.events.hands import AgentDelegated
+from trunkline.sim.events.hands import AgentChecked, AgentDelegated
 from trunkline.sim.scenario.model.agent_actions import LAST, DelegateAction
 
 #: slots for the texts of later actions
@@ -83,15 +83,18 @@ class HandUser:
         if delegation is None:
             return {"status": "refused", "error": f"{name}: nothing was delegated under this label", "data": ""}
         try:
-            ended = await turn.cancel(delegation)
+            status, facts = "cancelled" if await turn.cancel(delegation) else "ended", ""
         except UsageError as error:
-            return {"status": "refused", "error": error.facts, "data": delegation}
-        return {"status": "cancelled" if ended else "ended", "error": "", "data": delegation}
+            status, facts = "refused", error.facts
+        self._record(AgentChecked(agent=turn.agent, call="cancel", answer=status), turn=turn.id, delegation=delegation)
+        return {"status": status, "error": facts, "data": delegation}
 
     async def check(self, turn: Turn) -> Slots:
         """The delegations of the session that have not ended."""
         found = await turn.delegations()
-        return {"open": str(len(found)), "delegations": " | ".join(map(_shown, found))}
+        shown = " | ".join(map(_shown, found))
+        self._record(AgentChecked(agent=turn.agent, call="check", answer=shown), turn=turn.id)
+        return {"open": str(len(found)), "delegations": shown}
 
 
 def _shown(one: DelegationStatus) -> str:

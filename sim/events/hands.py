@@ -157,3 +157,13 @@ class AgentDelegated(SimBody, frozen=True, kw_only=True):
     refused: str = ""
     #: the place that the agent named for the answer
     reply_to: Address | None = None
+
+
+class AgentChecked(SimBody, frozen=True, kw_only=True):
+    """An agent asked for its open delegations, or had one ended: the answer depends on how far the hands have come."""
+
+    kind: ClassVar[str] = "agent.checked"
+    agent: str
+    #: ``check`` or ``cancel``
+    call: str
+    answer: str

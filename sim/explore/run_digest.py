@@ -33,6 +33,7 @@ from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState, WorkKind
 from trunkline.sim.events.actions import WireActed
+from trunkline.sim.events.hands import AgentChecked
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid
@@ -136,12 +137,16 @@ class RunDigest:
         self.configurations: defaultdict[str, set[int]] = defaultdict(set)
         #: plain id of a delegation -> how it ended
         self.outcomes: defaultdict[str, set[HandOutcome]] = defaultdict(set)
+        #: plain id of work -> what its agent was answered when it asked how far its hands are
+        self.checked: defaultdict[str, set[str]] = defaultdict(set)
         self._by_id: dict[str, IntentDigest] = {}
         #: session -> turns so far, checksum of its lines
         self._turns: defaultdict[str, set[str]] = defaultdict(set)
         self._sums: defaultdict[str, int] = defaultdict(int)
         #: turn -> its session, and the session's state
         self._running: dict[str, tuple[str, Heard]] = {}
+        #: turn -> plain id of its work
+        self._work: dict[str, str] = {}
         #: work -> when it was routed
         self._routed: dict[str, float] = {}
         #: the last attempt that started
@@ -168,6 +173,7 @@ class RunDigest:
             MirrorAppended: self._line,
             TurnStarted: self._turn,
             TurnEnded: self._turn_ended,
+            AgentChecked: self._checked,
         }
         for event in events:
             handle = handlers.get(type(event.body))
@@ -179,6 +185,7 @@ class RunDigest:
 
     def _turn(self, event: Event, body: TurnStarted) -> None:
         self._turns[body.session_id].add(plain(event.turn))
+        self._work[event.turn or ""] = plain(event.inbound)
         self.configurations[plain(event.inbound)].add(self._configuration(event.at))
         self._running[event.turn or ""] = body.session_id, self._heard(body.session_id)
 
@@ -187,6 +194,9 @@ class RunDigest:
             self.placeless.add(plain(event.inbound))
         if body.reason is Reason.RUNS_EXHAUSTED:
             self.runs_out[plain(event.inbound)] = body.attempts
+
+    def _checked(self, event: Event, body: AgentChecked) -> None:
+        self.checked[self._work.get(event.turn or "", "")].add(body.answer)
 
     def _bound(self, _event: Event, body: BindingBound) -> None:
         if body.by == OPERATOR:

@@ -6,6 +6,8 @@ A crash changes the timing of a run, which may legitimately change what people s
   ``unknown``. So is a change that cannot be done twice.
 - Or, if so configured, it is sent again with a mark: people see it once or twice.
 - A hand is lost with its process, so its result and the agent's reply differ.
+- A hand is cancelled, or its time runs out, before or after its result.
+- An agent asks how far its hands have come, at another time.
 - A client, an operator or a schedule finds no process, or one that dies before storing anything. Without the binding
   that an operator asked for, each account that sees the message answers.
 - A session is reset earlier, later or never, so a hand's result is reported differently.
@@ -33,6 +35,7 @@ import msgspec
 
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.events import Event
+from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Idempotency, IntentKind, IntentState
 from trunkline.sim.explore.run_digest import Heard, IntentDigest, Lane, RunDigest, Seen, plain, seen_of
@@ -40,6 +43,8 @@ from trunkline.sim.explore.send_limits import SendLimits
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.model.world import idempotency_of
 
+#: ends of a hand that depend on the time
+_EARLY = {HandOutcome.CANCELLED, HandOutcome.TIMEOUT}
 #: suffixes of the ids of what replaces a message: a notice, or its words on a second channel
 _INSTEAD = (".notice", ".second")
 
@@ -50,6 +55,8 @@ class DifferenceCause(StrEnum):
     PARKED = "parked: whether it was accepted is unknown"
     MARKED = "sent again with a mark, or not: whether it was accepted was unknown"
     HAND_LOST = "the hand was lost with its process"
+    HAND_ENDED = "the hand was cancelled or timed out at another time"
+    CHECKED = "the agent asked how far its hands had come, at another time"
     RESET = "its session was reset at another time"
     NOT_ASKED = "no process received the request, or it died before storing anything"
     NO_PLACE = "a place that its agent uses did not exist at this time"
@@ -132,6 +139,10 @@ class CrashFreeRun:
         before, now = sound.intents.get(name, []), here.intents.get(name, [])
         if _below(name, sound.lost ^ here.lost):
             yield DifferenceCause.HAND_LOST
+        if _below(name, _ended_early(sound, here)):
+            yield DifferenceCause.HAND_ENDED
+        if any(sound.checked.get(one.work) != here.checked.get(one.work) for one in (*before, *now)):
+            yield DifferenceCause.CHECKED
         if _below(name, sound.replaced ^ here.replaced):
             yield DifferenceCause.RESET
         if _below(name, (sound.placeless ^ here.placeless) | (sound.said ^ here.said)):
@@ -251,6 +262,12 @@ def _below(name: str, roots: Collection[str]) -> bool:
 def _otherwise(before: Mapping[str, object], now: Mapping[str, object]) -> set[str]:
     """The ids that both runs have, with different values."""
     return {name for name in before if name in now and before[name] != now[name]}
+
+
+def _ended_early(sound: RunDigest, here: RunDigest) -> set[str]:
+    """The delegations that were cancelled or timed out in one of two runs."""
+    differing = _otherwise(sound.outcomes, here.outcomes)
+    return {one for one in differing if _EARLY & (sound.outcomes[one] ^ here.outcomes[one])}
 
 
 def _not_asked(intent: IntentDigest, there: RunDigest, here: RunDigest) -> bool:

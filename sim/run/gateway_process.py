@@ -23,6 +23,7 @@ from trunkline.sim.bugs import BUGS
 from trunkline.sim.cast import clients
 from trunkline.sim.cast.agents import ScriptedAgent
 from trunkline.sim.cast.delegating import HandUser
+from trunkline.sim.cast.hand_operators import operate_inside
 from trunkline.sim.cast.hands import ScriptedHands
 from trunkline.sim.cast.hooks import scripted_hooks
 from trunkline.sim.cast.message_tool import ToolUser
@@ -35,7 +36,14 @@ from trunkline.sim.run.env import sim_env
 from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.config_reloads import agents_of
-from trunkline.sim.scenario.model.steps import BindStep, QueueStep, SystemEventStep, UnbindStep, WakeHeartbeatStep
+from trunkline.sim.scenario.model.steps import (
+    BindStep,
+    HandsStep,
+    QueueStep,
+    SystemEventStep,
+    UnbindStep,
+    WakeHeartbeatStep,
+)
 from trunkline.sim.scenario.place_refs import is_session_key
 
 #: a process is not started more often than this
@@ -209,9 +217,11 @@ class GatewayProcess:
             raise UnknownName("no gateway process runs")
         return live
 
-    def check_running(self) -> None:
-        """Raise `UnknownName` without a process."""
-        self._running()
+    def operate_hands(self, step: HandsStep) -> None:
+        """Act on delegations as an operator. Raises `UnknownName` without a process."""
+        node, gateway = self._running()
+        call = partial(operate_inside, gateway, step)
+        self._spawn(node, self._client(f"hands {step.do}", call), f"hands {step.do}")
 
     def send(self, message: SendMessage, targets: Sequence[Target], number: int) -> None:
         """Send as a client, to one target or to several. Raises `UnknownName` without a process."""

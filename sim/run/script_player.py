@@ -178,9 +178,10 @@ class ScriptPlayer:
             self._processes.renew(step.platform, account)
 
     def _operate_hands(self, step: HandsStep) -> None:
-        if not step.outside:
-            self._processes.named(step.process).check_running()
-        operate_outside(self._outside, step, self._world.wall_clock())
+        if step.outside:
+            operate_outside(self._outside, step, self._world.wall_clock())
+        else:
+            self._processes.named(step.process).operate_hands(step)
 
     def _set_clock(self, step: ClockStep) -> None:
         self._world.clock_set_by += step.forward - step.back

@@ -7,6 +7,7 @@ from trunkline.app.view.kinds.registry import label, label_text, note
 from trunkline.app.view.text.cells import quoted
 from trunkline.core.events import Event
 from trunkline.sim.events.hands import (
+    AgentChecked,
     AgentDelegated,
     AgentGiven,
     HandAnswered,
@@ -21,6 +22,7 @@ from trunkline.sim.events.hands import (
 label_text(HandBegan, "hand {hand} begins {task:quoted}")
 label_text(HandProgressed, "hand {hand} reports {text:quoted}")
 label_text(AgentDelegated, "agent {agent} gives {task:quoted} to hand {hand}{refused:, refused: …}")
+label_text(AgentChecked, "agent {agent} asks for its hands ({call}): {answer:quoted}")
 label_text(WorkerTook, "worker {worker} takes {task:quoted} for hand {hand}", row=note)
 label_text(WorkerDied, "worker {worker} dies with a task of hand {hand}", row=note)
 

@@ -24,6 +24,11 @@ def check_hands(tree: object, report: ProblemReport) -> None:
         _check_ways(rule, path, report)
     _check_kinds(tree, report)
     for index, step in enumerate(listed(tree, "script")):
+        for name in ("result", "fails") if items(step, "hands", "do") != "answer" else ():
+            if items(step, "hands", name) is not None:
+                facts = f"`{name}` goes with `answer` only, found {shown(items(step, 'hands', 'do'))}"
+                report.add(("script", index, "hands", name), facts, at_key=True)
+        check_not_both(items(step, "hands"), "result", "fails", ("script", index, "hands"), report)
         if items(step, "hands", "outside") is not None and items(step, "hands", "process") is not None:
             facts = "expected `outside` or `process`, found both"
             report.add(("script", index, "hands", "process"), facts, "a request from outside has no process")

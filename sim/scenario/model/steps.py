@@ -202,11 +202,18 @@ class QueueStep(Model):
 
 
 class HandsStep(Model):
-    """An operator acts on every delegation that matches the fields given. At least one must match."""
+    """An operator or a program acts on every delegation that matches the fields given. At least one must match.
 
-    do: Literal["cancel", "retry-callback", "discard"]
+    What the gateway refuses is recorded by it, and does not stop the step.
+    """
+
+    do: Literal["cancel", "retry-callback", "discard", "answer"]
     """`cancel`: end the work. `retry-callback`: report a result again that could not be delivered. `discard`: give up
-    its report."""
+    its report. `answer`: end it with `result`, as a worker inside the process does (`Gateway.inject_callback`)."""
+    result: str | None = None
+    """With `answer`: the result."""
+    fails: str | None = None
+    """With `answer`: an error instead."""
     hand: str | None = None
     """The hand."""
     label: str | None = None

@@ -34,6 +34,7 @@ WITHOUT_ROW = {
     "hand.answered": "the end of the hand has the row",
     "hand.progressed": "the progress that the gateway stores has the row",
     "agent.given": "what the turn does has rows",
+    "agent.checked": "what the turn does has rows",
     "agent.delegated": "the start of the hand has the row",
     "completion.planned": "the announcement has rows",
     "target.resolved": "send.requested has the row",
@@ -67,6 +68,7 @@ def test_bodies_declare_what_records_them(name: str):
 
 #: kinds that no checker judges and no projection of the index takes, each with the reason
 WITHOUT_PROJECTION = {
+    "agent.checked": "explains what a crash changes, and promises nothing",
     "action.answered": "an answer changes nothing that people see",
     "action.previewed": "a dry run has no effect",
     "wire.answered": "an answer changes nothing that people see",
