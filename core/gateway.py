@@ -161,6 +161,7 @@ class Gateway:
             up=self._until_up,
         )
         self.queue.connect(apply=self.hands.apply)
+        self._delegations.endings.connect(take_posts=self.queue.take_posts)
         self._group: anyio.abc.TaskGroup | None = None
 
     async def run(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import anyio
 import anyio.abc
@@ -40,7 +40,12 @@ class Endings:
         self._group: anyio.abc.TaskGroup | None = None
         self.clock = DeadlineClock(context.env, self._passed)
         self.slots = RunSlots(lambda: context.config.hands.limits.running, begin)
+        self._take_posts: Callable[[], Awaitable[None]] = _nothing_left
         reporter.connect_end(self._ended)
+
+    def connect(self, *, take_posts: Callable[[], Awaitable[None]]) -> None:
+        """Set what applies the answers that other processes have left. Set late: it needs the delegations."""
+        self._take_posts = take_posts
 
     def start(self, group: anyio.abc.TaskGroup) -> None:
         self._group = group
@@ -74,9 +79,23 @@ class Endings:
 
     def _passed(self, delegation: DelegationId) -> None:
         one = self._open.find(delegation)
-        if one is not None:
-            seconds = _allowed(one.row, self._ctx.env.now())
-            self.end_soon(one, HandOutcome.TIMEOUT, Reason.HAND_DEADLINE, f"no result within {round(seconds, 3):g} s")
+        if one is None:
+            return
+        if one.row.kind is HandKind.WORKER:
+            assert self._group is not None
+            self._group.start_soon(self._look_first, one, name=f"hand {delegation} due")
+        else:
+            self._time_out(one)
+
+    async def _look_first(self, one: OpenDelegation) -> None:
+        """Time a worker out, unless it has left an answer in time that nobody has taken yet."""
+        await self._take_posts()
+        if self._open.find(one.row.id) is one:
+            self._time_out(one)
+
+    def _time_out(self, one: OpenDelegation) -> None:
+        seconds = _allowed(one.row, self._ctx.env.now())
+        self.end_soon(one, HandOutcome.TIMEOUT, Reason.HAND_DEADLINE, f"no result within {round(seconds, 3):g} s")
 
     def _ended(self, row: DelegationRow, callback: Work | None) -> None:
         """A delegation has ended, durably. `callback`: the turn that gets its result."""
@@ -102,3 +121,7 @@ def _allowed(row: DelegationRow, now: float) -> float:
     ended = now if row.deadline is None else row.deadline
     whole = row.timeout is not None and start + row.timeout <= ended + _EQUAL
     return row.timeout if whole and row.timeout is not None else max(ended - row.accepted_at, 0.0)
+
+
+async def _nothing_left() -> None:
+    """Nobody else can have left anything."""

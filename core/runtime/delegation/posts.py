@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+import anyio
+
 from trunkline.core.errors import AnswerRefused, IllegalTransition, UnknownName
 from trunkline.core.events.hands import AnswerTurnedAway
 from trunkline.core.reasons import Reason
@@ -25,6 +27,8 @@ class Posts:
     def __init__(self, context: Context) -> None:
         self._ctx = context
         self._apply: Apply | None = None
+        #: of several who look at the same time, each post is applied by one
+        self._one = anyio.Lock()
 
     def connect(self, apply: Apply) -> None:
         """Set what applies a post: with its number, so that its command removes it.
@@ -37,9 +41,10 @@ class Posts:
         """Apply everything that is there."""
         if self._apply is None or not await self._ctx.store.read(HasPosts()):
             return
-        while found := await self._ctx.store.read(ReadPosts()):
-            for post in sorted(found, key=lambda one: one.verb not in _FIRST):
-                await self._take(post, self._apply, cause)
+        async with self._one:
+            while found := await self._ctx.store.read(ReadPosts()):
+                for post in sorted(found, key=lambda one: one.verb not in _FIRST):
+                    await self._take(post, self._apply, cause)
 
     async def _take(self, post: HandPost, apply: Apply, cause: int | None) -> None:
         try:

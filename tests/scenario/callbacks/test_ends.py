@@ -9,6 +9,7 @@ from trunkline.core.events.hands import DelegationIgnored
 from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.reasons import Reason
+from trunkline.core.store.delegations import HandPost, PostToGateway, PostVerb
 
 
 def says(turn):
@@ -134,3 +135,23 @@ def test_s28_result_and_timeout_in_the_same_moment_give_one_report():
 
     config = {"hands": {"defaults": {"deadline": 10}}}
     staged(play, agents={"main": main}, hands={"clerk": takes(10)}, config=config)
+
+
+def test_s28_an_answer_that_a_worker_left_in_time_counts_although_nobody_has_taken_it_yet():
+    main = Asker("courier", answer=says)
+
+    async def play(stage: Stage) -> None:
+        stage.say(ANA, "fetch")
+        await anyio.sleep(2)
+        # The gateway looks at what others have left every twenty seconds; the deadline comes before that.
+        task = await stage.inside(stage.gateway.hands.take("courier", "w1"))
+        await anyio.sleep(20 - anyio.current_time() % 20 + 1)
+        post = HandPost(
+            delegation=task.delegation, verb=PostVerb.ANSWER, outcome=HandOutcome.OK, text="in time", ticket=task.ticket
+        )
+        await stage.write(PostToGateway(post=post))
+        await anyio.sleep(30)
+        assert stage.texts(ANA) == ["on it: fetch", "ok: in time"]
+
+    config = {"hands": {"each": {"courier": {"worker": True, "deadline": 30}}}}
+    staged(play, agents={"main": main}, config=config)
