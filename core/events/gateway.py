@@ -123,7 +123,7 @@ class InboundReceived(Body, frozen=True, kw_only=True):
 
 
 class SenderEscaped(Body, frozen=True, kw_only=True):
-    """The id or name of a person begins like that of a hand: agents see `shown` instead of `peer`."""
+    """The id or name of a person begins with ``hand:`` or ``agent:``: agents see `shown` instead of `peer`."""
 
     kind: ClassVar[str] = "sender.escaped"
     peer: Peer

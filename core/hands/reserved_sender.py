@@ -1,8 +1,9 @@
-"""Sender names that only hands have, and how a person who bears one is shown. Pure.
+"""Sender names that people cannot have, and how a person who bears one is shown. Pure.
 
-A message of a hand has the sender ``hand:<id>``. Some platforms let people choose their ids or names, and an agent that
-is shown ``hand:clerk`` could not tell such a person from the hand. So it is shown ``person:hand:clerk``. The escape can
-be undone, and two people never become one. What is stored of the person, sessions and routes use the platform's own id.
+A result has the sender ``hand:<id>``, and a task the sender ``agent:<id>``. Some platforms let people choose their ids
+or names, and an agent would take a person who is shown as ``hand:clerk`` for the hand. So the person is shown as
+``person:hand:clerk``. The escape can be undone, and two people never become one. What is stored of the person, sessions
+and routes use the platform's own id.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import unicodedata
 
 from trunkline.core.values import Peer
 
-#: what the id of every hand begins with, as a sender
-PREFIX = "hand:"
-#: what is put before a person's id or name that begins with it
+#: what the sender of every result begins with, and that of every task
+PREFIX, CALLER = "hand:", "agent:"
+#: what is put before a person's id or name that begins with one of them
 ESCAPE = "person:"
-_RESERVED = re.compile(rf"(?:{ESCAPE}\s*)*hand\s*:")
+_RESERVED = re.compile(rf"(?:{ESCAPE}\s*)*(?:hand|agent)\s*:")
 #: letters and signs of other scripts that look like those of the prefix, beside those that Unicode folds (full width)
 _LOOK_ALIKES = str.maketrans(
     {
@@ -34,6 +35,12 @@ _LOOK_ALIKES = str.maketrans(
         "\u03b7": "n",  # Greek eta
         "\u0501": "d",  # Cyrillic komi de
         "\u13e7": "d",  # Cherokee tsu
+        "\u0261": "g",  # Latin script g
+        "\u0581": "g",  # Armenian co
+        "\u0435": "e",  # Cyrillic ie
+        "\u03b5": "e",  # Greek epsilon
+        "\u0442": "t",  # Cyrillic te
+        "\u03c4": "t",  # Greek tau
         "\u2236": ":",  # ratio
         "\u02d0": ":",  # modifier letter triangular colon
         "\u02f8": ":",  # modifier letter raised colon
@@ -51,17 +58,22 @@ _UNSEEN = frozenset({"Cf", "Cc", "Mn", "Me"})
 
 
 def hand_sender(hand: str) -> Peer:
-    """The sender of a hand's messages."""
+    """The sender of a hand's results."""
     return Peer(id=f"{PREFIX}{hand}", name=hand)
 
 
+def caller_sender(agent: str) -> Peer:
+    """The sender of the tasks that an agent delegates to another."""
+    return Peer(id=f"{CALLER}{agent}", name=agent)
+
+
 def is_reserved(name: str) -> bool:
-    """Whether an id or a name begins like that of a hand, or looks as if it did."""
+    """Whether an id or a name begins like that of a hand or a caller, or looks as if it did."""
     return _RESERVED.match(_folded(name)) is not None
 
 
 def as_person(peer: Peer) -> Peer:
-    """A person as agents see them: escaped if the id or the name begins like that of a hand."""
+    """A person as agents see them: escaped if the id or the name is reserved."""
     id, name = _escaped(peer.id), _escaped(peer.name)  # noqa: A001 -- the word
     return peer if id is peer.id and name is peer.name else Peer(id=id, name=name)
 

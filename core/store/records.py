@@ -76,7 +76,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
 
     @property
     def sender(self) -> Peer:
-        """Its author as agents see it: a person whose id or name looks like that of a hand is escaped."""
+        """Its author as agents see it: a person whose id or name looks like that of a hand or a caller is escaped."""
         return as_person(self.peer) if self.kind in (WorkKind.MESSAGE, WorkKind.CONTROL) else self.peer
 
     @property

@@ -13,6 +13,7 @@ from trunkline.core.events.hands import DelegationProgressed, DelegationStarted
 from trunkline.core.hands.deadlines import TimeLimits
 from trunkline.core.hands.delegation import DelegationRow, HandKind
 from trunkline.core.hands.port import HandTask
+from trunkline.core.hands.reserved_sender import caller_sender
 from trunkline.core.hands.result_limits import LONGEST_PROGRESS, cut
 from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.hands.states import WorkState
@@ -30,7 +31,7 @@ from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.delegations import NoteProgress, StartDelegation
 from trunkline.core.store.records import Admission, IntentRow, Work
-from trunkline.core.values import InboundId, Peer, SessionId, WorkKind
+from trunkline.core.values import InboundId, SessionId, WorkKind
 from trunkline.core.well_formed import plain_text
 
 
@@ -218,7 +219,7 @@ class DelegationRunner:
             kind=WorkKind.TASK,
             agent=row.hand,
             session_key=key,
-            peer=Peer(id=f"agent:{row.agent}", name=row.agent),
+            peer=caller_sender(row.agent),
             text=row.task,
             origin=row.origin,
             serves=row.id,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.core.hands.reserved_sender import as_person, hand_sender, is_reserved
+from trunkline.core.hands.reserved_sender import as_person, caller_sender, hand_sender, is_reserved
 from trunkline.core.values import Peer
 
 
@@ -33,6 +33,10 @@ from trunkline.core.values import Peer
         "H\u0410ND:clerk",
         "person:hand:clerk",
         "person: hand:clerk",
+        "agent:main",
+        "Agent :main",
+        "\u0430g\u0435nt:main",
+        "person:agent:main",
     ],
 )
 def test_what_begins_like_a_hand_is_reserved(name: str) -> None:
@@ -64,7 +68,9 @@ def test_other_names_stay_as_they_are(name: str) -> None:
 
 def test_the_sender_of_a_hand_is_reserved() -> None:
     assert hand_sender("clerk") == Peer(id="hand:clerk", name="clerk")
+    assert caller_sender("main") == Peer(id="agent:main", name="main")
     assert is_reserved(hand_sender("clerk").id)
+    assert is_reserved(caller_sender("main").id)
 
 
 _NAMES = st.lists(st.sampled_from(["person:", "hand", ":", " ", "\u200b", "x", "\uff1a", "H"])).map("".join) | st.text()
