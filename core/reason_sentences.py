@@ -109,7 +109,7 @@ SENTENCES: dict[str, str] = {
     "already-sent": "The turn already sent this text to the same place by the message tool.",
     "discarded": "An operator discarded the report.",
     "passed-on": "Its agent is a hand itself: what it returned is part of its own result.",
-    "reserved-sender": "The id or name of the sender begins with `hand:` or `agent:`, which is reserved; it was escaped.",
+    "reserved-sender": "The sender begins with `hand:` or `agent:`, which no person may have; it was escaped.",
     "call-ended": "The call has ended, and nothing can be said in it any more.",
     "second-channel": "The call has ended; the person gets it on the configured second channel.",
     "no-second-channel": "The call has ended, and the person has no single place on the configured second channel.",

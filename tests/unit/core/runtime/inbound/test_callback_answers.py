@@ -93,8 +93,8 @@ async def test_an_answer_that_says_nothing_closes_the_callback(
 
     async with serving(path, platform, agent=Caller(nothing)) as running:
         platform.say("m1", ANA, "count")
+        [suppressed] = await running.until(IntentSuppressed)
         changed = await callback_of(running, 3)
-        [suppressed] = running.recorded(IntentSuppressed)
         outcomes = [body.outcome for body in running.recorded(TurnEnded)]
     assert (changed.state, changed.reason) == (CallbackState.SUPPRESSED, Reason.NO_REPLY)
     assert (suppressed.reason, suppressed.text) == (Reason.NO_REPLY, answer or "")
@@ -128,8 +128,7 @@ async def test_the_token_is_no_text_in_any_turn(path: Path, platform: TinyPlatfo
 
     async with serving(path, platform, agent=Echo(act)) as running:
         platform.say("m1", ANA, "hello")
-        await running.until(TurnEnded)
-        assert [body.reason for body in running.recorded(IntentSuppressed)] == [Reason.NO_REPLY] * 2
+        assert [body.reason for body in await running.until(IntentSuppressed, 2)] == [Reason.NO_REPLY] * 2
         assert await running.transcript(KEY) == [("user", "hello")]
     assert platform.sent == []
 
@@ -218,8 +217,7 @@ async def test_a_turn_that_runs_again_remembers_what_it_had_sent(path: Path, pla
         db.execute("UPDATE delegations SET callback = 'in_turn'")
     again = TinyPlatform()
     async with serving(path, again, agent=agent) as running:
-        await running.until(TurnEnded)
-        reasons = [body.reason for body in running.recorded(IntentSuppressed)]
+        reasons = [body.reason for body in await running.until(IntentSuppressed, 2)]
     again.close()
     assert reasons == [Reason.ALREADY_QUEUED, Reason.ALREADY_SENT]
     assert again.sent == []
