@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         DirectoryEntry,
         Hints,
         ParsedTarget,
+        PlaceReadiness,
         Readiness,
         Ready,
         Resolved,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         register_channel,
         registered_channel,
     )
+    from trunkline.core.channels.voice import Espeak, Speech, SpeechEngine
     from trunkline.core.config import GatewayConfig
     from trunkline.core.decisions import Decisions
     from trunkline.core.delivery.chunking.own_chunker import OwnChunker
@@ -38,12 +40,14 @@ if TYPE_CHECKING:
     from trunkline.core.env import Env, Ids, system_env
     from trunkline.core.errors import (
         AnswerRefused,
+        CallEnded,
         ChannelConflict,
         InvalidAction,
         InvalidSend,
         LeaseLost,
         PolicyDenied,
         SendFailed,
+        SpeechFailed,
         TargetError,
         TrunklineError,
     )
@@ -97,6 +101,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "DirectoryEntry",
         "Hints",
         "ParsedTarget",
+        "PlaceReadiness",
         "Readiness",
         "Ready",
         "Resolved",
@@ -104,6 +109,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "register_channel",
         "registered_channel",
     ),
+    "trunkline.core.channels.voice": ("Espeak", "Speech", "SpeechEngine"),
     "trunkline.core.config": ("GatewayConfig",),
     "trunkline.core.decisions": ("Decisions",),
     "trunkline.core.delivery.chunking.own_chunker": ("OwnChunker",),
@@ -111,12 +117,14 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.env": ("Env", "Ids", "system_env"),
     "trunkline.core.errors": (
         "AnswerRefused",
+        "CallEnded",
         "ChannelConflict",
         "InvalidAction",
         "InvalidSend",
         "LeaseLost",
         "PolicyDenied",
         "SendFailed",
+        "SpeechFailed",
         "TargetError",
         "TrunklineError",
     ),
@@ -170,6 +178,7 @@ __all__ = [
     "AnswerRefused",
     "Broadcasted",
     "Button",
+    "CallEnded",
     "CallbackFacts",
     "Cancel",
     "Capabilities",
@@ -185,6 +194,7 @@ __all__ = [
     "DirectoryEntry",
     "Env",
     "Envelope",
+    "Espeak",
     "Event",
     "EventLog",
     "EventSink",
@@ -210,6 +220,7 @@ __all__ = [
     "OwnChunker",
     "ParsedTarget",
     "Peer",
+    "PlaceReadiness",
     "PolicyDenied",
     "Poll",
     "Profile",
@@ -233,6 +244,9 @@ __all__ = [
     "SessionEntry",
     "SessionKey",
     "SessionMap",
+    "Speech",
+    "SpeechEngine",
+    "SpeechFailed",
     "SqliteStore",
     "Store",
     "Target",

@@ -3,6 +3,7 @@
 from trunkline.app.view.kinds import (
     actions,
     bindings,
+    calls,
     cast_of_hands,
     delivery,
     hands,
@@ -31,6 +32,7 @@ __all__ = [
     "KindView",
     "actions",
     "bindings",
+    "calls",
     "cast_of_hands",
     "delivery",
     "describe",
