@@ -22,7 +22,7 @@ from trunkline.core.delivery.recovery import InterruptedIntent, recover
 from trunkline.core.delivery.states import TRANSITIONS, is_final, next_state
 from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.hands.states import CALLBACK_TRANSITIONS, WORK_TRANSITIONS
-from trunkline.core.values import Capabilities, ChatKind, Idempotency, IntentState
+from trunkline.core.values import Address, Capabilities, ChatKind, Idempotency, IntentState
 
 _S = TypeVar("_S", bound=StrEnum)
 _E = TypeVar("_E", bound=StrEnum)
@@ -148,7 +148,9 @@ def channels_table() -> str:
         if rules.thread_is_conversation:
             threads = "conversations of their own"
         else:
-            threads = f"`:{rules.thread_word}:`" if rules.has_threads else "none"
+            sample = Address(channel=name, account="", kind=ChatKind.CHANNEL, conversation="1", thread="2")
+            in_keys = rules.has_threads and rules.key_thread(sample) is not None
+            threads = f"`:{rules.thread_word}:`" if in_keys else "none"
         kept = [kind.value for kind in ChatKind if rules.fold(kind, "Aa") == "Aa"]
         case = "counts" if len(kept) == len(ChatKind) else f"counts for a {' or '.join(kept)}" if kept else "is folded"
         return f"`{name}`", codes(rules.forms), threads, case, str(rules.text_limit)

@@ -29,7 +29,7 @@ def _choosing(choose: _Choose) -> Callable[[Wiring], None]:
 
 @bug("voice-any-active-call", _choosing, caught_by=("V2",))
 def _any(_place: Address, calls: Sequence[Call]) -> Call | None:
-    """A result is said in the first call that is going on, or in the only one, whoever is in it (D5)."""
+    """A result is said in the first call that is going on, or in the only one, with any person in it (D5)."""
     return calls[0] if calls else None
 
 

@@ -3,7 +3,6 @@
 from trunkline.app.view.kinds import (
     actions,
     bindings,
-    calls,
     cast_of_hands,
     delivery,
     hands,
@@ -32,7 +31,6 @@ __all__ = [
     "KindView",
     "actions",
     "bindings",
-    "calls",
     "cast_of_hands",
     "delivery",
     "describe",

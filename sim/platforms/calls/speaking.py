@@ -1,7 +1,7 @@
 """What the gateway says in calls: one utterance after another, each accepted when it was heard to its end.
 
 A response means that the person has heard everything. So an utterance that a hang-up cuts off is refused: the person
-has heard a part of it, which `speech.heard` records, and the gateway may tell them the whole at another place. One that
+has heard a part of it, which `speech.heard` records, and the gateway may send them the whole at another place. One that
 was not heard to its end for another reason is in doubt, and asking again under its key waits for the same utterance.
 """
 

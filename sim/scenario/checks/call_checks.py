@@ -58,7 +58,9 @@ def _check_name(
     first = seen.setdefault((place, name), path)
     if first != path:
         line = report.positions.mark(first)[0]
-        report.add((*path, "call"), f"{place.person} has a call {shown(name)} already, in line {line}", "name it anew")
+        report.add(
+            (*path, "call"), f"{place.person} has a call {shown(name)} already, in line {line}", "choose another name"
+        )
 
 
 def _calls(tree: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
