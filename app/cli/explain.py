@@ -17,6 +17,7 @@ from trunkline.app.cli.options import Flag
 from trunkline.app.explain.decide import InboundQuestion, decide_inbound, decide_send, read_any_key
 from trunkline.app.explain.heartbeat import decide_heartbeat, time_of
 from trunkline.app.explain.policy import PolicyQuestion, decide_policy
+from trunkline.app.explain.prompts import PromptsQuestion, decide_prompts
 from trunkline.app.report.explain import (
     as_json,
     inbound_facts,
@@ -29,6 +30,7 @@ from trunkline.app.report.explain import (
 )
 from trunkline.app.report.explain_heartbeat import heartbeat_facts, heartbeat_json
 from trunkline.app.report.explain_policy import policy_answer_facts, policy_json
+from trunkline.app.report.explain_prompts import prompts_facts, prompts_json
 from trunkline.app.view.text.fact import Fact
 from trunkline.core.config import GatewayConfig
 from trunkline.core.env import system_env
@@ -68,6 +70,7 @@ class ConfigOptions:
 
 Configuration = Annotated[ConfigOptions, Parameter(name="*", group=Group("Configuration", sort_key=1))]
 _DEFAULTS = ConfigOptions()
+_ANY_TURN = PromptsQuestion()
 
 
 def _print(facts: Iterable[Fact], document: dict[str, Any], *, json: bool) -> int:
@@ -150,6 +153,18 @@ def policy(
     """Explain whether a turn may write to another place: the decision, its mark, and the setting that decides."""
     answer = decide_policy(question, config.load())
     return _print(policy_answer_facts(answer), policy_json(answer), json=json)
+
+
+@app.command
+def prompts(
+    *,
+    question: Annotated[PromptsQuestion, Parameter(name="*")] = _ANY_TURN,
+    config: Configuration = _DEFAULTS,
+    json: Json = False,
+) -> int:
+    """Explain which system prompts a turn would have: the agent's, the channel's and that of a callback, in order."""
+    answer = decide_prompts(question, config.load())
+    return _print(prompts_facts(answer), prompts_json(answer), json=json)
 
 
 @app.command

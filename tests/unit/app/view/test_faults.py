@@ -272,15 +272,17 @@ def test_the_saved_scenario_holds_and_each_defect_fails_it(path):
 
 #: defects that show in nothing that a file can expect: only invariants catch them
 _UNSEEN = {"outbound-key-loses-account", "orphans-scanned-twice", "shared-in-silence", "cancelled-is-not-told"}
-#: the same of what an agent is given for a callback: an expectation is about what people see
+#: the same of what an agent is given for a callback, and of its state: an expectation is about what people see
 _UNSEEN |= {
     "asked-by-last-speaker",
     "callback-prompt-is-kept",
     "callback-prompt-replaces",
     "callback-without-prompt",
     "callback-without-sender",
+    "no-reply-is-failure",
     "result-as-user-text",
     "retry-without-sender",
+    "suppressed-without-reason",
 }
 
 
