@@ -162,8 +162,7 @@ async def test_a_turn_whose_prompts_cannot_be_composed_fails(
     agent = Caller()
     async with serving(path, platform, agent=agent, decisions=Decisions(compose_prompts=decision)) as running:
         platform.say("m1", ANA, "count")
-        await running.until(TurnEnded, 2)
-        [_, ended] = running.recorded(TurnEnded)
+        [_, ended] = await running.until(TurnEnded, 2)
         [*_, changed] = await running.until(CallbackChanged, 3)
     assert agent.callbacks == []
     assert (ended.outcome, ended.reason) == ("failed", Reason.PROMPT_FAILED)

@@ -325,9 +325,9 @@ async def test_the_idle_time_of_a_binding_is_not_moved_by_a_result(path: Path, a
         binder.say("m1", HALL, "count")
         await hand.working.wait()
         await running.until(IntentSettled)
-        assert [one.by for one in running.recorded(BindingTouched)] == ["inbound", "outbound"]
+        assert [one.by for one in await running.until(BindingTouched, 2)] == ["inbound", "outbound"]
         await reported(running, hand)
-        assert [one.by for one in running.recorded(BindingTouched)] == ["inbound", "outbound", "outbound"]
+        assert [one.by for one in await running.until(BindingTouched, 3)] == ["inbound", "outbound", "outbound"]
     binder.close()
     assert record.conversation == HALL
     assert len(agent.callbacks) == 1
