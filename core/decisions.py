@@ -23,7 +23,9 @@ from trunkline.core.delivery.policy import DeliveryDecision, after_attempt, befo
 from trunkline.core.delivery.recovery import RecoveryDecision, recover
 from trunkline.core.errors import UnknownName
 from trunkline.core.events.gateway import RouteDecided
+from trunkline.core.hands.admission import AdmissionFacts, Refusal, admit_delegation
 from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion, plan_completion
+from trunkline.core.hands.port import DelegationRequest
 from trunkline.core.heartbeat.dedupe import is_duplicate
 from trunkline.core.heartbeat.guards import GuardFacts, RunDecision, decide_run
 from trunkline.core.heartbeat.reply import ReplyDecision, ReplyFacts, decide_reply
@@ -221,6 +223,7 @@ class Decisions:
     plan_mirror: Callable[[MirrorQuestion, GatewayConfig], MirrorPlan] = plan_mirror
     plan_send: Callable[..., SendPlan] = plan_send
     decide_context: Callable[[ContextQuestion, GatewayConfig], ContextDecision] = decide_context
+    admit_delegation: Callable[[DelegationRequest, AdmissionFacts, HandsConfig], Refusal | None] = admit_delegation
     plan_completion: Callable[[HandCompletion, HandsConfig], CompletionPlan] = plan_completion
     #: why the answer of a turn is not sent
     decide_answer: Callable[[AnswerFacts], Reason | None] = decide_answer

@@ -285,7 +285,7 @@ class Gateway:
         by: str = "",
         cause: int | None = None,
     ) -> bool:
-        """End a worker's delegation with its result, which is reported to whoever asked. False if it ended before.
+        """End a worker's delegation with its result, which is then reported. False if it had ended before.
 
         `ticket`: that of the task, of an answer from outside. Raises `AnswerRefused` for one that fits no delegation.
         """

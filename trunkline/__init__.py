@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         AnswerRefused,
         CallEnded,
         ChannelConflict,
+        DelegationRefused,
         InvalidAction,
         InvalidSend,
         LeaseLost,
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
     from trunkline.core.events import Event, EventLog, EventSink, Recorder
     from trunkline.core.gateway import Gateway
     from trunkline.core.gc_tuning import fewer_collections
-    from trunkline.core.hands.port import HandRunner, HandTask
-    from trunkline.core.hands.results import HandOutcome
+    from trunkline.core.hands.port import Delegated, DelegationStatus, HandRunner, HandTask
+    from trunkline.core.hands.results import HandOutcome, HandResult
     from trunkline.core.keys import SessionKey, canonical_key, encode_v1, parse_v1
     from trunkline.core.message_parts import Button, MessageParts
     from trunkline.core.profiles import Profile
@@ -119,6 +120,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "AnswerRefused",
         "CallEnded",
         "ChannelConflict",
+        "DelegationRefused",
         "InvalidAction",
         "InvalidSend",
         "LeaseLost",
@@ -130,8 +132,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "trunkline.core.events": ("Event", "EventLog", "EventSink", "Recorder"),
     "trunkline.core.gateway": ("Gateway",),
-    "trunkline.core.hands.port": ("HandRunner", "HandTask"),
-    "trunkline.core.hands.results": ("HandOutcome",),
+    "trunkline.core.hands.port": ("Delegated", "DelegationStatus", "HandRunner", "HandTask"),
+    "trunkline.core.hands.results": ("HandOutcome", "HandResult"),
     "trunkline.core.keys": ("SessionKey", "canonical_key", "encode_v1", "parse_v1"),
     "trunkline.core.message_parts": ("Button", "MessageParts"),
     "trunkline.core.profiles": ("Profile",),
@@ -189,6 +191,9 @@ __all__ = [
     "ChannelRules",
     "ChatKind",
     "Decisions",
+    "Delegated",
+    "DelegationRefused",
+    "DelegationStatus",
     "DeliveryMode",
     "Directory",
     "DirectoryEntry",
@@ -201,6 +206,7 @@ __all__ = [
     "Gateway",
     "GatewayConfig",
     "HandOutcome",
+    "HandResult",
     "HandRunner",
     "HandTask",
     "HandWorker",

@@ -39,8 +39,23 @@ class AdmissionFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     over: bool = False
 
 
-def check_admission(asked: DelegationRequest, facts: AdmissionFacts, config: HandsConfig) -> None:
-    """Raise `DelegationRefused`, with its reason, unless the task may be delegated."""
+class Refusal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Why a task may not be delegated; `detail` says what helps."""
+
+    reason: Reason
+    detail: str
+
+
+def admit_delegation(asked: DelegationRequest, facts: AdmissionFacts, config: HandsConfig) -> Refusal | None:
+    """Why a task may not be delegated; None: it may."""
+    try:
+        _check(asked, facts, config)
+    except DelegationRefused as error:
+        return Refusal(reason=error.reason, detail=error.facts)
+    return None
+
+
+def _check(asked: DelegationRequest, facts: AdmissionFacts, config: HandsConfig) -> None:
     _check_hand(asked, facts, config)
     _check_request(asked)
     _check_place(asked, facts)

@@ -12,7 +12,7 @@ from trunkline.core.bindings.records import Placement, TargetKind
 from trunkline.core.errors import AnswerRefused, BindingError, DelegationRefused, UsageError
 from trunkline.core.events.gateway import ToolCalled, ToolRefused
 from trunkline.core.events.hands import DelegationAccepted
-from trunkline.core.hands.admission import AdmissionFacts, check_admission
+from trunkline.core.hands.admission import AdmissionFacts
 from trunkline.core.hands.capture import origin_of
 from trunkline.core.hands.delegation import DelegationRow, HandKind
 from trunkline.core.hands.port import Delegated, DelegationRequest, DelegationStatus
@@ -97,8 +97,12 @@ class HandTools:
             serves=work.serves is not None,
             over=work.serves is not None and self._open.find(work.serves) is None,
         )
-        check_admission(asked, facts, ctx.config.hands)
-        assert facts.kind is not None
+        refused = ctx.decisions.admit_delegation(asked, facts, ctx.config.hands)
+        if refused is not None:
+            raise DelegationRefused(refused.detail, refused.reason)
+        if facts.kind is None:
+            # A custom decision: nothing would ever work on it.
+            raise DelegationRefused(f"no hand {asked.hand!r}", Reason.UNKNOWN_HAND)
         return facts.kind
 
     async def _accept(
