@@ -7,6 +7,7 @@ import yaml
 from tests.random_scenarios.cast import make_cast
 from tests.random_scenarios.gateway import make_gateway
 from tests.random_scenarios.script import Script, stored_sessions
+from tests.random_scenarios.work import add_work
 from tests.random_scenarios.world import make_world
 
 Tree = dict[str, Any]
@@ -28,6 +29,7 @@ def make_scenario(seed: int) -> Tree:
         "cast": make_cast(seed, ground, agents, threads=script.threads, said=script.said),
         "script": steps,
     }
+    add_work(seed, made, ground)
     stored = stored_sessions(seed, ground, agents)
     return {**made, "stored": {"sessions": stored}} if stored else made
 

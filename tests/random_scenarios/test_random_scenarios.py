@@ -29,6 +29,7 @@ def test_scenarios_use_everything_that_the_script_has():
         *("say", "send", "queue", "wake", "crash", "restart", "second", "freeze", "reload", "reset", "replay"),
         *("archive", "unarchive", "delete", "rotate", "webhook", "bind", "unbind", "fault"),
         *("secret", "reply_chain", "bot", "via", "proxy", "locked"),
+        *("hands", "call", "hang_up", "hold", "resume"),
     }
 
 
