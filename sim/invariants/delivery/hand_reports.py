@@ -105,7 +105,7 @@ class EveryRunReports(Checker):
         if run is None:
             return
         if body.state is CallbackState.PENDING_TURN and body.before is not CallbackState.WAITING:
-            run.read = None
+            run.read = run.callback = None
         elif body.state is CallbackState.SUPPRESSED and body.reason is not None:
             ended = run.finished.body if run.finished is not None else None
             outcome = ended.outcome if isinstance(ended, DelegationFinished) else None
