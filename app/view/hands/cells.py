@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trunkline.app.view.explain.resolver import title
-from trunkline.app.view.hands.columns import CALLBACK_LOOKS, OPEN_WORK, WORK_LOOKS, callback_text, work_text
+from trunkline.app.view.hands.columns import CALLBACK_LOOKS, OPEN_WORK, TO_PARENT, WORK_LOOKS, callback_text, work_text
 from trunkline.app.view.hands.facts import spoken
 from trunkline.app.view.hands.row import HandRow
 from trunkline.app.view.index.run_index import RunView
@@ -80,11 +80,11 @@ def _so_far(view: RunView, row: HandRow, above: str) -> LabelCell:
         return LabelCell(
             text=f"{wrong}… {row.waits:.1f} s", more=f"{wrong}not yet, for {row.waits:.1f} s", tone=_tone(wrong)
         )
+    if above and row.callback is CallbackState.SUPPRESSED and row.callback_reason in TO_PARENT:
+        return LabelCell(text=f"{wrong}→ {above}", more=f"{wrong}goes to {above}", tone=_tone(wrong, Tone.PLAIN))
     if row.callback_reason is not None:
         tone = Tone.DIM if row.callback is CallbackState.SUPPRESSED else Tone.WARN
         return LabelCell(text=f"{wrong}{row.callback_reason}", tone=_tone(wrong, tone))
-    if above and row.origin is None and row.finished:
-        return LabelCell(text=f"{wrong}→ {above}", more=f"{wrong}goes to {above}", tone=_tone(wrong, Tone.PLAIN))
     if row.progress and row.work in OPEN_WORK:
         return LabelCell(text=f"{wrong}{quoted(row.progress)}", tone=_tone(wrong, Tone.PLAIN))
     return LabelCell(text=wrong.strip(), tone=Tone.BAD) if wrong else EMPTY

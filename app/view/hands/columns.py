@@ -7,6 +7,7 @@ from enum import StrEnum
 from trunkline.app.view.text.fact import Tone
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.hands.states import CallbackState
+from trunkline.core.reasons import Reason
 
 
 class WorkPhase(StrEnum):
@@ -67,6 +68,9 @@ CALLBACK_LOOKS: dict[CallbackState, tuple[str, str, Tone]] = {
     CallbackState.UNDELIVERABLE: ("✗", "UNDELIVERABLE", Tone.BAD),
     CallbackState.SUPPRESSED: ("–", "SUPPRESSED", Tone.DIM),
 }
+
+#: reasons of a suppressed callback by which the result of what a hand delegated goes to that hand
+TO_PARENT = (None, Reason.PASSED_ON)
 
 
 def work_text(phase: WorkPhase) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -45,6 +45,8 @@ class DelegationHistory:
         self.asked_by: Peer | None = body.asked_by
         self.message_id = body.message_id
         self.session = ""
+        #: the delegation that its caller works on, and those that its hand made
+        self.above: DelegationHistory | None = None
         self.children: list[DelegationHistory] = []
         self.started: list[Event] = []
         self.progress: list[Event] = []
@@ -68,6 +70,14 @@ class DelegationHistory:
     @property
     def id(self) -> str:
         return self.accepted.delegation or ""
+
+    @property
+    def line(self) -> Iterator[DelegationHistory]:
+        """The delegations above it, the nearest first."""
+        above = self.above
+        while above is not None:
+            yield above
+            above = above.above
 
     # ------------------------------------------------------------ the callback
 

@@ -36,10 +36,11 @@ def who(peer: Peer | None) -> str:
 
 def origin_facts(view: RunView, run: DelegationHistory, row: HandRow) -> Iterator[Fact]:
     """Where the person asked: place, person and message, turn and sessions, and the bot that heard it."""
-    yield Fact(label="origin", text=_place(view, row), seq=row.since)
-    if row.origin is not None:
-        yield Fact(label="", text=_conversation(row.origin), seq=row.since)
-        yield Fact(label="", text=_account(view, row.origin), seq=row.since)
+    yield Fact(label="origin", text=_place(view, run, row), seq=row.since)
+    asked = next((one for one in (run, *run.line) if one.body.origin is not None), run)
+    if asked.body.origin is not None:
+        yield Fact(label="", text=_conversation(asked.body.origin), seq=asked.accepted.seq)
+        yield Fact(label="", text=_account(view, asked.body.origin), seq=asked.accepted.seq)
     message = f" by message {clean(row.message_id)}" if row.message_id else ""
     yield Fact(label="asked by", text=f"{who(row.asked_by)}{message}", seq=row.since)
     event = run.accepted
@@ -49,7 +50,10 @@ def origin_facts(view: RunView, run: DelegationHistory, row: HandRow) -> Iterato
     yield Fact(label="session", text=row.session or "none of its own", seq=row.since)
 
 
-def _place(view: RunView, row: HandRow) -> str:
+def _place(view: RunView, run: DelegationHistory, row: HandRow) -> str:
+    first = next((one for one in run.line if one.body.origin is not None), None)
+    if row.origin is None and first is not None:
+        return f"that of {first.name}, for which it works: {view.places.label(first.body.origin)}"
     if row.origin is None:
         return "none: it was not requested in a place"
     return f"{view.places.label(row.origin)}, frozen at #{row.since}  ({row.origin})"

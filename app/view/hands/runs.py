@@ -72,7 +72,7 @@ class HandRuns(Sequence[str]):
                 self._bind(event, event.body)
         self._judge()
         if len(self._runs) != number:
-            roots = (run for run in self._runs.values() if run.body.parent not in self._runs)
+            roots = (run for run in self._runs.values() if run.above is None)
             self._order = [run for root in roots for run in _family(root)]
         if self._view.last != self._done:
             self._tally.count(self._runs.values())
@@ -202,8 +202,8 @@ class HandRuns(Sequence[str]):
             said=tuple(one for one in run.said if one.seq <= seq),
             ignored=number_of(run.ignored, seq),
             refused=number_of(run.refused, seq),
-            parent=body.parent if body.parent in self._runs else "",
-            depth=self._depth(run),
+            parent=run.above.id if run.above is not None else "",
+            depth=sum(1 for _ in run.line),
             age=max((ended.at if ended is not None else now) - run.accepted.at, 0.0),
             waits=now - ended.at if due and ended is not None else None,
             broken=tuple(dict.fromkeys(name for at, name in run.broken if at <= seq)),
@@ -212,13 +212,6 @@ class HandRuns(Sequence[str]):
             left=deadline - now if deadline is not None and work in OPEN_WORK else None,
             overdue=not later and _overdue(run, step.state, seq, now),
         )
-
-    def _depth(self, run: DelegationHistory) -> int:
-        """How many delegations of the run stand above it."""
-        depth, above = 0, self._runs.get(run.body.parent or "")
-        while above is not None and depth < len(self._runs):
-            depth, above = depth + 1, self._runs.get(above.body.parent or "")
-        return depth
 
     # ------------------------------------------------------------ over the run
 
@@ -251,9 +244,10 @@ class HandRuns(Sequence[str]):
         if heard is not None and isinstance(heard.body, InboundReceived):
             run.asked_by = run.asked_by or heard.body.peer
             run.message_id = run.message_id or heard.body.message_id
-        parent = self._runs.get(body.parent or "")
-        if parent is not None and parent is not run:
-            parent.children.append(run)
+        # One that comes after its child, in an altered trace, is not above it: so there are no circles.
+        run.above = self._runs.get(body.parent or "") if body.parent != run.id else None
+        if run.above is not None:
+            run.above.children.append(run)
 
     def _say(self, event: Event, body: WireAccepted) -> None:
         """Record an accepted message that announces a finished run."""

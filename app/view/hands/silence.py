@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from trunkline.app.view.hands.columns import OPEN_WORK, WorkPhase
+from trunkline.app.view.hands.columns import OPEN_WORK, TO_PARENT, WorkPhase
 from trunkline.app.view.hands.history import DelegationHistory
 from trunkline.app.view.hands.row import HandRow
 from trunkline.app.view.hands.runs import HandRuns
-from trunkline.app.view.index.message import MessageHistory, QueueState
+from trunkline.app.view.index.message import OPEN, MessageHistory, QueueState
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.text.cells import clean, seconds
@@ -49,8 +49,8 @@ def why_unseen(view: RunView, hands: HandRuns, row: HandRow, seq: int) -> tuple[
         return _working(row)
     if row.over:
         return "the run is over, and it was never reported", row.finished or row.since
-    if row.parent and run.body.origin is None and row.callback is not CallbackState.UNDELIVERABLE:
-        return _passed_on(view, hands, row)
+    if row.callback is CallbackState.SUPPRESSED and row.callback_reason in TO_PARENT and row.parent:
+        return _passed_on(hands, row)
     if row.callback in (CallbackState.QUEUED, CallbackState.PARKED, CallbackState.UNDELIVERABLE):
         found = _of_messages(view, hands, run, row, seq)
         if found is not None:
@@ -68,10 +68,10 @@ def _working(row: HandRow) -> tuple[str, int]:
     return text, row.started or row.since
 
 
-def _passed_on(view: RunView, hands: HandRuns, row: HandRow) -> tuple[str, int]:
+def _passed_on(hands: HandRuns, row: HandRow) -> tuple[str, int]:
     above = hands.history(row.parent)
     name = f"{hands.name(row.parent)} of hand {clean(above.body.hand)}" if above is not None else clean(row.parent)
-    return f"its result goes to the hand that delegated it, and becomes part of {name}", row.since
+    return f"its result went to the hand that delegated it, and is part of {name}", row.callback_since
 
 
 def _of_messages(
@@ -86,6 +86,9 @@ def _of_messages(
         return next(filter(None, (_settled(history, row, seq) for history in reversed(known))), None)
     step = known[-1].step(seq)
     waits = _waiting(view, known[-1], seq)
+    if row.callback is CallbackState.PARKED and step.state not in (*OPEN, QueueState.UNKNOWN):
+        ended = _settled(known[-1], row, seq)
+        return (f"{ended[0]} An operator can retry or discard it.", ended[1]) if ended is not None else None
     if step.state is QueueState.UNKNOWN:
         text = "the platform may have it or not, and only an operator can find out"
         return f"{text}: {step.why}" if step.why else text, step.seq

@@ -172,7 +172,7 @@ def many_hands() -> Run:
     hands.progress(build, "47 of 90 files")
     author.wait(0.6)
     hands.report(mail, OPS, "mail: three new ones")
-    hands.finish(notes, "12 notes", to=_C.SUPPRESSED)
+    hands.finish(notes, "12 notes", to=_C.SUPPRESSED, why=Reason.PASSED_ON)
     author.wait(1.0)
     hands.finish(quiet, "no errors")
     hands.end_turn(quiet, hands.turn(quiet), "silent", _C.SUPPRESSED, Reason.NO_REPLY)

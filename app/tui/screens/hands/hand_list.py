@@ -20,7 +20,7 @@ from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.text.fact import Fact
 
 TIME = "time"
-_NARROW = columns("work 11 | callback 15 | id ~3 | hand 8 | origin ~11 | age >7 | so far *")
+_NARROW = columns("work 11 | callback 15 | id ~3 | hand 10 | origin ~11 | age >7 | so far *")
 _ROOMY = columns("work 12 | callback 15 | id ~4 | hand 14 | asked by 8 | origin ~14 | age >8 | left >8 | so far ~*")
 _BROAD = columns(
     "work 12 | callback 15 | id ~4 | hand 16 | kind 8 | asked by 10 | origin ~16 | tries >5 | age >8 | left >8 | "

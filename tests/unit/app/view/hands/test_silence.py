@@ -24,7 +24,7 @@ def why(hands, view, name: str, seq: int | None = None):
         ("h4", "the agent read the result and had nothing to say"),
         ("h5", "its message is failed"),
         ("h6", "its message waits: "),
-        ("h7", "its result goes to the hand that delegated it, and becomes part of h2 of hand lead"),
+        ("h7", "its result went to the hand that delegated it, and is part of h2 of hand lead"),
         ("h8", "the agent that delegated it cancelled it itself"),
     ],
 )
