@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 
 from trunkline.core.errors import AnswerRefused, IllegalTransition, StoreError, UnknownName
@@ -28,8 +28,10 @@ OPERATOR = "operator"
 _PAGE = 500
 
 
-async def operate_inside(gateway: Gateway, step: HandsStep) -> None:
-    """Act on every delegation that is meant. Raises `UnknownName` if there is none.
+async def operate_inside(
+    gateway: Gateway, step: HandsStep, answering: Callable[[DelegationRow, HandResult], object]
+) -> None:
+    """Act on every delegation that is meant. Raises `UnknownName` if there is none. `answering`: records an answer.
 
     The gateway records what it refuses, so that is no failure of the step.
     """
@@ -38,6 +40,8 @@ async def operate_inside(gateway: Gateway, step: HandsStep) -> None:
         raise UnknownName("no delegation matches")
     for row in rows:
         with suppress(AnswerRefused, IllegalTransition):
+            if step.do == "answer":
+                answering(row, _result(step))
             await _act(gateway, step, row.id)
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from itertools import count
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from trunkline.core.agent import Agent
 from trunkline.core.channels import ChannelAdapter
@@ -16,6 +14,8 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import config_key
 from trunkline.core.errors import UnknownName
 from trunkline.core.gateway import Gateway
+from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.hands.results import HandResult
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.values import Address
@@ -28,11 +28,13 @@ from trunkline.sim.cast.hands import ScriptedHands
 from trunkline.sim.cast.hooks import scripted_hooks
 from trunkline.sim.cast.message_tool import ToolUser
 from trunkline.sim.cast.working_agents import InProcess, WorkingAgents
+from trunkline.sim.events.hands import HandAnswered
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.tokens import RenewableAdapter
 from trunkline.sim.run.env import sim_env
+from trunkline.sim.run.process_errors import crashed, one_line
 from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.config_reloads import agents_of
@@ -48,8 +50,6 @@ from trunkline.sim.scenario.place_refs import is_session_key
 
 #: a process is not started more often than this
 _MOST_BOOTS = 50
-#: traceback frames recorded for the error that killed a process
-_FRAMES = 8
 #: parts of a configuration that `world.limits` is made of
 _LIMITING = ("delivery", "tools", "agents", "hands")
 
@@ -220,8 +220,20 @@ class GatewayProcess:
     def operate_hands(self, step: HandsStep) -> None:
         """Act on delegations as an operator. Raises `UnknownName` without a process."""
         node, gateway = self._running()
-        call = partial(operate_inside, gateway, step)
+        call = partial(operate_inside, gateway, step, partial(self._answering, node))
         self._spawn(node, self._client(f"hands {step.do}", call), f"hands {step.do}")
+
+    def _answering(self, node: Node, row: DelegationRow, result: HandResult) -> None:
+        """A program in the process answers a task: what it returns is a fact, like that of any hand."""
+        body = HandAnswered(
+            hand=row.hand,
+            outcome=result.outcome,
+            text=result.text,
+            process=self.name,
+            generation=node.generation,
+            marks=self._world.words.marks(result.text),
+        )
+        self._world.events.record(body, delegation=row.id)
 
     def send(self, message: SendMessage, targets: Sequence[Target], number: int) -> None:
         """Send as a client, to one target or to several. Raises `UnknownName` without a process."""
@@ -262,7 +274,7 @@ class GatewayProcess:
         try:
             await call()
         except Exception as error:  # noqa: BLE001 -- a failed step would make the run meaningless, so it is recorded
-            why = error.facts if isinstance(error, UnknownName) else _one_line(error)
+            why = error.facts if isinstance(error, UnknownName) else one_line(error)
             self._world.events.record(ScriptSkipped(step=step, why=why))
 
     def reload(self, config: GatewayConfig) -> None:
@@ -329,36 +341,14 @@ class GatewayProcess:
             world.at(world.now() + down, self.boot)
             return
         error = None if task.cancelled() else task.exception()
-        crashed = ProcessCrashed(why="it ended by itself") if error is None else _crashed(error)
-        world.log.recorder("sim", node.generation).record(crashed)
+        body = ProcessCrashed(why="it ended by itself") if error is None else crashed(error)
+        world.log.recorder("sim", node.generation).record(body)
         world.at(world.now() + 1.0, self.boot)
 
 
 async def _reset(gateway: Gateway, agent: str, place: Address) -> None:
     if await gateway.reset_session(agent, place) is None:
         raise UnknownName(f"{place} has no session")
-
-
-def _one_line(error: BaseException) -> str:
-    """An error in one line; of a group its first error."""
-    first = _first(error)
-    return f"{type(first).__name__}: {first}"
-
-
-def _first(error: BaseException) -> BaseException:
-    if isinstance(error, BaseExceptionGroup):
-        return _first(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
-    return error
-
-
-def _crashed(error: BaseException) -> ProcessCrashed:
-    """The error that killed a process, with the last frames of its traceback.
-
-    Files are named without folders, so that the event is the same on any machine.
-    """
-    calls = traceback.extract_tb(_first(error).__traceback__)[-_FRAMES:]
-    frames = tuple(f"{Path(call.filename).name}:{call.lineno} in {call.name}" for call in calls)
-    return ProcessCrashed(why=_one_line(error), frames=frames)
 
 
 class Processes:

@@ -15,7 +15,7 @@ from trunkline.core.events.hands import AnswerTurnedAway, DelegationStarted
 from trunkline.core.hands.delegation import DelegationRow, HandKind
 from trunkline.core.hands.port import HandTask
 from trunkline.core.hands.results import HandOutcome, HandResult
-from trunkline.core.hands.states import CallbackEvent
+from trunkline.core.hands.states import OPEN_WORK, CallbackEvent
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
@@ -305,7 +305,9 @@ class HandAdmin:
         row = await self._ctx.store.read(FindDelegation(delegation=post.delegation))
 
         def story(there: bool) -> tuple[DelegationRow, int] | None:
-            return (row, self._record_taken(row, cause)) if there and row is not None else None
+            # Ended meanwhile, as by an operator: that it once began says nothing any more.
+            begun = there and row is not None and row.state in OPEN_WORK
+            return (row, self._record_taken(row, cause)) if begun and row is not None else None
 
         await self._ctx.store.write(DropPost(n=post.n), story, then=self._note_taken)
 

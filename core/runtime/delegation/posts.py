@@ -17,8 +17,8 @@ from trunkline.core.store.delegations import DropPost, HandPost, HasPosts, PostV
 from trunkline.core.well_formed import well_formed
 
 Apply = Callable[[HandPost, int | None], Awaitable[None]]
-#: what is applied before anything else, so that an answer that came in time counts
-_FIRST = (PostVerb.TAKEN, PostVerb.ANSWER)
+#: what workers have left is applied before requests of operators, in order, so that an answer that came in time counts
+_FIRST = (PostVerb.TAKEN, PostVerb.PROGRESS, PostVerb.ANSWER)
 
 
 class Posts:
