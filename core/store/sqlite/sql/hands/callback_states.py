@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from trunkline.core.errors import IllegalTransition
 from trunkline.core.hands.callback_fold import ReportMessage, can_resume, event_of_messages
 from trunkline.core.hands.states import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState, next_callback_state
 from trunkline.core.reasons import Reason
@@ -14,6 +15,8 @@ from trunkline.core.values import DelegationId, IntentKind, IntentState
 
 #: nobody can ask for the result any more; what cannot be delivered may be tried again
 _OVER = frozenset({CallbackState.DELIVERED, CallbackState.SUPPRESSED})
+#: these come with a turn or a message, which has a command of its own
+_WITH_MORE = frozenset({CallbackEvent.ADMIT, CallbackEvent.POST, CallbackEvent.ENQUEUE, CallbackEvent.RERUN})
 
 
 def state_of(c: sqlite3.Connection, delegation: str) -> CallbackState | None:
@@ -44,6 +47,8 @@ def move(
 
 def change(c: sqlite3.Connection, command: ChangeCallback) -> CallbackChange | None:
     """Handle `ChangeCallback`."""
+    if command.event in _WITH_MORE:
+        raise IllegalTransition(f"{command.event.value!r} is no change of a callback alone")
     if not posts.take(c, command.post):
         return None
     before = state_of(c, command.delegation)

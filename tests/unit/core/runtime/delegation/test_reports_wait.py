@@ -144,6 +144,7 @@ class Archivist(Clerk):
 @pytest.mark.parametrize("restart", [False, True])
 async def test_a_long_result_reaches_its_turn_whole(path: Path, platform: TinyPlatform, restart: bool) -> None:
     seen: list[str] = []
+    lines: list[tuple[str, str]] = []
     began, stay = anyio.Event(), anyio.Event()
 
     async def act(turn: Turn) -> str | None:
