@@ -12,7 +12,9 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState
 
 #: the states in which messages decide; before that the turn may still add some
-_SENDING = frozenset({CallbackState.QUEUED, CallbackState.PARKED, CallbackState.UNDELIVERABLE})
+_SENDING = frozenset(
+    {CallbackState.QUEUED, CallbackState.PARKED, CallbackState.UNDELIVERABLE, CallbackState.SUPPRESSED}
+)
 _ARRIVED = frozenset({IntentState.DELIVERED, IntentState.PARTIAL})
 #: nothing is wrong with the message or the person: there is only no call to say it in
 _CALL_OVER = frozenset({Reason.CALL_ENDED, Reason.NO_SECOND_CHANNEL})

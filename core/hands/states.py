@@ -132,7 +132,8 @@ CALLBACK_TRANSITIONS: dict[CallbackState, dict[CallbackEvent, CallbackState]] = 
     _C.PARKED: {_E.PARK: _C.PARKED, _E.RESUME: _C.QUEUED, **_SENT},
     _C.DELIVERED: {},
     _C.UNDELIVERABLE: {_E.RESUME: _C.QUEUED, _E.RERUN: _C.PENDING_TURN, _E.DISCARD: _C.SUPPRESSED},
-    _C.SUPPRESSED: {},
+    # What an operator discards may be on its way already, and arrive.
+    _C.SUPPRESSED: {_E.DELIVER: _C.DELIVERED},
 }
 
 #: the work has not ended

@@ -124,6 +124,23 @@ def test_s25_an_operator_can_try_again_or_give_up(verb):
     staged(play, agents={"main": Asker()}, hands={"clerk": takes(10)})
 
 
+def test_s25_a_report_that_is_discarded_while_it_is_on_its_way_and_arrives_counts_as_seen():
+    async def play(stage: Stage) -> None:
+        stage.say(ANA, "clean")
+        await anyio.sleep(3)
+        stage.account(ANA).latency = 5
+        await anyio.sleep(9)
+        (row,) = await stage.rows()
+        assert row.callback is CallbackState.QUEUED
+        await stage.inside(stage.gateway.hands.discard(row.id))
+        await anyio.sleep(60)
+        (row,) = await stage.rows()
+        assert stage.texts(ANA) == ["on it: clean", "clerk: done: clean"]
+        assert row.callback is CallbackState.DELIVERED
+
+    staged(play, agents={"main": Asker()}, hands={"clerk": takes(10)})
+
+
 def test_s26_a_dead_thread_is_not_a_dead_chat():
     ana = Peer(id="u1", name="Ana")
     room = place("room", kind=ChatKind.GROUP)
