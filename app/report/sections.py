@@ -84,7 +84,8 @@ def _run(view: RunView) -> Iterator[Fact]:
     end = view.event(view.last).body if view.last else None
     if isinstance(end, RunEnded):
         left = f"no: {clean(', '.join(end.open))}" if end.open else "no"
-        yield Fact(label="at rest", text="yes" if end.at_rest else left)
+        rests = f"yes, while {clean(', '.join(end.waiting))} waits" if end.waiting else "yes"
+        yield Fact(label="at rest", text=rests if end.at_rest else left)
     yield from standing_facts(view, view.last)
     if view.run.trace.cut:
         yield Fact(label="cut", text=f"{clean(view.run.trace.cut)}; {NOT_JUDGED}", tone=Tone.WARN)

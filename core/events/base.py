@@ -34,6 +34,8 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
 class RunEnded(Body, frozen=True, kw_only=True):
     """The run is over; always the last event of a complete trace. `open` names what never came to rest.
 
+    `waiting`: work that waits for something that only a person or an operator can do, such as a parked report. The run
+    is at rest all the same.
     `cut`: the simulator ended it while it went on, e.g. ``after 9,000 events``. What the end shows is not judged then.
     """
 
@@ -41,4 +43,5 @@ class RunEnded(Body, frozen=True, kw_only=True):
     recorded_by: ClassVar[str] = "sim"
     at_rest: bool
     open: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
     cut: str = ""

@@ -18,7 +18,15 @@ from trunkline.core.events.delivery import (
     RecoveryDecided,
 )
 from trunkline.core.events.gateway import InboundAdmitted, TurnEnded
-from trunkline.core.events.hands import AnswerTurnedAway, DelegationAccepted, DelegationFinished, DelegationIgnored
+from trunkline.core.events.hands import (
+    AnswerTurnedAway,
+    CallbackChanged,
+    DelegationAccepted,
+    DelegationFinished,
+    DelegationIgnored,
+    DelegationStarted,
+)
+from trunkline.core.hands.states import CallbackState
 from trunkline.core.values import IntentState
 from trunkline.sim.events.hands import WorkerAnswered
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
@@ -44,6 +52,10 @@ class Quiescence:
         #: intents that wait for a time that the gateway has announced -> that time; and when each began
         self._until: dict[str, float] = {}
         self._begun: dict[str, float] = {}
+        #: delegation -> when it times out, and how long one run of it may take
+        self._deadlines: dict[str, tuple[float, float]] = {}
+        #: delegations whose report is parked
+        self._parked: dict[str, None] = {}
         #: the longest age of an intent that was configured
         self._max_age = 0.0
         #: called whenever the run may have come to rest
@@ -78,7 +90,15 @@ class Quiescence:
         for intent, at in self._until.items():
             if ("intent", intent) in self._open and at <= self._begun.get(intent, 0.0) + self._max_age + _SLACK:
                 latest = max(latest, at)
+        for delegation, (at, _) in self._deadlines.items():
+            if ("delegation", delegation) in self._open:
+                latest = max(latest, at + _SLACK)
         return latest
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Names of what rests until a person or an operator does something, e.g. ``report of m1.hand1``."""
+        return tuple(f"report of {name}" for name in self._parked)
 
     def watch(self, log: EventLog) -> None:
         log.subscribe(self.see, *self._begins, *self._ends)
@@ -88,6 +108,8 @@ class Quiescence:
         log.subscribe(lambda event: self._close(_MIRROR, event.intent), MirrorAppended)
         log.subscribe(self._process_gone, ProcessCrashed, ProcessStopped)
         log.subscribe(self._limited, WorldLimits)
+        log.subscribe(self._timed, DelegationAccepted, DelegationStarted)
+        log.subscribe(self._reported, CallbackChanged)
         log.subscribe(self._waits, AttemptEnded, RecoveryDecided, LaneWaiting)
         log.subscribe(self._left, WorkerAnswered)
         log.subscribe(
@@ -109,6 +131,22 @@ class Quiescence:
             if isinstance(event.body, IntentSettled) and event.body.state not in _MIRRORED:
                 self._close(_MIRROR, event.intent)
             self.look()
+
+    def _timed(self, event: Event) -> None:
+        """A delegation has until its deadline, which a restart may move by the time of a run."""
+        name, body = event.delegation or "", event.body
+        if isinstance(body, DelegationAccepted) and body.deadline is not None:
+            self._deadlines[name] = body.deadline, body.deadline - event.at
+        elif isinstance(body, DelegationStarted) and not body.worker and name in self._deadlines:
+            at, run = self._deadlines[name]
+            self._deadlines[name] = max(at, event.at + run), run
+
+    def _reported(self, event: Event) -> None:
+        assert isinstance(event.body, CallbackChanged)
+        if event.body.state is CallbackState.PARKED:
+            self._parked[event.delegation or ""] = None
+        elif self._parked:
+            self._parked.pop(event.delegation or "", None)
 
     def _limited(self, event: Event) -> None:
         assert isinstance(event.body, WorldLimits)

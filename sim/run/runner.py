@@ -110,7 +110,8 @@ class _Run:
         at_rest = await self._come_to_rest()
         world.events.record(RunPhase(phase="rest"))
         open_ = () if at_rest else world.progress.open
-        world.events.record(RunEnded(at_rest=at_rest, open=open_, cut="" if at_rest else self._cut))
+        waiting, cut = world.progress.waiting, "" if at_rest else self._cut
+        world.events.record(RunEnded(at_rest=at_rest, open=open_, waiting=waiting, cut=cut))
         self.judge.finish()
 
     async def _come_to_rest(self) -> bool:

@@ -34,7 +34,8 @@ label_text(ScriptSkipped, "step skipped: {step}: {why}", row=alarm)
 def _ended(_view: RunView, _event: Event, body: RunEnded) -> str:
     if body.cut:
         return f"cut {body.cut}: what the end shows is not judged"
-    return "at rest" if body.at_rest else f"never came to rest: {', '.join(body.open)}"
+    rests = f"at rest; {', '.join(body.waiting)} waits" if body.waiting else "at rest"
+    return rests if body.at_rest else f"never came to rest: {', '.join(body.open)}"
 
 
 @row(RunEnded)

@@ -83,3 +83,40 @@ def test_nothing_rightly_waits_for_longer_than_it_may_live():
     result = run_scenario(file, bugs=["timeout-drops-the-rest"])
     assert (end(result).at_rest, end(result).cut) == (False, "")
     assert "L1" in result.violated
+
+
+NOBODY_ANSWERS = """
+scenario: 1
+title: A worker that never answers, and six hours
+gateway: {hands: {each: {press: {worker: true, deadline: 6h}}}}
+world: {people: [ana], telegram: {}}
+cast:
+  agents: {main: [{when: {callback: "*"}, do: [{reply: "{outcome}"}]}, {do: [{delegate: {hand: press}}]}]}
+  workers: {wim: {hand: press, rules: {dies: true}}}
+script: [{at: 1s, as: ana, in: "@ana", say: print}]
+"""
+AFTER_THE_CALL = """
+scenario: 1
+title: A report for a call that has ended
+world: {people: [ana], voice: {}}
+cast:
+  agents: {main: [{when: {callback: "*"}, do: [{reply: "{result}"}]}, {do: [{delegate: {hand: clerk}}]}]}
+  hands: {clerk: {takes: 30s}}
+script:
+  - {at: 1s, as: ana, in: voice/@ana, call: first}
+  - {at: 2s, as: ana, in: voice/@ana, say: print}
+  - {at: 15s, as: ana, in: voice/@ana, hang_up: true}
+"""
+
+
+def test_a_task_that_nobody_answers_has_until_its_deadline(tmp_path):
+    result = played(tmp_path, NOBODY_ANSWERS)
+    assert (end(result).at_rest, end(result).open, end(result).waiting) == (True, (), ())
+    assert [event.body.text for event in result.trace.events if event.kind == "wire.accepted"] == ["timeout"]
+    assert result.virtual_seconds > 6 * 3600
+
+
+def test_a_report_that_waits_for_an_operator_is_named_and_the_run_rests(tmp_path):
+    result = played(tmp_path, AFTER_THE_CALL)
+    assert (end(result).at_rest, end(result).open) == (True, ())
+    assert end(result).waiting == ("report of m1.hand1",)
