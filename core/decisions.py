@@ -37,6 +37,7 @@ from trunkline.core.routing.agent_accounts import account_of_agent, other_agent_
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.routing.scopes import place_key
+from trunkline.core.routing.second_channel import SecondChannel, second_channel
 from trunkline.core.sends.api import SendPlan, plan_send
 from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, IntentKind, Receipt
 
@@ -232,6 +233,8 @@ class Decisions:
     before_attempt: Callable[..., DeliveryDecision | None] = before_attempt
     after_attempt: Callable[..., DeliveryDecision] = after_attempt
     recover: Callable[..., RecoveryDecision] = recover
+    #: where a person gets what could not be said any more because their call had ended
+    second_channel: Callable[[Address, GatewayConfig], SecondChannel | None] = second_channel
     decide_run: Callable[[GuardFacts], RunDecision] = decide_run
     decide_reply: Callable[[str | None, ReplyFacts], ReplyDecision] = decide_reply
     is_duplicate: Callable[[str, str | None, float | None, float], bool] = is_duplicate

@@ -1,12 +1,14 @@
-"""Defects of adapters for calls: they say a text in a call that is going on, instead of the one it is meant for."""
+"""Defects around calls: a text is said in another call than the one it is meant for, or written to another person."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from trunkline.core.channels import ChannelAdapter
+from trunkline.core.config import GatewayConfig
+from trunkline.core.routing.second_channel import SecondChannel, second_channel
 from trunkline.core.values import Address
-from trunkline.sim.bugs.base import bug
+from trunkline.sim.bugs.base import bug, deciding
 from trunkline.sim.bugs.wrappers import wrapping
 from trunkline.sim.platforms import FakeAdapter
 from trunkline.sim.platforms.calls.call import Call
@@ -38,3 +40,15 @@ def _newest(place: Address, calls: Sequence[Call]) -> Call | None:
     """A result is said in the newest call with the same number, although it was asked for in another one."""
     mine = [call for call in calls if call.room.conversation == place.conversation]
     return mine[-1] if mine else None
+
+
+@bug("second-channel-of-anybody", deciding("second_channel"), caught_by=("V2",))
+def _first_link(place: Address, config: GatewayConfig) -> SecondChannel | None:
+    """What could not be said any more goes to the first person who is linked on the second channel."""
+    found = second_channel(place, config)
+    if found is None or found.target is not None:
+        return found
+    prefix = f"{found.channel}:"
+    entries = (entry for ids in config.session.identity_links.values() for entry in ids if entry.startswith(prefix))
+    first = next(entries, None)
+    return found if first is None else SecondChannel(channel=found.channel, target=first.removeprefix(prefix))

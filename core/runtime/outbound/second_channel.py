@@ -8,7 +8,7 @@ from trunkline.core.errors import UsageError
 from trunkline.core.events.delivery import Fallback
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.outbound import OutboundQuestion
-from trunkline.core.routing.second_channel import SecondChannel, second_channel
+from trunkline.core.routing.second_channel import SecondChannel
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
 from trunkline.core.runtime.outbound.prepare import Preparer
@@ -45,7 +45,7 @@ class SecondChannels:
         """What to store with the end of a message. None: the end is no matter of a call, or nothing is configured."""
         if reason is not Reason.CALL_ENDED or row.kind not in _KINDS or row.address.thread is None:
             return None
-        found = second_channel(row.address, self._ctx.config)
+        found = self._ctx.decisions.second_channel(row.address, self._ctx.config)
         if found is None or state not in _NOT_SAID:
             return None
         if found.target is None:
