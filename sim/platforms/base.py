@@ -228,6 +228,9 @@ class FakePlatform(ABC):
         """Whether a place takes a message now; if not, it will later."""
         return Ready(ok=True)
 
+    def heal(self) -> None:  # noqa: B027 -- most have nothing to end
+        """The script is over: end what people would not do for ever."""
+
     @property
     def busy(self) -> bool:
         """Whether something is going to happen without the gateway or the script."""

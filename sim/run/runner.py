@@ -106,6 +106,8 @@ class _Run:
         await self._rest(LINGER)
         world.faults.heal()
         self.player.heal()
+        for platform in world.platforms.values():
+            platform.heal()
         world.events.record(RunPhase(phase="healed"))
         at_rest = await self._come_to_rest()
         world.events.record(RunPhase(phase="rest"))

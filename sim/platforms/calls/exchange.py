@@ -158,6 +158,12 @@ class Exchange:
 
     # ------------------------------------------------------------ ends
 
+    def end_held(self) -> None:
+        """End the calls on hold."""
+        for call in self._calls.values():
+            if call.state is CallState.HELD:
+                self._end(call, _HUNG_UP)
+
     def _end(self, call: Call, why: str) -> None:
         if call.state is CallState.ENDED:
             return

@@ -83,6 +83,10 @@ class FakeVoice(FakePlatform):
         held = self.exchange.is_held(place)
         return Ready(ok=not held, reason="call-on-hold" if held else "")
 
+    def heal(self) -> None:
+        """Nobody stays on hold for ever."""
+        self.exchange.end_held()
+
     @property
     def busy(self) -> bool:
         return super().busy or self.exchange.busy

@@ -19,7 +19,16 @@ from trunkline.core.delivery.policy import (
     outcome_of,
 )
 from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent
-from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
+from trunkline.core.errors import (
+    Ambiguous,
+    CallEnded,
+    NotSent,
+    PlaceGone,
+    PlatformError,
+    RateLimited,
+    Refused,
+    Unauthorized,
+)
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Capabilities, DeliveryMode, Idempotency, IntentState, Transport
 
@@ -345,3 +354,14 @@ def test_best_effort_is_one_attempt_and_never_a_success() -> None:
     assert decide(outcome_of(LOST), best_effort=True).next is NextStep.PARK
     assert decide(outcome_of(LOST), best_effort=True, can=LOOKUP).next is NextStep.LOOKUP
     assert decide(outcome_of(LOST), best_effort=True, can=NONE, config=MARKING).next is NextStep.PARK
+
+
+@pytest.mark.parametrize("idempotency", Idempotency)
+def test_the_end_of_a_call_ends_the_doubt_where_texts_have_keys(idempotency: Idempotency) -> None:
+    decision = decide(outcome_of(CallEnded("over")), attempts=2, can=idempotency, doubt_at=NOW - 5)
+    if idempotency is Idempotency.KEY:
+        # What was said to its end under this key would have been answered with its receipt.
+        assert (decision.next, decision.reason) == (NextStep.FAIL, Reason.CALL_ENDED)
+    else:
+        assert (decision.next, decision.reason) == (NextStep.PARK, Reason.PARKED)
+    assert decide(outcome_of(CallEnded("over")), can=idempotency).reason is Reason.CALL_ENDED
