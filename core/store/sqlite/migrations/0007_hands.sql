@@ -17,18 +17,23 @@ ALTER TABLE delegations ADD COLUMN deadline REAL;
 ALTER TABLE delegations ADD COLUMN timeout REAL;
 ALTER TABLE delegations ADD COLUMN max_result INTEGER;
 
--- Of what was told, the intents say whether it arrived. They come first: they need the former states.
-UPDATE delegations SET callback = CASE
-    WHEN EXISTS (SELECT 1 FROM intents i WHERE i.delegation_id = delegations.id AND i.state IN ('prepared', 'sending'))
-        THEN 'queued'
-    WHEN EXISTS (SELECT 1 FROM intents i WHERE i.delegation_id = delegations.id AND i.state IN ('delivered', 'partial'))
-        THEN 'delivered'
-    WHEN EXISTS (SELECT 1 FROM intents i WHERE i.delegation_id = delegations.id AND i.state = 'unknown')
-        THEN 'parked'
-    WHEN EXISTS (SELECT 1 FROM intents i WHERE i.delegation_id = delegations.id AND i.state <> 'cancelled')
-        THEN 'undeliverable'
-    ELSE 'suppressed' END
+-- Of what was reported, the messages say whether it arrived: one that arrived is enough, and a doubt weighs more than a
+-- failure. A notice that another message failed says nothing, and a doubt that was given up is a failure.
+CREATE TEMP TABLE reported AS
+    SELECT d.id,
+        max(i.state IN ('prepared', 'sending')) AS open,
+        max(i.state IN ('delivered', 'partial')) AS arrived,
+        max(i.state = 'unknown' AND coalesce(i.reason, '') <> 'abandoned') AS doubtful,
+        max(i.state <> 'cancelled') AS failed
+    FROM delegations d JOIN intents i ON i.delegation_id = d.id
+    WHERE d.state = 'told' AND NOT (i.kind = 'notice' AND i.id LIKE '%.notice')
+    GROUP BY d.id;
+UPDATE delegations SET callback = coalesce(
+    (SELECT CASE WHEN open THEN 'queued' WHEN arrived THEN 'delivered' WHEN doubtful THEN 'parked'
+        WHEN failed THEN 'undeliverable' END FROM reported r WHERE r.id = delegations.id),
+    'suppressed')
     WHERE state = 'told';
+DROP TABLE reported;
 UPDATE delegations SET callback = 'pending_turn' WHERE state = 'finished';
 UPDATE delegations SET state = CASE outcome
     WHEN 'ok' THEN 'succeeded' WHEN 'error' THEN 'failed' WHEN 'timeout' THEN 'timed_out' ELSE 'lost' END
