@@ -55,11 +55,13 @@ if TYPE_CHECKING:
     from trunkline.core.events import Event, EventLog, EventSink, Recorder
     from trunkline.core.gateway import Gateway
     from trunkline.core.gc_tuning import fewer_collections
+    from trunkline.core.hands.callback_message import as_data
     from trunkline.core.hands.port import Delegated, DelegationStatus, HandRunner, HandTask
     from trunkline.core.hands.results import HandOutcome, HandResult
     from trunkline.core.keys import SessionKey, canonical_key, encode_v1, parse_v1
     from trunkline.core.message_parts import Button, MessageParts
     from trunkline.core.profiles import Profile
+    from trunkline.core.prompts import Prompt
     from trunkline.core.reasons import Reason
     from trunkline.core.routing import RouteDecision, resolve_route, session_key_for
     from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
@@ -132,10 +134,12 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "trunkline.core.events": ("Event", "EventLog", "EventSink", "Recorder"),
     "trunkline.core.gateway": ("Gateway",),
+    "trunkline.core.hands.callback_message": ("as_data",),
     "trunkline.core.hands.port": ("Delegated", "DelegationStatus", "HandRunner", "HandTask"),
     "trunkline.core.hands.results": ("HandOutcome", "HandResult"),
     "trunkline.core.keys": ("SessionKey", "canonical_key", "encode_v1", "parse_v1"),
     "trunkline.core.message_parts": ("Button", "MessageParts"),
+    "trunkline.core.prompts": ("Prompt",),
     "trunkline.core.profiles": ("Profile",),
     "trunkline.core.reasons": ("Reason",),
     "trunkline.core.routing": ("RouteDecision", "resolve_route", "session_key_for"),
@@ -230,6 +234,7 @@ __all__ = [
     "PolicyDenied",
     "Poll",
     "Profile",
+    "Prompt",
     "QueueFilter",
     "QueueVerdict",
     "Readiness",
@@ -261,6 +266,7 @@ __all__ = [
     "Transport",
     "TrunklineError",
     "Turn",
+    "as_data",
     "canonical_key",
     "connect_file",
     "encode_v1",

@@ -37,13 +37,18 @@ def callback_message(
     *, hand: str, outcome: HandOutcome, text: str, delegation: DelegationId | None = None, label: str = ""
 ) -> str:
     """The outcome of a delegation as one message for a model. `text` is in it unmodified, between the fences."""
-    name = fence_of(text)
     lines = [f"{one_line(hand)} wrote:", f"outcome: {OUTCOMES[outcome]}"]
     if delegation is not None:
         lines.append(f"delegation: {one_line(delegation)}")
     if label.strip():
         lines.append(f"label: {one_line(label)}")
-    return "\n".join((*lines, f"<{name}>", text, f"</{name}>"))
+    return "\n".join((*lines, as_data(text)))
+
+
+def as_data(text: str) -> str:
+    """A text from elsewhere as data for a model: unmodified, between fences that do not occur in it."""
+    name = fence_of(text)
+    return f"<{name}>\n{text}\n</{name}>"
 
 
 def fence_of(text: str) -> str:

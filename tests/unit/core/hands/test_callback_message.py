@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from trunkline.core.hands.callback_message import OUTCOMES, callback_message, fence_of, one_line
+from trunkline.core.hands.callback_message import OUTCOMES, as_data, callback_message, fence_of, one_line
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.values import DelegationId
 
@@ -77,6 +77,10 @@ def test_the_fence_never_occurs_in_the_text_which_is_recovered_byte_for_byte(tex
     assert fence_of(text) not in text
     assert message.count(fence_of(text)) == 2
     assert recovered(message) == text
+
+
+def test_any_text_can_be_given_as_data() -> None:
+    assert as_data("47") == f"<{fence_of('47')}>\n47\n</{fence_of('47')}>"
 
 
 @given(st.text())
