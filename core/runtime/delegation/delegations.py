@@ -80,7 +80,11 @@ class DelegationRunner:
     def begin(self, one: OpenDelegation) -> None:
         """Begin the work of a delegation that is durable now: at once, or when a place for a run is free."""
         row = one.row
-        self.endings.clock.set(row.id, self.limits_of(row).latest if row.deadline is None else row.deadline)
+        if row.parent is not None and self.open.find(row.parent) is None:
+            # The task that it was delegated for has ended while it was being stored.
+            self.endings.end_soon(one, HandOutcome.CANCELLED, Reason.PARENT_ENDED)
+            return
+        self.endings.clock.set(row.id, self._deadline(row))
         if row.kind is not HandKind.WORKER:
             self.endings.slots.put(one)
 
@@ -118,6 +122,8 @@ class DelegationRunner:
             self.endings.end_soon(one, HandOutcome.CANCELLED, Reason.PARENT_ENDED)
         elif row.kind is HandKind.FUNCTION:
             self._recover_function(one, runs)
+        elif self._is_late(one):
+            self.endings.expire(one)
         elif row.kind is HandKind.AGENT and row.state is WorkState.RUNNING:
             self.endings.clock.set(row.id, self._deadline(row))
             self.endings.settle(one)
@@ -127,6 +133,10 @@ class DelegationRunner:
     def _deadline(self, row: DelegationRow) -> float:
         return self.limits_of(row).latest if row.deadline is None else row.deadline
 
+    def _is_late(self, one: OpenDelegation) -> bool:
+        """Whether its deadline passed while no process ran: then nothing of it runs again."""
+        return self._deadline(one.row) <= self._ctx.env.now()
+
     def _recover_function(self, one: OpenDelegation, runs: int) -> None:
         row, settings = one.row, self._ctx.config.hands.of(one.row.hand)
         allowed = settings.on_restart == "rerun" or row.state is WorkState.ACCEPTED
@@ -134,16 +144,16 @@ class DelegationRunner:
             reason = Reason.RUNS_EXHAUSTED if allowed else Reason.PROCESS_DIED
             self.endings.end_soon(one, HandOutcome.LOST, reason)
             return
-        latest = self.limits_of(row).latest
-        self.endings.clock.set(row.id, latest)
-        if latest <= self._ctx.env.now():
-            # It would run beyond its time: the clock ends it as soon as it is looked at.
-            return
-        if runs:
+        # A new run has a new deadline, within the age that the delegation may have.
+        one.row = msgspec.structs.replace(row, deadline=self.limits_of(row).latest)
+        if self._is_late(one):
+            self.endings.expire(one)
+        elif runs:
+            self.endings.clock.set(row.id, self._deadline(one.row))
             self.endings.slots.occupy(one)
             self._suspects.run(lambda: self._run(one), name=f"hand {row.id}")
         else:
-            self.endings.slots.put(one)
+            self.begin(one)
 
     # ------------------------------------------------------------ runs
 

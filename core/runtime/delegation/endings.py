@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 import anyio
 import anyio.abc
@@ -77,18 +78,15 @@ class Endings:
         ending = Ending(row=row, result=HandResult(outcome=HandOutcome.OK, text=""), cause=one.cause)
         self._group.start_soon(self.end, one, ending, name=f"hand {row.id} empty")
 
-    def _passed(self, delegation: DelegationId) -> None:
-        one = self._open.find(delegation)
-        if one is None:
-            return
+    def expire(self, one: OpenDelegation) -> None:
+        """End a delegation whose deadline has passed; a worker's only if it has left no answer in time."""
         if one.row.kind is HandKind.WORKER:
-            assert self._group is not None
-            self._group.start_soon(self._look_first, one, name=f"hand {delegation} due")
+            self.apart(lambda: self._look_first(one), f"hand {one.row.id} due")
         else:
             self._time_out(one)
 
     async def _look_first(self, one: OpenDelegation) -> None:
-        """Time a worker out, unless it has left an answer in time that nobody has taken yet."""
+        """Time a worker out, unless it has left an answer that nobody has taken yet."""
         await self._take_posts()
         if self._open.find(one.row.id) is one:
             self._time_out(one)
@@ -96,6 +94,16 @@ class Endings:
     def _time_out(self, one: OpenDelegation) -> None:
         seconds = _allowed(one.row, self._ctx.env.now())
         self.end_soon(one, HandOutcome.TIMEOUT, Reason.HAND_DEADLINE, f"no result within {round(seconds, 3):g} s")
+
+    def apart(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+        """Run something beside everything else."""
+        assert self._group is not None
+        self._group.start_soon(work, name=name)
+
+    def _passed(self, delegation: DelegationId) -> None:
+        one = self._open.find(delegation)
+        if one is not None:
+            self.expire(one)
 
     def _ended(self, row: DelegationRow, callback: Work | None) -> None:
         """A delegation has ended, durably. `callback`: the turn that gets its result."""

@@ -6,8 +6,9 @@ session may give the result.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
+from typing import Any
 
 import anyio
 
@@ -40,6 +41,10 @@ class TaskTurns:
         """Whether the delegation that a turn works on has ended: then there is nothing left to do."""
         one = self._open.find(work.serves)
         return one is None or one.ending.locked()
+
+    def apart(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+        """Run a turn beside those of people."""
+        self._endings.apart(work, name)
 
     @contextmanager
     def running(self, work: Work) -> Generator[anyio.CancelScope]:

@@ -114,20 +114,28 @@ class Turns:
         return any(one.work.agent == agent and kind in (None, one.work.kind) for one in self.lanes.heads())
 
     async def _handle(self, lane: str, item: _Queued) -> float | None:
+        name, given_up = f"turn {item.work.turn}", item.attempts >= self._ctx.config.turns.max_attempts
+        if item.runs and not given_up:
+            self._suspects.run(lambda: self._run_apart(lane, item), name=name)
+        elif item.work.serves is not None:
+            # Tasks of hands are bounded by `hands.limits`, and do not take the places of people's turns.
+            self._tasks.apart(lambda: self._run_apart(lane, item), name)
+        else:
+            await self._proceed(item)
+            return None
+        return HELD
+
+    async def _proceed(self, item: _Queued) -> None:
         if item.runs is None:
             await self._run(item, 1)
         elif item.attempts >= self._ctx.config.turns.max_attempts:
             await self._give_up(item)
-        elif item.runs:
-            self._suspects.run(lambda: self._run_apart(lane, item), name=f"turn {item.work.turn}")
-            return HELD
         else:
             await self._run_again(item)
-        return None
 
     async def _run_apart(self, lane: str, item: _Queued) -> None:
-        """Run a suspect outside of the workers, whom its wait must not occupy."""
-        await self._run_again(item)
+        """Run a turn outside of the workers, whom its wait must not occupy."""
+        await self._proceed(item)
         self.lanes.done(lane)
 
     async def _run_again(self, item: _Queued) -> None:

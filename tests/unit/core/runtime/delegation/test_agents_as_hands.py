@@ -6,12 +6,18 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.support.small_gateway import ANA, Echo, Running, TinyPlatform, serving
+from tests.support.small_gateway import ANA, BEN, Echo, Running, TinyPlatform, serving
 from trunkline import Turn
 from trunkline.core.errors import ConfigError, DelegationRefused
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import ToolRefused, TurnEnded
-from trunkline.core.events.hands import CallbackChanged, DelegationAccepted, DelegationFinished, DelegationIgnored
+from trunkline.core.events.hands import (
+    CallbackChanged,
+    DelegationAccepted,
+    DelegationFinished,
+    DelegationIgnored,
+    DelegationStarted,
+)
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
@@ -268,3 +274,37 @@ async def test_no_agent_is_a_hand_where_that_is_off(path: Path, platform: TinyPl
         platform.say("m1", ANA, "go")
         await running.until(IntentSettled)
     assert texts(platform) == ["unknown-hand"]
+
+
+async def test_a_task_whose_last_hand_ends_in_silence_has_an_empty_result(path: Path, platform: TinyPlatform) -> None:
+    async def helper(turn: Turn) -> None:
+        await turn.send_async("slow", turn.text, timeout=0.05)
+
+    others = {"helper": Echo(helper), "slow": Echo(_forever)}
+    silent = {"on_timeout": "silent"}
+    async with serving(path, platform, Echo(asking("helper")), others=others, hands=silent) as running:
+        platform.say("m1", ANA, "go")
+        await running.until(DelegationFinished, 2)
+        await running.until(IntentSettled, 2)
+        assert outcomes(running) == [
+            ("slow", HandOutcome.TIMEOUT, "no result within 0.05 s"),
+            ("helper", HandOutcome.OK, ""),
+        ]
+
+
+async def test_many_tasks_do_not_keep_people_waiting(path: Path, platform: TinyPlatform) -> None:
+    async def main(turn: Turn) -> str | None:
+        if turn.text == "hello":
+            return "hello"
+        for _ in range(300):
+            await turn.delegate("slow", "wait")
+        return "all of them"
+
+    limits = {"limits": {"open_per_session": 500, "running": 400}}
+    others = {"slow": Echo(_forever)}
+    async with serving(path, platform, Echo(main), others=others, hands=limits) as running:
+        platform.say("m1", ANA, "go")
+        await running.until(DelegationStarted, 300)
+        platform.say("m2", BEN, "hello")
+        await running.until(IntentSettled, 2)
+    assert texts(platform) == ["all of them", "hello"]

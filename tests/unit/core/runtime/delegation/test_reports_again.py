@@ -161,3 +161,30 @@ def with_runs(path: Path, runs: int) -> None:
 
     with closing(sqlite3.connect(path)) as c, c:
         c.execute("UPDATE inbox SET runs = ? WHERE state = 'pending'", (runs,))
+
+
+async def test_a_task_of_an_agent_beyond_its_deadline_does_not_run_again(path: Path, platform: TinyPlatform) -> None:
+    ran: list[str] = []
+
+    async def main(turn: Turn) -> str | None:
+        if turn.callback is not None:
+            return f"{turn.callback.outcome}: {turn.text}"
+        await turn.send_async("helper", turn.text, timeout=0.3)
+        return None
+
+    async def helper(turn: Turn) -> str:
+        ran.append(turn.id)
+        await anyio.sleep(3600)
+        return "never"
+
+    others = {"helper": Echo(helper)}
+    async with serving(path, platform, Echo(main), others=others) as running:
+        platform.say("m1", ANA, "go")
+        await running.until(DelegationStarted)
+        await running.until(TurnEnded)
+    await anyio.sleep(0.4)
+    ran.clear()
+    async with serving(path, platform, Echo(main), others=others) as running:
+        await running.until(IntentSettled)
+    assert ran == []
+    assert [one.text for one in platform.sent] == ["timeout: no result within 0.3 s"]
