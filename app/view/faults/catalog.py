@@ -24,7 +24,7 @@ from trunkline.app.view.faults.placement import (
     ordered,
     which,
 )
-from trunkline.app.view.faults.triggers import deadline, dying, hand, pushing, sending, store, twice
+from trunkline.app.view.faults.triggers import deadline, dying, hand, pushing, sending, store
 from trunkline.app.view.text.cells import cut, quoted
 
 #: platforms on which the gateway posts through webhooks
@@ -184,6 +184,29 @@ def _session(context: PaletteContext) -> FaultTimes:
     return (msgspec.structs.replace(now, sentence=sentence), *later)
 
 
+# ---------------------------------------------------------------- hands
+
+
+def _cancel(context: PaletteContext) -> FaultTimes:
+    working = context.upcoming.working
+    if not working:
+        return "not here: no hand works on a task at this moment"
+    hand = working[0]
+    what = f"an operator cancels the task that {hand} works on"
+    # Whether it still works at a later moment is not looked up.
+    return fault_times(context, what, {"hands": {"do": "cancel", "hand": hand}})[:1]
+
+
+def _twice(context: PaletteContext) -> FaultTimes:
+    """Another answer for the task of a worker; other hands return theirs, so only once."""
+    workers = {name for name, one in context.file.scenario.gateway.hands.each.items() if one.worker}
+    hand = next((name for name in context.upcoming.working if name in workers), None)
+    if hand is None:
+        return "not here: no worker has a task at this moment, and other hands can only return one answer"
+    what = f"the task of {hand} gets another answer than that of its worker; only the first one counts"
+    return fault_times(context, what, {"hands": {"do": "answer", "hand": hand, "result": "another answer"}})[:1]
+
+
 #: the lines of the palette in order: id, name, and the function that gives their moments
 MAKERS: dict[str, tuple[str, Maker]] = {
     "defect": ("defect", _defect),
@@ -221,7 +244,8 @@ MAKERS: dict[str, tuple[str, Maker]] = {
         hand("drop", lambda context: f"never answers: timed out after {deadline(context)}"),
     ),
     "hand-error": ("hand fails", hand("error", lambda _: "fails when its work is done")),
-    "hand-twice": ("hand answers twice", twice),
+    "hand-cancel": ("hand cancelled", _by_operator(_cancel)),
+    "hand-twice": ("hand answers twice", _by_operator(_twice)),
     "session": ("session ends", _by_operator(_session)),
     "clock": (
         "clock jump",

@@ -85,11 +85,6 @@ def hand(kind: str, what: Callable[[PaletteContext], str]) -> Maker:
     return make
 
 
-def twice(_context: PaletteContext) -> FaultTimes:
-    """Not offered: the port of a hand does not allow it."""
-    return "not offered: a hand returns its answer, so only once; announcing it twice is a gateway defect (d)"
-
-
 def dying(event: str, coming: Callable[[Upcoming], Sequence[UpcomingEvent]], what: str) -> Maker:
     """A crash at the next event of a kind."""
 

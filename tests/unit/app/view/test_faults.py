@@ -19,6 +19,9 @@ from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import BindingBound, BindingEnded, BindingRefused
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.events.gateway import InboundAdmitted, SessionReset, TurnStarted
+from trunkline.core.events.hands import DelegationFinished, DelegationStarted
+from trunkline.core.hands.results import HandOutcome
+from trunkline.core.reasons import Reason
 from trunkline.sim import BUGS, INVARIANTS, ScenarioFile, find_scenarios, load_scenario, run_scenario
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen
 from trunkline.sim.events.script import FaultFired, RunPhase, ScriptSkipped
@@ -30,9 +33,9 @@ THREE = ("tour/told-twice", "faults/dead-thread", "museum/B050-topic-lost")
 EVERY = (
     *("defect", "lose-response", "drop", "again", "slow", "reorder", "rate-limit", "refuse", "not-ready", "connection"),
     *("crash", "crash-before", "crash-after", "restart", "archive", "delete", "expire", "unbind", "rebind", "token"),
-    *("webhook", "hand-timeout", "hand-error", "hand-twice", "session", "clock", "store"),
+    *("webhook", "hand-timeout", "hand-error", "hand-cancel", "hand-twice", "session", "clock", "store"),
 )
-#: what a palette cannot offer, whatever the run
+#: what a palette offers only where a worker has a task
 NEVER = {"hand-twice"}
 
 
@@ -156,7 +159,7 @@ _WAITING = {
 }
 #: events that show that a fault struck
 _STRUCK = (
-    *(FaultFired, ProcessCrashed, ProcessFrozen, BindingBound, BindingRefused, BindingEnded),
+    *(FaultFired, ProcessCrashed, ProcessFrozen, BindingBound, BindingRefused, BindingEnded, DelegationFinished),
     *(SessionReset, ScriptSkipped),
 )
 
@@ -197,7 +200,7 @@ def _check_strike(option: FaultOption, moment: FaultTime, view: RunView, branch:
     if option.id in _LATER:
         return
     # Commits take a while, and operators come after other work: so a binding or a session ends a little later.
-    slack = 0.2 if option.id in ("session", "unbind", "rebind", "expire") else 2 * AFTER
+    slack = 0.2 if option.id in ("session", "unbind", "rebind", "expire", "hand-cancel") else 2 * AFTER
     assert any(-AFTER <= event.at - at <= slack for event in struck), where
 
 
@@ -254,6 +257,28 @@ def test_faults_add_up_in_the_order_in_which_they_were_placed():
     branch = with_faults(file, placed)
     assert len(branch.scenario.script) == 5
     assert [line.split(" at ")[0] for line in map(fault_label, placed)] == ["crash", "delay send"]
+
+
+def test_a_running_hand_can_be_cancelled_and_its_result_is_ignored():
+    file = scenario(THREE[0])
+    run = run_scenario(file)
+    option = one_of(file, run, first(RunView(run), DelegationStarted), "hand-cancel")
+    assert "an operator cancels the task that codex works on" in option.moments[0].sentence
+    branch = run_scenario(with_faults(file, [option.placed()]))
+    (ended,) = (event.body for event in branch.trace.events if isinstance(event.body, DelegationFinished))
+    assert (ended.outcome, ended.reason) == (HandOutcome.CANCELLED, Reason.CANCELLED_BY_OPERATOR)
+
+
+def test_the_task_of_a_worker_can_be_answered_twice_and_the_first_answer_counts():
+    file = scenario("seeds/004-worker-answers-while-nothing-runs")
+    run = run_scenario(file)
+    view = RunView(run)
+    *_, started = (event.seq for event in view.events if isinstance(event.body, DelegationStarted))
+    option = one_of(file, run, started, "hand-twice")
+    assert "gets another answer" in option.moments[0].sentence
+    branch = run_scenario(with_faults(file, [option.placed()]))
+    *_, ended = (event.body for event in branch.trace.events if isinstance(event.body, DelegationFinished))
+    assert (ended.text, ended.by) == ("another answer", "operator")
 
 
 # ---------------------------------------------------------------- what is kept
