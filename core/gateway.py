@@ -28,7 +28,6 @@ from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.hands.port import HandRunner
 from trunkline.core.hands.results import HandResult
-from trunkline.core.keys import Migration, SessionKey, StoredKey, plan_migration
 from trunkline.core.profiles import codec_of
 from trunkline.core.routing.index import index_of
 from trunkline.core.routing.scopes import place_key
@@ -52,6 +51,7 @@ from trunkline.core.runtime.inbound.commands import CommandRunner
 from trunkline.core.runtime.inbound.intake import Intake
 from trunkline.core.runtime.inbound.last_activity import LastActivity
 from trunkline.core.runtime.inbound.turns import Turns
+from trunkline.core.runtime.key_migration import migrate_keys
 from trunkline.core.runtime.lease_keeper import LeaseKeeper, lost_lease
 from trunkline.core.runtime.maintenance import Maintenance
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
@@ -60,8 +60,8 @@ from trunkline.core.runtime.part_checks import check_adapter, check_agents
 from trunkline.core.runtime.process_started import config_reloaded, process_started
 from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target, spread
-from trunkline.core.sessions.session_map import migration_events, reset_session, todays_key
-from trunkline.core.store.commands import CountRuns, MigrateKeys
+from trunkline.core.sessions.session_map import reset_session
+from trunkline.core.store.commands import CountRuns
 from trunkline.core.store.port import Store, answer
 from trunkline.core.store.queries import LoadUnfinished
 from trunkline.core.store.records import SessionRow
@@ -193,7 +193,7 @@ class Gateway:
                 group.start_soon(ctx.lease.keep, name="lease")
                 self._delegations.start(group)
                 self._suspects.start(group, self._intake.connected)
-                await self._migrate_keys(started)
+                await migrate_keys(self._ctx, started)
                 self._preparer.lanes.start(group)
                 await self.bindings.load(started)
                 self.bindings.up.set()
@@ -339,26 +339,6 @@ class Gateway:
         ctx = self._ctx
         session = ctx.new_session(ctx.key_text(place_key(agent, place, ctx.config)), agent, place)
         return await reset_session(ctx.store, ctx.env, ctx.events, session, cause)
-
-    async def _migrate_keys(self, started: int) -> None:
-        """Move sessions that an earlier version stored under another form of their key (invariant S1)."""
-        ctx = self._ctx
-        if ctx.config.profile.upstream:
-            # Upstream looks keys up unchanged.
-            return
-        accounts = ctx.default_accounts
-
-        def today(key: SessionKey) -> SessionKey:
-            return todays_key(key, ctx.config, accounts)
-
-        def plan(rows: Sequence[StoredKey]) -> Migration:
-            return plan_migration(rows, today)
-
-        def story(migration: Migration | None) -> None:
-            for body in () if migration is None else migration_events(migration):
-                ctx.events.record(body, started)
-
-        await ctx.store.write(MigrateKeys(codec=codec_of(ctx.config.profile), plan=plan, now=ctx.env.now()), story)
 
     async def _recover(self, started: int, group: anyio.abc.TaskGroup) -> None:
         """Queue the unfinished work of an earlier process, in its order; sending starts before all of it is read."""
