@@ -34,6 +34,7 @@ class Crew:
         while True:
             self._starts += 1
             await starts.start(self._stage.worker_life(name, self._starts))
+            status = 0
             async with anyio.create_task_group() as group:
                 group.start_soon(self._strike, starts, dice.uniform(0.02, _LONGEST))
                 status = await starts.ended()

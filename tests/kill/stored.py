@@ -47,7 +47,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
 
     intents: tuple[StoredIntent, ...]
     lines: tuple[StoredLine, ...]
-    tasks: tuple[StoredTask, ...]
+    tasks: tuple[StoredTask, ...] = ()
     #: what SQLite says of the file
     sound: str
 

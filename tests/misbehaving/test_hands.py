@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.hands.roles import Asker, takes
 from tests.support.hands.stage import ANA, BEN, Stage, staged
-from trunkline.core.errors import AnswerRefused, DelegationRefused, TrunklineError, UnknownName, UsageError
+from trunkline.core.errors import AnswerRefused, DelegationRefused, UnknownName, UsageError
 from trunkline.core.events.gateway import ToolRefused
 from trunkline.core.events.hands import AnswerTurnedAway, DelegationAccepted, DelegationFinished, DelegationIgnored
 from trunkline.core.events.trace import encode_event
@@ -164,7 +164,7 @@ def _answer(text: str = "done", outcome: HandOutcome = HandOutcome.OK) -> HandRe
     return HandResult(outcome=outcome, text=text)
 
 
-async def _refused(stage: Stage, call: Any) -> TrunklineError:
+async def _refused(stage: Stage, call: Any) -> Any:
     with pytest.raises((AnswerRefused, UnknownName)) as caught:
         await stage.inside(call)
     assert caught.value.facts

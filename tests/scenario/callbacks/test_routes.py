@@ -13,6 +13,7 @@ from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
 from trunkline.core.values import ChatKind, Idempotency, IntentState, Peer
 from trunkline.sim import run_scenario
+from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.scenario import load_text
 
 ACCOUNTS = [("loop", "default"), ("loop", "relay"), ("other", "default")]
@@ -87,7 +88,7 @@ def test_s19_work_that_is_bound_to_a_thread_is_routed_by_the_router_which_is_rec
     assert result.violations == ()
     (decided,) = [event.body for event in result.trace.events if isinstance(event.body, RouterDecided)]
     assert decided.mode and decided.reason and decided.conversation is not None
-    seen = [event.body for event in result.trace.events if event.kind == "wire.accepted"]
+    seen = [event.body for event in result.trace.events if isinstance(event.body, WireAccepted)]
     (report,) = [body for body in seen if "done clean" in body.text]
     assert report.address == decided.conversation
 

@@ -30,7 +30,7 @@ class Asker:
     """Passes each message on to a hand, says so, and presents the result. Notes what its callback turns were given."""
 
     def __init__(
-        self, hand: str = "clerk", *, thinks: float = 0.0, answer: Callable[[Turn], str | None] | None = None
+        self, hand: str = "clerk", *, thinks: float = 0.0, answer: Callable[[Any], str | None] | None = None
     ) -> None:
         self.heard: list[Heard] = []
         self.delegations: list[str] = []

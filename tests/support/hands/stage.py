@@ -23,9 +23,8 @@ from trunkline.core.agent import Turn
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.delivery.hooks import Hooks
-from trunkline.core.events import Body, Event, EventLog
+from trunkline.core.events import Body, EventLog
 from trunkline.core.gateway import Gateway
-from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.port import HandTask
 from trunkline.core.store.delegations import DelegationFilter, ListDelegations, ShowDelegation
 from trunkline.core.store.sqlite import SqliteStore
@@ -103,7 +102,7 @@ class Stage:
         self._said = 0
         self._starts = 0
         self._node: Node | None = None
-        self.task: asyncio.Task[None] | None = None
+        self.task: Any = None
         self._gateway: Gateway | None = None
 
     # ------------------------------------------------------------ the process
@@ -183,7 +182,7 @@ class Stage:
 
     # ------------------------------------------------------------ what the store and the log say
 
-    def events(self, *kinds: type[Body]) -> list[Event]:
+    def events(self, *kinds: type[Body]) -> list[Any]:
         return [event for event in self.log.events if isinstance(event.body, kinds)]
 
     def bodies(self, *kinds: type[Body]) -> list[Any]:
@@ -195,7 +194,7 @@ class Stage:
             while not self.disk.open().execute(query).fetchall():  # noqa: ASYNC110 -- a disk tells nobody
                 await anyio.sleep(0.0001)
 
-    async def rows(self, which: DelegationFilter | None = None) -> list[DelegationRow]:
+    async def rows(self, which: DelegationFilter | None = None) -> list[Any]:
         """The stored delegations, oldest first."""
         found = await self.read(ListDelegations(which=which or DelegationFilter()))
         return list(reversed(found.rows))
