@@ -75,7 +75,8 @@ class CommandRunner:
         assert work.place is not None
         owner, now = decide.is_owner(who, self._ctx.config.control), self._ctx.env.now()
         rows = tuple(one.row for one in self._runner.open.all())
-        seen = tasks.shown_to(rows, work.place, work.peer, owner=owner)
+        # Origins name people as agents see them.
+        seen = tasks.shown_to(rows, work.place, work.sender, owner=owner)
         if command.name is CommandName.TASKS:
             return tasks.listed(seen, now)
         found = tasks.named(seen, command.argument) if command.argument else seen

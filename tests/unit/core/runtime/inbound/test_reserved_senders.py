@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.callbacks import Caller, HeldClerk
 from tests.support.small_gateway import ANA, BEN, Clerk, Echo, TinyPlatform, serving
 from trunkline import HandTask, Peer, Turn
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, SenderEscaped, TranscriptAppended, TurnEnded
+from trunkline.core.events.hands import DelegationFinished
 from trunkline.core.reasons import Reason
 from trunkline.core.values import WorkKind
 
@@ -82,6 +84,20 @@ async def test_rights_in_the_chat_are_those_of_the_real_id(path: Path, platform:
         await running.until(IntentSettled, 2)
     replies = {one.address: one.text for one in platform.sent}
     assert replies == {ANA: "No conversation is bound to a session.", BEN: "Nothing is bound here."}
+
+
+async def test_a_person_who_is_shown_escaped_ends_what_they_asked_for(path: Path, platform: TinyPlatform) -> None:
+    hand = HeldClerk()
+    async with serving(path, platform, Caller(), runner=hand, control={"enabled": True}) as running:
+        platform.say("m1", ANA, "count", peer=MALLORY)
+        await hand.working.wait()
+        await running.until(IntentSettled)
+        platform.say("m2", ANA, "/cancel", peer=Peer(id="clerk", name="Cleo"))
+        await running.until(IntentSettled, 2)
+        assert running.recorded(DelegationFinished) == []
+        platform.say("m3", ANA, "/cancel", peer=MALLORY)
+        [finished] = await running.until(DelegationFinished)
+    assert finished.reason is Reason.CANCELLED_BY_PEER
 
 
 async def test_a_message_of_a_person_with_the_id_of_a_callback_is_a_message(path: Path, platform: TinyPlatform) -> None:
