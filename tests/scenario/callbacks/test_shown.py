@@ -5,6 +5,7 @@ import anyio
 from tests.support.hands.roles import Asker, takes
 from tests.support.hands.stage import ANA, Stage, staged
 from trunkline.core.events.delivery import ChunkAcked, IntentPrepared
+from trunkline.core.events.hands import CallbackChanged
 from trunkline.core.hands.states import CallbackState
 
 
@@ -22,7 +23,7 @@ def test_s35_every_step_is_an_event_with_the_id_of_the_delegation():
         await anyio.sleep(60)
         (row,) = await stage.rows()
         steps = [
-            f"{event.kind}:{event.body.state.value}" if event.kind == "callback.changed" else event.kind
+            f"{event.kind}:{event.body.state.value}" if isinstance(event.body, CallbackChanged) else event.kind
             for event in stage.log.events
             if event.delegation == row.id
         ]
