@@ -91,7 +91,7 @@ def _stored_without_sender(command: FinishDelegation) -> FinishDelegation:
 
 @bug("asked-by-last-speaker", caught_by=("C2",))
 def _install_last_speaker(wiring: Wiring) -> None:
-    """A group is one person: a result is presented to whoever spoke there last."""
+    """A group is one person: a result is presented to the last person who spoke there."""
     last: dict[str, Peer | None] = {}
 
     def wrap(turn: Turn) -> Any:
@@ -105,13 +105,13 @@ def _install_last_speaker(wiring: Wiring) -> None:
 
 @bug("hand-sender-not-escaped", each_turn, caught_by=("C7",))
 def _not_escaped(turn: Turn) -> Any:
-    """Whoever calls themselves `hand:clerk` is shown to agents like that hand."""
+    """A person who is called `hand:clerk` is shown to agents like that hand."""
     return turn if turn.work is not WorkKind.MESSAGE else fields(turn, peer=work_of(turn).peer)
 
 
 @bug("results-shared-by-agent", reports=("004-D13",), caught_by=("C1",))
 def _install_shared_results(wiring: Wiring) -> None:
-    """Finished results are put into the next turn of their agent, whoever it talks with."""
+    """Finished results are put into the next turn of their agent, with any other person."""
     finished: dict[str, str] = {}
 
     def wrap(turn: Turn) -> Any:

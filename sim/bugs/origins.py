@@ -117,7 +117,7 @@ def _voice_only(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
 
 @bug("answer-stays-with-callee", deciding("plan_completion"), reports=("B150",), caught_by=("L2",))
 def _stays(_done: HandCompletion, _config: HandsConfig) -> CompletionPlan:
-    """The answer of another agent stays in the session of that agent: whoever asked gets nothing."""
+    """The answer of another agent stays in the session of that agent, and the one that asked gets nothing."""
     return CompletionPlan(steps=())
 
 

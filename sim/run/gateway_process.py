@@ -18,6 +18,7 @@ from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.results import HandResult
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.sends.api import SendMessage, Target
+from trunkline.core.store.commands import Write
 from trunkline.core.values import Address
 from trunkline.sim.bugs import BUGS
 from trunkline.sim.cast import clients
@@ -344,6 +345,14 @@ class GatewayProcess:
         body = ProcessCrashed(why="it ended by itself") if error is None else crashed(error)
         world.log.recorder("sim", node.generation).record(body)
         world.at(world.now() + 1.0, self.boot)
+
+
+def stored_outside(bugs: Sequence[str]) -> Callable[[Write[Any]], Write[Any]]:
+    """What the defects of a run make of the commands of processes that are no gateway."""
+    wiring = Wiring(generation=0)
+    for name in bugs:
+        BUGS[name].install(wiring)
+    return wiring.changed
 
 
 async def _reset(gateway: Gateway, agent: str, place: Address) -> None:

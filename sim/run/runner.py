@@ -16,7 +16,6 @@ import anyio
 from trunkline.core.events import Event, Trace, TraceHeader
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.gateway import InboundReceived
-from trunkline.sim.bugs import BUGS
 from trunkline.sim.cast.workers import Workers
 from trunkline.sim.events.script import RunPhase
 from trunkline.sim.events.wire import WireAccepted
@@ -25,10 +24,9 @@ from trunkline.sim.loop import Order, SimLoop, SimulationError
 from trunkline.sim.loop import run as run_loop
 from trunkline.sim.run.crash_at import CrashAt, Crashes
 from trunkline.sim.run.expectations import check_expectations
-from trunkline.sim.run.gateway_process import GatewayProcess, Processes
+from trunkline.sim.run.gateway_process import GatewayProcess, Processes, stored_outside
 from trunkline.sim.run.result import RunResult
 from trunkline.sim.run.script_player import ScriptPlayer
-from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.store.outside import OutsideStore
@@ -46,14 +44,6 @@ _PER_CHUNK = 4
 MAX_STEPS = 50_000_000
 
 
-def _wired(bugs: tuple[str, ...]) -> Wiring:
-    """The defects of a run, for what processes that are no gateway store."""
-    wiring = Wiring(generation=0)
-    for name in bugs:
-        BUGS[name].install(wiring)
-    return wiring
-
-
 class _Run:
     """One run in progress."""
 
@@ -63,7 +53,7 @@ class _Run:
         self.world = World(file, loop, seed=seed, bugs=bugs, spare=spare)
         self.processes = Processes(self.world)
         self.process = self.processes.named("gateway")
-        outside = OutsideStore(self.world.disk, _wired(bugs).changed)
+        outside = OutsideStore(self.world.disk, stored_outside(bugs))
         self.workers = Workers(self.world, outside, file.scenario.cast.workers)
         self.player = ScriptPlayer(self.world, self.processes, outside)
         self.judge = Judge(CHECKERS)

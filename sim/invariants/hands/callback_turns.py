@@ -88,7 +88,7 @@ class CallbackShape(Checker):
         if received is None or not isinstance(received.body, InboundReceived):
             return
         asker = received.body.peer.id
-        # Whoever is called like a hand has another id for agents (C7).
+        # A person who is called like a hand has another id for agents (C7).
         if body.asked_by is None or not (body.asked_by.id == asker or _is_hand(asker)):
             got = "nobody" if body.asked_by is None else body.asked_by.id
             summary = f"the result of {run.id} was given for the wrong person"

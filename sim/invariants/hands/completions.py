@@ -84,6 +84,9 @@ class RightPlace(Checker):
     def _places(self, delegation: str) -> list[Address]:
         """The place of the message that asked, and the thread that was opened on it."""
         received = self.run.request_of(delegation)
+        if self.run.hands.top(delegation).asked is None:
+            # Traces of earlier versions say nothing of calls; and a process may have died in one.
+            return []
         if received is None or not isinstance(received.body, InboundReceived):
             return []
         place, message = received.body.address, received.body.subject
