@@ -26,10 +26,11 @@ def with_calls(tree: object, world: WorldSpec) -> WorldSpec:
 def check_calls(tree: object, report: ProblemReport, world: WorldSpec) -> None:
     """Report calls that cannot be made, and steps of other people in a call."""
     seen: dict[tuple[PlaceRef, str], Path] = {}
+    spoken = ("say",) if any(name in CALLS for name in world.platforms) else ()
     for index, step in enumerate(listed(tree, "script")):
         path: Path = ("script", index)
-        place = place_if_known(items(step, "in"), world)
-        action = next((name for name in (*CALL_ACTIONS, "say") if items(step, name) is not None), None)
+        action = next((name for name in (*CALL_ACTIONS, *spoken) if items(step, name) is not None), None)
+        place = None if action is None else place_if_known(items(step, "in"), world)
         if action is None or place is None:
             continue
         if place.platform not in CALLS:
