@@ -204,7 +204,7 @@ class QueueStep(Model):
 class HandsStep(Model):
     """An operator or a program acts on every delegation that matches the fields given. At least one must match.
 
-    What the gateway refuses is recorded by it, and does not stop the step.
+    What the gateway refuses is recorded by it. What the store refuses from `outside` is a step that could not happen.
     """
 
     do: Literal["cancel", "retry-callback", "discard", "answer"]
