@@ -29,7 +29,7 @@ class PromptsQuestion:
     """It receives the result of a delegation."""
 
 
-class GivenPrompt(msgspec.Struct, frozen=True, kw_only=True):
+class SourcedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """One prompt of the turn, and where it is given."""
 
     prompt: Prompt
@@ -42,7 +42,7 @@ class PromptsAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     profile: Profile
     question: PromptQuestion
-    given: tuple[GivenPrompt, ...]
+    given: tuple[SourcedPrompt, ...]
     #: what the agent gets as one text; none: it has no prompt
     text: str | None
     notes: tuple[str, ...]
@@ -66,7 +66,7 @@ def decide_prompts(asked: PromptsQuestion, config: GatewayConfig) -> PromptsAnsw
     return PromptsAnswer(
         profile=config.profile,
         question=question,
-        given=tuple(GivenPrompt(prompt=one, path=_path(one.kind, question, config)) for one in prompts),
+        given=tuple(SourcedPrompt(prompt=one, path=_path(one.kind, question, config)) for one in prompts),
         text=joined(prompts),
         notes=() if channel is None else channel_notes(channel, config),
     )
