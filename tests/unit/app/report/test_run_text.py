@@ -172,8 +172,10 @@ def test_an_invariant_violated_thousands_of_times_is_printed_five_times():
         for verdict in found.verdicts
     )
     lines = report_lines(msgspec.structs.replace(found, verdicts=many))
-    assert sum(line.startswith("broken: at #") for line in lines) == 10
-    assert sum(line.startswith("more: and 2995 more") for line in lines) == 2
+    broken = sum(bool(verdict.violations) for verdict in found.verdicts)
+    assert broken >= 2
+    assert sum(line.startswith("broken: at #") for line in lines) == 5 * broken
+    assert sum(line.startswith("more: and 2995 more") for line in lines) == broken
     assert len(lines) < len(report_lines(found)) * 2
 
 
@@ -190,12 +192,13 @@ def test_long_lists_of_one_violation_are_cut_and_the_first_wrong_step_is_kept():
     lines = report_lines(msgspec.structs.replace(found, verdicts=tuple(map(longer, found.verdicts))))
     assert any(re.fullmatch(r"actual: and \d+ more lines", line) for line in lines)
     assert any(re.fullmatch(r"evidence: and \d+ more events", line) for line in lines)
-    assert sum(line.endswith("(first wrong step)") for line in lines) == 2
+    blamed = sum(one.first_wrong is not None for verdict in found.verdicts for one in verdict.violations)
+    assert sum(line.endswith("(first wrong step)") for line in lines) == blamed >= 2
 
 
 def test_a_duplicate_is_described_in_words():
     lines = report_lines(ran("tour/told-twice", own=True))
-    assert "verdict: violated: D2 R1, " in "\n".join(lines)
+    assert "verdict: violated: D2 R1" in "\n".join(lines)
     assert any(re.match(r"copy: #\d+ is number 2 of 2 of the same message, with #\d+", line) for line in lines)
     assert "repro: trunkline run scenarios/tour/told-twice.yaml --seed 1 --bug hand-announces-too" in "\n".join(
         line.replace(f"{ROOT}/", "") for line in lines
