@@ -51,13 +51,18 @@ class DeadlinePlan(Generic[K]):
         self._at[key] = at
         self._count += 1
         heapq.heappush(self._heap, (at, self._count, key))
-        if len(self._heap) > 2 * len(self._at) + _SLACK:
-            self._heap = [entry for entry in self._heap if self._at.get(entry[2]) == entry[0]]
-            heapq.heapify(self._heap)
+        self._tidy()
 
     def remove(self, key: K) -> None:
         """Forget a deadline, if there is one."""
         self._at.pop(key, None)
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Drop outdated entries once they are the greater part: that costs a constant time per change."""
+        if len(self._heap) > 2 * len(self._at) + _SLACK:
+            self._heap = [entry for entry in self._heap if self._at.get(entry[2]) == entry[0]]
+            heapq.heapify(self._heap)
 
     def next(self) -> float | None:
         """The earliest deadline; None: there is none."""

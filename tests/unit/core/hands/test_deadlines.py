@@ -57,3 +57,6 @@ def test_memory_follows_the_number_of_deadlines_and_not_of_changes() -> None:
             plan.remove(n - 10)
     assert len(plan) == 10
     assert len(plan._heap) < 200  # pyright: ignore[reportPrivateUsage] -- what must stay small
+    for n in range(9_990, 10_000):
+        plan.remove(n)
+    assert len(plan._heap) < 100  # pyright: ignore[reportPrivateUsage] -- what must stay small
