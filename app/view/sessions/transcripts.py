@@ -19,7 +19,8 @@ from trunkline.app.view.sessions.alignment_index import AlignedPair, AlignmentIn
 from trunkline.app.view.sessions.ownership import Ownership
 from trunkline.core.delivery.mirror_text import mirror_text
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
-from trunkline.core.values import Address
+from trunkline.core.events.gateway import InboundAdmitted
+from trunkline.core.values import Address, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid
 
@@ -123,11 +124,16 @@ class Sessions:
     def _learn(self, key: str) -> Iterator[int]:
         """Find the conversations of a session and the posted message of each entry. Yields the messages."""
         for line in self.view.transcripts.of(key):
-            said = self.view.posted(line.seq) if line.role == "user" else None
+            said = self.view.posted(line.seq) if line.role == "user" and not self._is_task(line) else None
             if said is not None and isinstance(said.body, PeerSaid):
                 self._said_by[line.seq] = said.seq
                 self._places[key][said.body.address.lane] = None
                 yield said.seq
+
+    def _is_task(self, line: TranscriptEntry) -> bool:
+        """Whether a line is the task of a hand that is an agent: its caller wrote it, and nobody posted it."""
+        admitted = self.view.of_inbound(line.inbound, InboundAdmitted)
+        return any(isinstance(one.body, InboundAdmitted) and one.body.work is WorkKind.TASK for one in admitted)
 
     def owner_of(self, seq: int) -> str | PlaceKey | None:
         """The session that an event concerns, or the conversation without one; else none."""

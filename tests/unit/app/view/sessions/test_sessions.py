@@ -9,9 +9,9 @@ from trunkline.app.view.sessions.alignment_index import TranscriptDifference
 from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.app.view.sessions.violations import SessionViolations
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
-from trunkline.core.events.gateway import SessionCreated, SessionMoved, TranscriptAppended
+from trunkline.core.events.gateway import InboundAdmitted, SessionCreated, SessionMoved, TranscriptAppended
 from trunkline.core.reasons import Reason
-from trunkline.core.values import IntentKind
+from trunkline.core.values import IntentKind, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.invariants.base import Status, Verdict, Violation
@@ -368,3 +368,21 @@ def test_a_mirror_that_holds_more_than_was_sent_differs():
     run = Run(trace=author.trace("more", title=""), verdicts=(verdict,))
     (pair,) = [pair for pair in Sessions(RunView(run)).pairs(KEYS[OPS]) if pair.seen and not pair.seen.who]
     assert pair.difference is TranscriptDifference.TEXT
+
+
+def test_the_task_of_an_agent_that_is_a_hand_is_no_message_of_a_person():
+    author = room()
+    admitted, _ = author.say(OPS, ANA, "what of the lamp?")
+    key, task = "scout:subagent:d1", "d1.task"
+    work = InboundAdmitted(work=WorkKind.TASK, session_id="s-" + key, session_key=key)
+    body = SessionCreated(
+        agent="scout", session_key=key, session_id="s-" + key, generation=1, address=None, by="inbound"
+    )
+    author.gateway.record(body, admitted)
+    given = author.gateway.record(work, admitted, inbound=task)
+    line = TranscriptAppended(session_id="s-" + key, session_key=key, role="user", text="look at the lamp")
+    author.gateway.record(line, given, inbound=task)
+    sessions = finish(author)
+    assert sides(sessions, key) == [("look at the lamp", TranscriptDifference.NONE, None)]
+    row = next(row for row in sessions.rows(sessions.last) if row.key == key)
+    assert (row.differences, row.place) == (0, "no conversation")
