@@ -128,7 +128,7 @@ def uses_of_wiring(sources: dict[str, str]) -> list[str]:
 def test_only_the_simulated_process_installs_bug_switches():
     sources = {module: source_of(module) for module in modules()}
     outside = [name for name in uses_of_wiring(sources) if not name.startswith("sim/bugs/")]
-    assert outside == ["sim/run/gateway_process.py", "sim/run/runner.py", "sim/run/wiring.py"]
+    assert outside == ["sim/run/gateway_process.py", "sim/run/wiring.py"]
 
 
 def test_a_bug_switch_elsewhere_would_be_seen():
