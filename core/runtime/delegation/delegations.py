@@ -174,9 +174,8 @@ class DelegationRunner:
             # It has ended while its start was being stored.
             return
 
-    def _started(self, one: OpenDelegation) -> DelegationRow:
+    def _started(self, one: OpenDelegation, now: float) -> DelegationRow:
         """The row of a delegation whose run begins now."""
-        now = self._ctx.env.now()
         deadline = self.limits_of(one.row).of_run(now)
         return msgspec.structs.replace(one.row, state=WorkState.RUNNING, started_at=now, deadline=deadline)
 
@@ -193,8 +192,9 @@ class DelegationRunner:
         return True
 
     async def _run_function(self, one: OpenDelegation) -> None:
-        ctx, row = self._ctx, self._started(one)
-        command = StartDelegation(delegation=row.id, now=ctx.env.now(), deadline=row.deadline)
+        ctx, now = self._ctx, self._ctx.env.now()
+        row = self._started(one, now)
+        command = StartDelegation(delegation=row.id, now=now, deadline=row.deadline)
         started = await ctx.store.write(command, lambda _: self._record_started(one, row))
         if not self._note_started(one, row, started):
             return
@@ -222,7 +222,8 @@ class DelegationRunner:
 
     async def _run_agent(self, one: OpenDelegation) -> None:
         """Give the task to the agent, as the first turn of a session of its own."""
-        ctx, row = self._ctx, self._started(one)
+        ctx, now = self._ctx, self._ctx.env.now()
+        row = self._started(one, now)
         key = row.child_key or ctx.key_text(SessionKey(agent=row.hand, subagent=row.id))
         work = Work(
             id=InboundId(f"{row.id}.task"),
@@ -235,7 +236,6 @@ class DelegationRunner:
             serves=row.id,
             depth=row.depth,
         )
-        now = ctx.env.now()
         admit = Admit(work=work, identity=f"task/{row.id}", session=ctx.new_session(key, row.hand, None), now=now)
         one.turns += 1
 
