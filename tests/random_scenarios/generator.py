@@ -34,5 +34,12 @@ def make_scenario(seed: int) -> Tree:
     return {**made, "stored": {"sessions": stored}} if stored else made
 
 
+class _Plain(yaml.SafeDumper):
+    """Writes every value out: scenario files have no aliases."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
 def as_yaml(tree: Tree) -> str:
-    return yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, width=120)
+    return yaml.dump(tree, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=120)
