@@ -30,7 +30,7 @@ pytestmark = pytest.mark.anyio
 C = CallbackState
 #: looks at once
 QUICK: dict[str, Any] = {"watch": "10ms", "not_ready_wait": "10ms"}
-WORKER: dict[str, Any] = {"each": {"archive": {"worker": True, "deadline": "1s"}}}
+WORKER: dict[str, Any] = {"each": {"archive": {"worker": True, "deadline": "4s"}}}
 
 
 class Shaky(TinyPlatform):
@@ -199,7 +199,7 @@ async def test_an_answer_that_was_there_in_time_counts_after_the_deadline(path: 
         assert heard.text == "half"
     # No gateway runs now.
     assert worker.answer(task.delegation, task.ticket, "47 mails") is True
-    await anyio.sleep(1.1)
+    await anyio.sleep(4.1)
     async with serving(path, platform, asking(), hands=WORKER, delivery=QUICK) as running:
         [done] = await running.until(DelegationFinished)
         await running.until(IntentSettled)
