@@ -31,6 +31,7 @@ from trunkline.core.events.hands import (
 from trunkline.core.hands.states import CLOSED_CALLBACK, CallbackState
 from trunkline.core.values import WorkKind
 from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.invariants.base import Violation
 
 #: seconds until the end of a run is written down; and within which an idle requester must begin to read it (L2)
 _GRACE, _WITHIN = 1.0, 60.0
@@ -57,6 +58,8 @@ class HandRuns(Sequence[str]):
         #: rows that change no more: from their last event on
         self._final: dict[str, tuple[int, HandRow]] = {}
         self._judged = 0
+        #: violations that concern delegations before they are accepted
+        self._early: dict[str, list[Violation]] = {}
         self._done = 0
         self.grow()
 
@@ -235,6 +238,8 @@ class HandRuns(Sequence[str]):
         run = DelegationHistory(event, body, self._view.delegations.of(event.delegation))
         self._ids.append(run.id)
         self._runs[run.id] = run
+        for violation in self._early.pop(run.id, ()):
+            self._break(run, violation)
         for made in (event.turn, event.inbound):
             if made:
                 self._made.setdefault(made, run)
@@ -279,9 +284,14 @@ class HandRuns(Sequence[str]):
                 event = self._view.event(seq) if 0 < seq <= self._view.last else None
                 run = self._runs.get(self.concerned(event) or "") if event is not None else None
                 if run is not None:
-                    insort(run.broken, (violation.at, violation.invariant))
-                    run.last = max(run.last, violation.at)
-                    self._final.pop(run.id, None)
+                    self._break(run, violation)
+                elif event is not None and event.delegation is not None:
+                    self._early.setdefault(event.delegation, []).append(violation)
+
+    def _break(self, run: DelegationHistory, violation: Violation) -> None:
+        insort(run.broken, (violation.at, violation.invariant))
+        run.last = max(run.last, violation.at)
+        self._final.pop(run.id, None)
 
     def _child(self, key: str) -> DelegationHistory | None:
         """The run whose id is the end of a session key."""

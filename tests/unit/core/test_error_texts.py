@@ -65,8 +65,8 @@ def test_only_an_ambiguous_error_may_have_been_accepted() -> None:
 
 def test_only_a_refusal_is_not_tried_again() -> None:
     final = {error for error in all_errors(PlatformError) if issubclass(error, PlatformError) and not error.retryable}
-    gone = {trunkline.core.errors.PlaceGone, trunkline.core.errors.PlaceArchived, trunkline.core.errors.IdentityGone}
-    assert final == {Refused, *gone}
+    errors = trunkline.core.errors
+    assert final == {Refused, errors.PlaceGone, errors.PlaceArchived, errors.CallEnded, errors.IdentityGone}
 
 
 def test_a_platform_error_keeps_the_wait_that_was_asked_for() -> None:

@@ -39,7 +39,9 @@ def filled(kind: Any, name: str = "x") -> Any:
         return filled(next(argument for argument in arguments if argument is not type(None)), name)
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         hints = get_type_hints(kind)
-        return kind(**{field: filled(hints[field], field) for field in kind.__struct_fields__})
+        values = {field: filled(hints[field], field) for field in kind.__struct_fields__}
+        on = {field.name for field in msgspec.structs.fields(kind) if field.default is True}
+        return kind(**{name: False if name in on else value for name, value in values.items()})
     if isinstance(kind, type) and issubclass(kind, Enum):
         return list(kind)[-1]
     plain = {str: f'{name} "ä\n\u2028😀', int: 7, float: 0.125, bool: True}

@@ -5,6 +5,7 @@ import pytest
 from tests.support.paths import FIXTURES, SCENARIO_FILES
 from trunkline.core.events.base import RunEnded
 from trunkline.sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
+from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.run import runner
 from trunkline.sim.run.result import RunResult
 
@@ -112,7 +113,7 @@ script:
 def test_a_task_that_nobody_answers_has_until_its_deadline(tmp_path):
     result = played(tmp_path, NOBODY_ANSWERS)
     assert (end(result).at_rest, end(result).open, end(result).waiting) == (True, (), ())
-    assert [event.body.text for event in result.trace.events if event.kind == "wire.accepted"] == ["timeout"]
+    assert [event.body.text for event in result.trace.events if isinstance(event.body, WireAccepted)] == ["timeout"]
     assert result.virtual_seconds > 6 * 3600
 
 
