@@ -29,7 +29,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireRefused
-from trunkline.sim.events.world import PlatformPushed
+from trunkline.sim.events.world import PlatformConnected, PlatformPushed
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
@@ -55,6 +55,9 @@ class NothingSilent(Checker):
         super().__init__(run)
         #: pushes without an inbound.received -> the push, and the process that was connected
         self._pushed: dict[int, tuple[Event, int | None]] = {}
+        #: channel and account -> the process that opened the live connection. A new holder of the store opens
+        #: its own only some time later, and a frozen process keeps what was pushed to it until it dies.
+        self._connected: dict[tuple[str, str], int | None] = {}
         self._open: dict[str, Event] = {}
         #: turns that ended, until their answer or its absence is recorded
         self._silent: dict[str, Event] = {}
@@ -71,9 +74,14 @@ class NothingSilent(Checker):
 
     # ------------------------------------------------------------ on the way in
 
+    @on(PlatformConnected)
+    def _platform_connected(self, _event: Event, body: PlatformConnected) -> None:
+        self._connected[body.channel, body.account] = self.run.processes.holder
+
     @on(PlatformPushed)
-    def _platform_pushed(self, event: Event, _body: PlatformPushed) -> None:
-        self._pushed[event.seq] = (event, self.run.processes.holder)
+    def _platform_pushed(self, event: Event, body: PlatformPushed) -> None:
+        account = (body.address.channel, body.address.account)
+        self._pushed[event.seq] = (event, self._connected.get(account, self.run.processes.holder))
 
     @on(InboundReceived)
     def _received(self, event: Event, _body: InboundReceived) -> None:

@@ -11,7 +11,7 @@ from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Peer
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessThawed
-from trunkline.sim.events.world import PlatformPushed
+from trunkline.sim.events.world import PlatformConnected, PlatformPushed
 
 HOLDER, STANDBY = 1, 2
 
@@ -53,6 +53,24 @@ def test_what_was_pushed_to_the_holder_is_still_owed(received: bool) -> None:
     story.standby(ProcessCrashed(why="crash"))
     (violation,) = story.end().verdict.violations
     assert (violation.first_wrong, violation.missing_after) == (None, pushed)
+
+
+@pytest.mark.parametrize(("connects", "wrong"), [(False, 0), (True, 1)])
+def test_a_push_is_owed_by_the_process_that_has_the_connection(connects: bool, wrong: int) -> None:
+    """Until the process that took the store connects, what is pushed goes to the frozen one, and dies with it."""
+    story = Pair("V1")
+    connected = PlatformConnected(channel=PLACE.channel, account=PLACE.account)
+    story.tell(connected, node="telegram")
+    story.tell(ProcessFrozen(why="freeze"))
+    story.process = STANDBY
+    story.tell(LeaseTaken(owner="second 2", token=2, before="gateway 1", until=120.0, reason=Reason.LEASE_EXPIRED))
+    if connects:
+        story.tell(connected, node="telegram")
+    story.tell(PlatformPushed(address=PLACE, message_id="7", original_id="7"), node="telegram")
+    story.process = HOLDER
+    story.tell(ProcessThawed())
+    story.tell(ProcessCrashed(why="LeaseLost"))
+    assert len(story.end().wrong) == wrong
 
 
 def test_a_refusal_that_the_holder_heard_is_still_owed() -> None:
