@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.states import WorkState
-from trunkline.core.values import Address, Peer
+from trunkline.core.values import Address, ChatKind, Peer
 
 #: characters of a task that a list shows
 _SHOWN = 80
@@ -17,14 +17,29 @@ _SHORTEST = 4
 def may_end(row: DelegationRow, place: Address, peer: Peer) -> bool:
     """Whether a person has asked for a delegation, in this conversation."""
     origin = row.origin
-    if origin is None or origin.asked_by is None or origin.asked_by.id != peer.id:
-        return False
-    return any(one is not None and one.lane == place.lane for one in (origin.place, origin.reply_to))
+    return origin is not None and origin.asked_by is not None and origin.asked_by.id == peer.id and _is_of(row, place)
+
+
+def _is_of(row: DelegationRow, place: Address) -> bool:
+    """Whether a delegation was asked for in a conversation, or is answered there."""
+    origin = row.origin
+    return origin is not None and any(
+        one is not None and one.lane == place.lane for one in (origin.place, origin.reply_to)
+    )
 
 
 def shown_to(rows: Sequence[DelegationRow], place: Address, peer: Peer, *, owner: bool) -> tuple[DelegationRow, ...]:
-    """The open delegations that a person may see and end: their own of this conversation; for an owner, all."""
-    return tuple(row for row in rows if row.parent is None and (owner or may_end(row, place, peer)))
+    """The open delegations that a person may see and end: their own of this conversation.
+
+    An owner has all of it, and of every conversation where nobody else reads the reply: what one person has asked for
+    in private is nothing for a group.
+    """
+    alone = place.kind is ChatKind.DIRECT
+
+    def shown(row: DelegationRow) -> bool:
+        return alone or _is_of(row, place) if owner else may_end(row, place, peer)
+
+    return tuple(row for row in rows if row.parent is None and shown(row))
 
 
 def named(rows: Sequence[DelegationRow], argument: str) -> tuple[DelegationRow, ...]:

@@ -1,4 +1,7 @@
-"""`/tasks` and `/cancel` in a chat: a person sees and ends what they asked for in that conversation; owners, all."""
+"""`/tasks` and `/cancel` in a chat: a person sees and ends what they asked for in that conversation; owners, all.
+
+In a group, everybody reads the reply: there an owner sees what was asked for in that group.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -7,10 +10,11 @@ import anyio
 import pytest
 
 from tests.support.small_gateway import ANA, BEN, Echo, Running, TinyPlatform, serving
-from trunkline import HandTask, Turn
+from trunkline import Address, HandTask, Turn
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
 from trunkline.core.reasons import Reason
+from trunkline.core.values import ChatKind, Peer
 
 pytestmark = pytest.mark.anyio
 
@@ -90,3 +94,27 @@ async def test_an_owner_sees_and_ends_the_tasks_of_everybody(path: Path, platfor
         assert [line.split(" (")[0] for line in listed.splitlines()] == ["- slow: mails", "- slow: files"]
         name = listed.splitlines()[1].rpartition(" ")[2]
         assert await said(running, platform, f"/cancel {name}", owner) == "Cancelled slow: files."
+
+
+async def test_a_group_does_not_read_what_people_asked_for_in_private(path: Path, platform: TinyPlatform) -> None:
+    group = Address(channel="discord", account="default", kind=ChatKind.CHANNEL, conversation="55")
+    owner = Peer(id="900", name="Olga")
+
+    async def in_group(text: str, peer: Peer) -> str:
+        before = len(platform.sent)
+        platform.say(f"g{before}", group, text, peer)
+        await running.until(IntentSettled, before + 1)
+        return platform.sent[-1].text
+
+    async with serving(
+        path, platform, Echo(act), runner=Slow(), control=CONTROL, hands={"on_cancel": "silent"}
+    ) as running:
+        await said(running, platform, "my divorce")
+        assert await in_group("/tasks", owner) == "Nothing is in progress here."
+        assert (await in_group("/cancel my divorce", owner)).startswith("Nothing is in progress here")
+        await in_group("the minutes", Peer(id="100", name="Ana"))
+        await running.until(DelegationAccepted, 2)
+        listed = await in_group("/tasks", owner)
+        assert [line.split(" (")[0] for line in listed.splitlines()] == ["- slow: the minutes"]
+        assert await in_group("/cancel", owner) == "Cancelled slow: the minutes."
+    assert all("divorce" not in one.text for one in platform.sent if one.address.conversation == "55")
