@@ -80,3 +80,15 @@ def event_of_messages(state: CallbackState, messages: Sequence[ReportMessage]) -
 def can_resume(state: CallbackState) -> bool:
     """Whether a message of the callback that is sent again changes it."""
     return CallbackEvent.RESUME in CALLBACK_TRANSITIONS[state]
+
+
+def can_retry(state: CallbackState, reason: Reason | None) -> bool:
+    """Whether an operator can have the report tried again: it failed, or the call in which it was due has ended."""
+    return CallbackEvent.RERUN in CALLBACK_TRANSITIONS[state] or (
+        state is CallbackState.PARKED and reason in _CALL_OVER
+    )
+
+
+def can_discard(state: CallbackState) -> bool:
+    """Whether an operator can give the report up."""
+    return CallbackEvent.DISCARD in CALLBACK_TRANSITIONS[state]

@@ -119,12 +119,12 @@ class Opened:
             same,
         )
 
-    async def end(self, row: IntentRow, event: DeliveryEvent) -> Settlement:
+    async def end(self, row: IntentRow, event: DeliveryEvent, reason: Reason = Reason.REFUSED) -> Settlement:
         return await self.store.write(
             EndIntent(
                 intent=row,
                 event=event,
-                reason=Reason.REFUSED,
+                reason=reason,
                 mirror=session(name="s-mirror"),
                 now=3.0,
                 note=None,

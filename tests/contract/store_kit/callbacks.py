@@ -5,14 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.contract.store_kit.bench import BACK, Bench, Opened, all_at_once, check, finish, nudges, same
+from tests.contract.store_kit.bench import BACK, OK, Bench, Opened, all_at_once, check, finish, nudges, same
 from tests.contract.store_kit.workers import TASK, shown
-from tests.support.factories import delegation, intent
+from tests.support.factories import delegation, intent, session
 from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import IllegalTransition, UnknownName
 from trunkline.core.hands.states import CallbackEvent, CallbackState
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import (
+    Admit,
     EndUnreadableIntent,
     FinishTurn,
     PurgeIntents,
@@ -24,12 +25,16 @@ from trunkline.core.store.delegations import (
     BeginCallback,
     CallbackBegun,
     ChangeCallback,
+    FinishDelegation,
+    HandPost,
+    PostToGateway,
+    PostVerb,
     RetryCallback,
 )
 from trunkline.core.store.queries import LoadUnfinished, ShowIntent
 from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
 from trunkline.core.store.records import CallbackChange, IntentRow
-from trunkline.core.values import IntentKind, IntentState
+from trunkline.core.values import InboundId, IntentKind, IntentState
 
 C, E = CallbackState, CallbackEvent
 
@@ -274,6 +279,52 @@ async def a_retry_runs_the_turn_again_when_it_has_sent_nothing(bench: Bench) -> 
             await it.store.write(FinishTurn(work=work, intents=[], now=6.0, callback=E.FAIL), same)
         # The transcript has the result already.
         assert await it.lines() == lines
+
+
+@check
+async def what_a_repeated_turn_delegates_is_not_a_turn_of_the_same_report(bench: Bench) -> None:
+    """The ids of its delegations begin like its own, and their callbacks are other people's work."""
+    nested = delegation("m1.hand1.back+2.hand1")
+    async with bench.opened() as it:
+        await answered(it, event=E.FAIL, reason=Reason.AGENT_RAISED)
+        again = (await it.store.write(RetryCallback(delegation=TASK, now=5.0), same)).work
+        assert again is not None
+        await it.store.write(BeginCallback(delegation=TASK, work=again), same)
+        await it.store.write(AcceptDelegation(row=nested), same)
+        back = msgspec.structs.replace(BACK, id=InboundId(f"{nested.id}.back"))
+        admit = Admit(work=back, identity=f"callback/{nested.id}", session=session(name="s-back"), now=6.0)
+        end = FinishDelegation(delegation=nested.id, result=OK, callback=admit, intents=(), now=6.0)
+        assert (await it.store.write(end, same)).callback is C.PENDING_TURN
+        fail = FinishTurn(work=again, intents=[], now=7.0, callback=E.FAIL)
+        await it.store.write(fail, same)
+        third = (await it.store.write(RetryCallback(delegation=TASK, now=8.0), same)).work
+        assert third == msgspec.structs.replace(BACK, id=InboundId("m1.hand1.back+3"))
+        await it.store.write(ChangeCallback(delegation=TASK, event=E.DISCARD, reason=Reason.DISCARDED), same)
+        assert [one.id for one, _ in (await it.store.read(LoadUnfinished())).works] == [back.id]
+
+
+@check
+async def a_turn_that_cannot_be_read_is_not_repeated(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await answered(it, event=E.FAIL, reason=Reason.AGENT_RAISED)
+        await it.spoil(BACK.id, "work", b"{", "inbox")
+        with pytest.raises(IllegalTransition, match="its turn cannot be read"):
+            await it.store.write(RetryCallback(delegation=TASK, now=5.0), same)
+
+
+@check
+async def a_report_whose_call_has_ended_can_be_tried_again_from_another_process(bench: Bench) -> None:
+    retry = PostToGateway(post=HandPost(delegation=TASK, verb=PostVerb.RETRY_CALLBACK))
+    async with bench.opened() as it:
+        await answered(it, message())
+        with pytest.raises(IllegalTransition, match="its report is queued"):
+            await it.store.write(retry, same)
+        await it.end(message(), DeliveryEvent.REFUSE, Reason.CALL_ENDED)
+        row = await shown(it)
+        assert (row.callback, row.callback_reason) == (C.PARKED, Reason.CALL_ENDED)
+        await it.store.write(retry, same)
+        done = await it.store.write(RetryCallback(delegation=TASK, now=5.0), same)
+        assert done.change == change(C.PARKED, C.QUEUED, Reason.OPERATOR_RETRY)
 
 
 @check

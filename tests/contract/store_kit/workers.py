@@ -212,6 +212,9 @@ async def answers_that_do_not_fit_are_refused_and_leave_nothing(bench: Bench) ->
         for one, reason in (
             (post(ticket="t9"), Reason.WRONG_TICKET),
             (post(ticket=None), Reason.WRONG_TICKET),
+            (post(ticket="t\u0661"), Reason.WRONG_TICKET),
+            (post(ticket="\ud800"), Reason.WRONG_TICKET),
+            (post(ticket=1), Reason.WRONG_TICKET),
             (post(name="untaken"), Reason.WRONG_TICKET),
             (post(name="function"), Reason.NOT_A_WORKER),
             (post(text=long), Reason.RESULT_TOO_LARGE),

@@ -11,8 +11,9 @@ import sqlite3
 import msgspec
 
 from trunkline.core.errors import StoreError
+from trunkline.core.hands.callback_fold import can_discard, can_retry
 from trunkline.core.hands.delegation import DelegationRow
-from trunkline.core.hands.states import CALLBACK_TRANSITIONS, OPEN_WORK, CallbackEvent
+from trunkline.core.hands.states import OPEN_WORK
 from trunkline.core.store.delegations import (
     CountDelegations,
     DelegationCounts,
@@ -104,10 +105,9 @@ def possible(row: DelegationRow) -> tuple[PostVerb, ...]:
     found: list[PostVerb] = []
     if row.state in OPEN_WORK:
         found.append(PostVerb.CANCEL)
-    allowed = CALLBACK_TRANSITIONS[row.callback]
-    if CallbackEvent.RERUN in allowed:
+    if can_retry(row.callback, row.callback_reason):
         found.append(PostVerb.RETRY_CALLBACK)
-    if CallbackEvent.DISCARD in allowed:
+    if can_discard(row.callback):
         found.append(PostVerb.DISCARD)
     return tuple(found)
 

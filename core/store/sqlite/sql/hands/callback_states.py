@@ -18,6 +18,16 @@ _OVER = frozenset({CallbackState.DELIVERED, CallbackState.SUPPRESSED})
 #: these come with a turn or a message, which has a command of its own
 _WITH_MORE = frozenset({CallbackEvent.ADMIT, CallbackEvent.POST, CallbackEvent.ENQUEUE, CallbackEvent.RERUN})
 
+#: the turns of one callback: the first one, and those that operators had run again. Not by their ids: what such a turn
+#: delegates itself has an id that begins with that of the turn
+TURNS = "(identity = ? OR (identity > ? AND identity < ?))"
+
+
+def turns_of(delegation: str) -> tuple[str, str, str]:
+    """The values for `TURNS`."""
+    first = f"callback/{delegation}"
+    return first, f"{first}+", f"{first},"
+
 
 def state_of(c: sqlite3.Connection, delegation: str) -> CallbackState | None:
     """The callback of a delegation; none: it is not stored, or cannot be read."""
@@ -58,10 +68,8 @@ def change(c: sqlite3.Connection, command: ChangeCallback) -> CallbackChange | N
         return None
     if command.event is CallbackEvent.DISCARD:
         # Its turn, if it is due, has nothing left to report.
-        c.execute(
-            "UPDATE inbox SET state = 'done' WHERE state = 'pending' AND kind = 'callback' AND (id = ? OR id GLOB ?)",
-            (f"{command.delegation}.back", f"{command.delegation}.back+*"),
-        )
+        sql = f"UPDATE inbox SET state = 'done' WHERE state = 'pending' AND {TURNS}"  # noqa: S608 -- fixed texts
+        c.execute(sql, turns_of(command.delegation))
     return move(c, command.delegation, before, command.event, command.reason)
 
 

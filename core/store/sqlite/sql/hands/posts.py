@@ -5,12 +5,14 @@ A post is removed by the transaction that applies it. So a crash loses none, and
 
 from __future__ import annotations
 
+import hmac
 import sqlite3
 
 from trunkline.core.errors import AnswerRefused, IllegalTransition, UnknownName
+from trunkline.core.hands.callback_fold import can_discard, can_retry
 from trunkline.core.hands.delegation import HandKind
 from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CALLBACK_TRANSITIONS, OPEN_WORK, CallbackEvent, CallbackState
+from trunkline.core.hands.states import OPEN_WORK, CallbackState
 from trunkline.core.reasons import Reason
 from trunkline.core.store.delegations import DropPost, HandPost, HasPosts, PostToGateway, PostVerb, ReadPosts
 from trunkline.core.values import DelegationId
@@ -30,11 +32,12 @@ def post_to_gateway(c: sqlite3.Connection, command: PostToGateway) -> bool:
     """Handle `PostToGateway`."""
     post = command.post
     row = c.execute(
-        "SELECT state, callback, kind, ticket, max_result FROM delegations WHERE id = ?", (post.delegation,)
+        "SELECT state, callback, callback_reason, kind, ticket, max_result FROM delegations WHERE id = ?",
+        (post.delegation,),
     ).fetchone()
     if row is None:
         raise unknown(c, post.delegation)
-    state, callback, kind, ticket, most = row
+    state, callback, reason, kind, ticket, most = row
     if post.verb in (PostVerb.ANSWER, PostVerb.PROGRESS):
         if kind != HandKind.WORKER.value:
             raise AnswerRefused(f"{post.delegation}: its hand is no worker", Reason.NOT_A_WORKER)
@@ -43,7 +46,7 @@ def post_to_gateway(c: sqlite3.Connection, command: PostToGateway) -> bool:
     ended = state not in [one.value for one in OPEN_WORK]
     if ended and post.verb in (PostVerb.PROGRESS, PostVerb.CANCEL):
         raise AnswerRefused(f"{post.delegation} has ended: it is {state}", Reason.ALREADY_FINISHED)
-    _check_callback(post, callback)
+    _check_callback(post, callback, reason)
     answered = c.execute(
         "SELECT 1 FROM hand_posts WHERE delegation_id = ? AND verb = 'answer' LIMIT 1", (post.delegation,)
     ).fetchone()
@@ -51,20 +54,18 @@ def post_to_gateway(c: sqlite3.Connection, command: PostToGateway) -> bool:
     return not ended and answered is None
 
 
-def _check_callback(post: HandPost, callback: str) -> None:
+def _check_callback(post: HandPost, callback: str, reason: str | None) -> None:
     """Raise for a request that the state of the callback does not allow."""
-    event = _EVENTS.get(post.verb)
-    if event is None:
+    if post.verb not in (PostVerb.RETRY_CALLBACK, PostVerb.DISCARD):
         return
     try:
-        allowed = event in CALLBACK_TRANSITIONS[CallbackState(callback)]
+        state, why = CallbackState(callback), None if reason is None else Reason(reason)
     except ValueError:
         allowed = False
+    else:
+        allowed = can_discard(state) if post.verb is PostVerb.DISCARD else can_retry(state, why)
     if not allowed:
         raise IllegalTransition(f"{post.delegation}: {post.verb.value} is not possible, its report is {callback}")
-
-
-_EVENTS = {PostVerb.RETRY_CALLBACK: CallbackEvent.RERUN, PostVerb.DISCARD: CallbackEvent.DISCARD}
 
 
 def unknown(c: sqlite3.Connection, delegation: str) -> UnknownName:
@@ -78,8 +79,13 @@ def check_ticket(delegation: str, stored: str | None, given: str | None) -> None
     """Raise for an answer of one who has not taken the task."""
     if stored is None:
         raise AnswerRefused(f"{delegation}: no worker has taken the task", Reason.WRONG_TICKET)
-    if given != stored:
+    # Compared in constant time: what a wrong guess takes says nothing about the ticket.
+    if not isinstance(given, str) or not hmac.compare_digest(_bytes(given), _bytes(stored)):
         raise AnswerRefused(f"{delegation}: the ticket is not that of the worker that took it", Reason.WRONG_TICKET)
+
+
+def _bytes(ticket: str) -> bytes:
+    return ticket.encode("utf-8", "surrogatepass")
 
 
 def check_length(delegation: str, text: str, most: int | None) -> None:

@@ -51,16 +51,23 @@ def retry_callback(c: sqlite3.Connection, command: RetryCallback) -> CallbackRet
     return CallbackRetry(change=change, intents=tuple(IntentId(one) for one in again))
 
 
+_LAST = f"SELECT work, session_id FROM inbox WHERE {callback_states.TURNS} ORDER BY n DESC LIMIT 1"  # noqa: S608 -- fixed texts
+
+
+def _read(name: str, stored: bytes) -> Work:
+    try:
+        return _work(stored)
+    except ValueError as error:
+        raise IllegalTransition(f"{name}: its turn cannot be read ({error})") from error
+
+
 def _run_again(c: sqlite3.Connection, command: RetryCallback, before: CallbackState) -> CallbackRetry:
     """Have the callback turn run again, as new work: nothing of the former one is sent again unnoticed."""
     name = command.delegation
-    row = c.execute(
-        "SELECT work, session_id FROM inbox WHERE kind = 'callback' AND (id = ? OR id GLOB ?) ORDER BY n DESC LIMIT 1",
-        (f"{name}.back", f"{name}.back+*"),
-    ).fetchone()
+    row = c.execute(_LAST, callback_states.turns_of(name)).fetchone()
     if row is None:
         raise IllegalTransition(f"{name}: its turn is no longer stored")
-    work, session = _work(row[0]), find_by_id(c, SessionId(row[1] or ""))
+    work, session = _read(name, row[0]), find_by_id(c, SessionId(row[1] or ""))
     if session is None:
         raise IllegalTransition(f"{name}: the session that delegated was reset since")
     last = work.id.removeprefix(f"{name}.back").removeprefix("+")
