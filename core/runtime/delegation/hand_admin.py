@@ -39,7 +39,7 @@ from trunkline.core.store.delegations import (
 )
 from trunkline.core.store.records import CallbackChange, Work
 from trunkline.core.values import DelegationId, SessionId
-from trunkline.core.well_formed import plain_text, well_formed
+from trunkline.core.well_formed import is_well_formed, plain_text
 
 T = TypeVar("T")
 #: who acts where nobody is named
@@ -154,8 +154,8 @@ class HandAdmin:
         one, row = await self._known(delegation)
         if row.kind is not HandKind.WORKER:
             raise AnswerRefused(f"{row.id}: its hand is no worker", Reason.NOT_A_WORKER)
-        text = plain_text(outcome.text)
-        if text is None or not isinstance(outcome.outcome, HandOutcome):  # pyright: ignore[reportUnnecessaryIsInstance] -- type hints bind nobody
+        text = plain_text(getattr(outcome, "text", None))
+        if text is None or not isinstance(getattr(outcome, "outcome", None), HandOutcome):
             raise AnswerRefused(f"{row.id}: the result is no HandResult of an outcome and a text", Reason.BAD_RESULT)
         most = self._ctx.config.hands.limits.max_result if row.max_result is None else row.max_result
         if len(text) > most:
@@ -164,7 +164,7 @@ class HandAdmin:
         ending = Ending(
             row=row,
             result=HandResult(outcome=outcome.outcome, text=text),
-            by=well_formed(by),
+            by=plain_text(by) or "",
             cause=cause if cause is not None or one is None else one.cause,
             ticket=ticket,
             post=post,
@@ -199,7 +199,7 @@ class HandAdmin:
         one, _ = await self._known(delegation)
         if one is None:
             return False
-        return await self._runner.cancel(one, reason, well_formed(by), cause, post)
+        return await self._runner.cancel(one, reason, plain_text(by) or "", cause, post)
 
     async def list(
         self,
@@ -213,6 +213,8 @@ class HandAdmin:
 
     async def show(self, delegation: str) -> DelegationDetails:
         """One delegation with everything stored about it. Raises `UnknownName`, or `StoreError` if it is unreadable."""
+        if not _may_be_an_id(delegation):
+            raise UnknownName(f"no delegation {delegation!r}")
         return await self._ctx.store.read(ShowDelegation(delegation=delegation))
 
     async def retry_callback(self, delegation: str, *, by: str = OPERATOR, cause: int | None = None) -> CallbackRetry:
@@ -279,7 +281,7 @@ class HandAdmin:
         self, verb: PostVerb, row: DelegationRow, by: str, change: CallbackChange, cause: int | None
     ) -> int | None:
         ids = ids_of_delegation(row)
-        seq = self._ctx.events.record(OperatorActed(verb=verb.value, detail=well_formed(by)), cause, **ids)
+        seq = self._ctx.events.record(OperatorActed(verb=verb.value, detail=plain_text(by) or ""), cause, **ids)
         return record_callback(self._ctx.events, change, seq, **ids)
 
     # ------------------------------------------------------------ other processes
@@ -316,7 +318,7 @@ class HandAdmin:
         one = self._open.find(delegation)
         if one is not None and one.stored:
             return one, one.row
-        row = await self._ctx.store.read(FindDelegation(delegation=delegation))
+        row = await self._ctx.store.read(FindDelegation(delegation=delegation)) if _may_be_an_id(delegation) else None
         if row is None:
             raise AnswerRefused(f"no delegation {delegation!r}", Reason.UNKNOWN_DELEGATION)
         # It may have become durable just now.
@@ -328,6 +330,11 @@ class HandAdmin:
             return await done
         except (AnswerRefused, UnknownName, IllegalTransition) as error:
             reason = error.reason if isinstance(error, AnswerRefused) else Reason.CHANGED_ELSEWHERE
-            body = AnswerTurnedAway(verb=verb.value, reason=reason, detail=error.facts, by=well_formed(by))
+            body = AnswerTurnedAway(verb=verb.value, reason=reason, detail=error.facts, by=plain_text(by) or "")
             self._ctx.events.record(body, None, delegation=plain_text(delegation))
             raise
+
+
+def _may_be_an_id(delegation: object) -> bool:
+    """Whether the store can be asked for it: it is a text that can be stored."""
+    return isinstance(delegation, str) and is_well_formed(delegation)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.small_gateway import ANA, Echo, Running, TinyPlatform, serving
 from trunkline import Turn
-from trunkline.core.errors import AnswerRefused
+from trunkline.core.errors import AnswerRefused, UnknownName
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.hands import (
     AnswerTurnedAway,
@@ -117,6 +117,45 @@ async def test_answers_that_fit_no_task_are_refused_and_change_nothing(path: Pat
         ("answer", Reason.RESULT_TOO_LARGE, "arm 9"),
         ("answer", Reason.BAD_RESULT, "arm 9"),
     ]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "a text",
+        None,
+        HandResult(outcome="ok", text="x"),  # pyright: ignore[reportArgumentType]
+        HandResult(outcome=HandOutcome.OK, text=b"x"),  # pyright: ignore[reportArgumentType]
+    ],
+)
+async def test_what_is_no_result_is_refused(path: Path, platform: TinyPlatform, answer: Any) -> None:
+    async with serving(path, platform, Echo(act), hands=WORKERS) as running:
+        delegation = await asked(running, platform)
+        with pytest.raises(AnswerRefused) as caught:
+            await running.gateway.inject_callback(delegation, answer)
+        assert caught.value.reason is Reason.BAD_RESULT
+        assert running.recorded(DelegationFinished) == []
+        assert await running.gateway.inject_callback(delegation, DONE, by=7)  # pyright: ignore[reportArgumentType]
+        await running.until(DelegationFinished)
+
+
+@pytest.mark.parametrize("name", ["\ud800", 7, None])
+async def test_an_id_that_no_store_can_have_is_unknown(path: Path, platform: TinyPlatform, name: Any) -> None:
+    async with serving(path, platform, Echo(act), hands=WORKERS) as running:
+        hands = running.gateway.hands
+        with pytest.raises(UnknownName):
+            await hands.show(name)
+        for call in (
+            hands.answer(name, DONE),
+            hands.progress(name, "half"),
+            hands.cancel(name),
+            hands.retry_callback(name),
+            hands.discard(name),
+        ):
+            with pytest.raises(AnswerRefused) as caught:
+                await call
+            assert caught.value.reason is Reason.UNKNOWN_DELEGATION
+    assert len(running.recorded(AnswerTurnedAway)) == 5
 
 
 async def test_the_answer_of_a_worker_cannot_end_the_run_of_another_hand(path: Path, platform: TinyPlatform) -> None:
