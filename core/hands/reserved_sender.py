@@ -69,6 +69,9 @@ def caller_sender(agent: str) -> Peer:
 
 def is_reserved(name: str) -> bool:
     """Whether an id or a name begins like that of a hand or a caller, or looks as if it did."""
+    if ":" not in name and name.isascii():
+        # Nearly every name: it has no sign that could be read as that of the prefix.
+        return False
     return _RESERVED.match(_folded(name)) is not None
 
 

@@ -1,6 +1,6 @@
 """Fake platforms, which enforce their own rules and record the wire truth."""
 
-from trunkline.sim.platforms.adapter import FakeAdapter
+from trunkline.sim.platforms.adapter import FakeAdapter, adapter_to
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.channels.discord import FakeDiscord
 from trunkline.sim.platforms.channels.imessage import FakeBlueBubbles, FakeIMessage
@@ -36,4 +36,5 @@ __all__ = [
     "FakeVoice",
     "FakeWhatsApp",
     "Room",
+    "adapter_to",
 ]

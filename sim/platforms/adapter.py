@@ -67,9 +67,6 @@ class FakeAdapter:
             return Ready(ok=False, reason=usual)
         return Ready(ok=True)
 
-    async def ready_at(self, place: Address) -> Ready:
-        return self._platform.ready_at(place)
-
     def connect(self) -> InboundStream:
         return self._connect()
 
@@ -189,3 +186,16 @@ class FakeAdapter:
             return find_in_directory(text, entries_of(self._platform, self._account), self._platform.channel)
         word = "user" if room.kind is ChatKind.DIRECT else room.kind.value
         return Resolved(target=f"{word}:{room.conversation}", kind=room.kind)
+
+
+class PlaceAdapter(FakeAdapter):
+    """An adapter to a platform whose places are not always ready. Only such adapters are asked before each send."""
+
+    async def ready_at(self, place: Address) -> Ready:
+        return self._platform.ready_at(place)
+
+
+def adapter_to(platform: FakePlatform, account: str, node: Node, world: WorldPort) -> FakeAdapter:
+    """The adapter that fits a platform."""
+    kind = PlaceAdapter if platform.keeps_waiting else FakeAdapter
+    return kind(platform, account, node, world)

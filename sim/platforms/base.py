@@ -67,6 +67,8 @@ class FakePlatform(ABC):
     has_directory = False
     #: what turns a text into speech before it is sent; None: it is sent as a text
     engine: SpeechEngine | None = None
+    #: a place may be unable to take a message for a while
+    keeps_waiting = False
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         self._world = world

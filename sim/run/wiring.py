@@ -15,7 +15,7 @@ from trunkline.core.store import Store
 from trunkline.core.store.commands import Write
 from trunkline.core.store.queries import Read
 from trunkline.core.store.sqlite import Db, SqliteStore
-from trunkline.sim.platforms import FakeAdapter
+from trunkline.sim.platforms import adapter_to
 from trunkline.sim.store.rewired import ReplacedRead, ReplacedWrite, RewiredStore
 
 C = TypeVar("C", bound=Write[Any])
@@ -33,7 +33,7 @@ class Wiring:
     #: incarnation of the process that this is for
     generation: int
     decisions: Decisions = field(default_factory=Decisions)
-    make_adapter: Callable[..., ChannelAdapter] = FakeAdapter
+    make_adapter: Callable[..., ChannelAdapter] = adapter_to
     wrap_adapter: Callable[[ChannelAdapter], ChannelAdapter] = _same
     wrap_events: Callable[[EventSink], EventSink] = _same
     wrap_agent: Callable[[Agent], Agent] = _same

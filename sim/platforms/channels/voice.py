@@ -35,6 +35,8 @@ class FakeVoice(FakePlatform):
     text_limit = 120
     #: texts are sent as speech
     engine = FakeEngine()
+    #: people on hold hear nothing
+    keeps_waiting = True
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         super().__init__(world, spec, recorder)

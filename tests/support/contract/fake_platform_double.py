@@ -8,7 +8,7 @@ from trunkline.core.channels import ChannelAdapter
 from trunkline.core.testing.adapter_kit import Bench, SeenMessage
 from trunkline.core.values import Address, DeliveryMode, Transport
 from trunkline.sim.loop import Node, SimLoop
-from trunkline.sim.platforms import FakeAdapter, FakeVoice
+from trunkline.sim.platforms import FakeVoice, adapter_to
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import PlaceRef, load_text
 from trunkline.sim.scenario.model.scenario import Fault
@@ -65,7 +65,7 @@ class FakeBench(Bench):
 
     def _make(self) -> ChannelAdapter:
         self._generation += 1
-        return self.wrap(FakeAdapter(self._platform, "default", Node("gateway", self._generation), self._world))
+        return self.wrap(adapter_to(self._platform, "default", Node("gateway", self._generation), self._world))
 
     async def accepted(self) -> Sequence[SeenMessage]:
         return [

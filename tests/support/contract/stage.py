@@ -14,7 +14,7 @@ from trunkline.core.errors import PlatformError
 from trunkline.core.events import Body
 from trunkline.core.values import Address, Envelope, IntentId, Receipt, SendRequest
 from trunkline.sim.loop import Node, SimLoop, run
-from trunkline.sim.platforms import PLATFORMS, FakeAdapter
+from trunkline.sim.platforms import PLATFORMS, FakeAdapter, adapter_to
 from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import load_text
@@ -58,7 +58,7 @@ class Stage:
         return room.address("default")
 
     def adapter(self, platform: str, account: str = "default", node: Node | None = None) -> FakeAdapter:
-        return FakeAdapter(self.world.platforms[platform], account, node or Node("gateway", 1), self.world)
+        return adapter_to(self.world.platforms[platform], account, node or Node("gateway", 1), self.world)
 
     def say(self, name: str, place: str, text: str = "hi", **more: Any) -> str:
         """A person posts a message; its id on the platform."""
