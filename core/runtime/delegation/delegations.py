@@ -95,7 +95,7 @@ class DelegationRunner:
         result = HandResult(outcome=HandOutcome.CANCELLED, text=reason.sentence)
         after = one.cause if cause is None else cause
         ending = Ending(row=one.row, result=result, reason=reason, by=by, cause=after, post=post)
-        return await self.endings.end(one, ending)
+        return await self.endings.end_for(one, ending)
 
     # ------------------------------------------------------------ recovery
 

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import anyio.abc
 
+from trunkline.core.errors import StoreError
 from trunkline.core.hands.delegation import DelegationRow, HandKind
 from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.hands.states import WorkState
@@ -57,6 +58,29 @@ class Endings:
             one.scope.cancel()
         async with one.ending:
             return await self._reporter.report(ending)
+
+    async def end_for(self, one: OpenDelegation, ending: Ending) -> bool:
+        """As `end`, for a caller that may stop waiting: its run is cancelled by then, so the end must be stored.
+
+        Raises `StoreError` if the gateway stops first; then the delegation goes on at the next start.
+        """
+        ended, answers, errors = anyio.Event(), list[bool](), list[Exception]()
+
+        async def store() -> None:
+            try:
+                answers.append(await self.end(one, ending))
+            except Exception as error:  # noqa: BLE001 -- it is the caller's
+                errors.append(error)
+            finally:
+                ended.set()
+
+        self.apart(store, f"hand {one.row.id} ends")
+        await ended.wait()
+        if errors:
+            raise errors[0]
+        if not answers:
+            raise StoreError(f"the gateway stopped before the end of {one.row.id} was stored")
+        return answers[0]
 
     async def late(self, ending: Ending) -> bool:
         """Keep a result that came after the end of its delegation; answers whether it is the first nevertheless."""
