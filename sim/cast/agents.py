@@ -59,14 +59,7 @@ class ScriptedAgent:
         if given is not None:
             callback = turn.callback
             self._record(given, turn=turn.id, delegation=None if callback is None else callback.delegation)
-        self._tasks.begin(turn)
-        try:
-            answer = await self._work(turn)
-        except Exception as error:
-            self._tasks.failed(turn, error)
-            raise
-        self._tasks.returned(turn, answer)
-        return answer
+        return await self._tasks.run(turn, self._work)
 
     async def _work(self, turn: Turn) -> str | None:
         rule = next((rule for rule in self._rules if self._fits(rule.when, turn)), None)

@@ -12,7 +12,7 @@ from trunkline.core.hands.port import HandTask
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.well_formed import describe, plain_text
 from trunkline.sim.cast.nonsense import talk_nonsense
-from trunkline.sim.cast.working_agents import InProcess
+from trunkline.sim.cast.working_agents import FAILED, InProcess
 from trunkline.sim.events.hands import HandAnswered, HandBegan, HandProgressed
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.scenario import HandRule
@@ -86,7 +86,7 @@ class ScriptedHands:
         slots = {"task": task.task, "text": task.task, "hand": task.hand, "n": str(number)}
         await self._work(rule, task, slots, extra if kind == "slow" else 0.0)
         if kind == "error":
-            raise HandError("the hand failed")
+            raise HandError(FAILED)
         if rule.fails is not None:
             raise HandError(rule.fails)
         if rule.nonsense is not None:

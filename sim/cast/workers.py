@@ -21,6 +21,7 @@ from trunkline.core.store.delegations import HandPost, PostToGateway, PostVerb, 
 from trunkline.core.values import DelegationId
 from trunkline.sim.cast.hands import sized
 from trunkline.sim.cast.own_words import OwnWords
+from trunkline.sim.cast.working_agents import FAILED
 from trunkline.sim.events.hands import WorkerAnswered, WorkerDied, WorkerReported, WorkerTook
 from trunkline.sim.run.env import SimIds
 from trunkline.sim.run.fault_board import text_matches
@@ -53,6 +54,10 @@ class WorkerWorld(Protocol):
 
     def poke(self) -> None:
         """Check for rest."""
+        ...
+
+    def hand_fault(self, task: str) -> tuple[str, float] | None:
+        """The fault that strikes this task, and its duration."""
         ...
 
     @property
@@ -156,6 +161,7 @@ class _Worker:
             # A worker that does not know what to do keeps the task, and goes on with the next one.
             self.look_soon()
             return
+        rule = _struck(rule, self._world.hand_fault(row.task))
         held = self._held = _Held(row=row, ticket=ticket, rule=rule, cause=cause)
         for report in rule.progress:
             if report.at <= rule.works:
@@ -249,3 +255,14 @@ class _Worker:
         except StoreError:
             return None
         return True, None, ""
+
+
+def _struck(rule: WorkerRule, fault: tuple[str, float] | None) -> WorkerRule:
+    """What a worker does when a fault strikes its task."""
+    kind, extra = fault or ("", 0.0)
+    if kind == "slow":
+        return rule.model_copy(update={"works": rule.works + extra})
+    if kind == "error":
+        return rule.model_copy(update={"result": None, "fails": FAILED})
+    # A worker that loses its task goes on with the next one.
+    return rule.model_copy(update={"answers": 0}) if kind == "drop" else rule

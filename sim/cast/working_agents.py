@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
+import anyio
 import msgspec
 
 from trunkline.core.agent import Turn
 from trunkline.core.delivery.answers import says_no_reply
+from trunkline.core.errors import HandError
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.values import WorkKind
 from trunkline.core.well_formed import describe, plain_text
 from trunkline.sim.events.hands import HandAnswered, HandBegan
 
+#: what a hand says that fails by a fault
+FAILED = "the hand failed"
 #: stands before the delegation in the key of a session that belongs to one
 _OF_TASK = "subagent:"
 
@@ -35,13 +39,41 @@ class WorkingAgents:
     """Records the tasks of agents of one process. `marks` finds the words that only an answer says."""
 
     def __init__(
-        self, record: Callable[..., int], process: InProcess, marks: Callable[[str, str], tuple[str, ...]]
+        self,
+        record: Callable[..., int],
+        process: InProcess,
+        marks: Callable[[str, str], tuple[str, ...]],
+        fault: Callable[[str], tuple[str, float] | None],
     ) -> None:
         self._record = record
         self._process = process
         self._marks = marks
+        self._fault = fault
 
-    def begin(self, turn: Turn) -> None:
+    async def run(self, turn: Turn, work: Callable[[Turn], Awaitable[str | None]]) -> str | None:
+        """Record what the turn of an agent does for a delegation, if anything. Faults of hands strike tasks."""
+        self._begin(turn)
+        try:
+            answer = await self._struck(turn, work)
+        except Exception as error:
+            self._failed(turn, error)
+            raise
+        self._returned(turn, answer)
+        return answer
+
+    async def _struck(self, turn: Turn, work: Callable[[Turn], Awaitable[str | None]]) -> str | None:
+        struck = self._fault(turn.text) if turn.work is WorkKind.TASK else None
+        kind, extra = struck or ("", 0.0)
+        if kind == "drop":
+            await anyio.sleep_forever()
+        if kind == "slow":
+            await anyio.sleep(extra)
+        answer = await work(turn)
+        if kind == "error":
+            raise HandError(FAILED)
+        return answer
+
+    def _begin(self, turn: Turn) -> None:
         """The agent is given a task."""
         if turn.work is WorkKind.TASK:
             body = HandBegan(
@@ -53,13 +85,13 @@ class WorkingAgents:
             )
             self._record(body, turn=turn.id, delegation=delegation_of(turn))
 
-    def returned(self, turn: Turn, answer: object) -> None:
+    def _returned(self, turn: Turn, answer: object) -> None:
         """The turn of a task has returned. Without a text, the task may go on."""
         text = plain_text(answer) or ""
         silent = not text.strip() or says_no_reply(text)
         self._answered(turn, HandOutcome.OK, "" if silent else text, silent=silent)
 
-    def failed(self, turn: Turn, error: BaseException) -> None:
+    def _failed(self, turn: Turn, error: BaseException) -> None:
         """The turn of a task has failed."""
         self._answered(turn, HandOutcome.ERROR, describe(error), silent=False)
 

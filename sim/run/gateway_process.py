@@ -147,7 +147,7 @@ class GatewayProcess:
             person_id=lambda channel, person: world.peer(channel, person).id,
             record=record,
         )
-        tasks = WorkingAgents(record, inside, world.words.marks)
+        tasks = WorkingAgents(record, inside, world.words.marks, world.hand_fault)
         hands = HandUser(now=world.now, record=record, resolve=world.address, known=world.delegations)
         return {
             agent: wiring.wrap_agent(

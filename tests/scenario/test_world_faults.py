@@ -310,3 +310,37 @@ script:
     assert at(result, WireAccepted)[0] - 1.0 >= at_least
     assert fired(result) == [f"hand/{kind}"]
     assert [verdict.id for verdict in result.verdicts if verdict.status is Status.VIOLATED] == []
+
+
+@pytest.mark.parametrize("hand", ["press", "scout"])
+@pytest.mark.parametrize(
+    ("kind", "outcome", "at_least"), [("error", "error", 1.0), ("drop", "timeout", 10.0), ("slow", "ok", 5.0)]
+)
+def test_workers_and_agents_that_work_as_hands_are_struck_too(hand, kind, outcome, at_least):
+    text = f"""
+scenario: 1
+title: made for a test
+gateway:
+  agents: [{{id: main, default: true}}, {{id: scout}}]
+  hands: {{defaults: {{deadline: 10s}}, each: {{press: {{worker: true}}}}}}
+world: {{people: [ana], discord: {{rooms: [ops]}}}}
+cast:
+  agents:
+    main:
+      - {{when: {{callback: "*"}}, do: [{{reply: "{{hand}} {{outcome}}"}}]}}
+      - {{do: [{{delegate: {{hand: {hand}, task: "{{text}}"}}}}, {{silent: true}}]}}
+    scout: [{{when: {{task: "*"}}, do: [{{think: 1s}}, {{reply: done}}]}}]
+  workers: {{wim: {{hand: press, rules: [{{works: 1s}}]}}}}
+script:
+  - {{at: 0s, fault: {{on: hand, do: {kind}, text: "g*", for: 4s}}}}
+  - {{at: 1s, as: ana, in: ops, say: go}}
+  - {{at: 3s, as: ana, in: ops, say: next}}
+"""
+    result = run_scenario(load_text(text, "made.yaml"))
+    seen = sorted(zip([body.text for body in bodies(result, WireAccepted)], at(result, WireAccepted), strict=True))
+    # Only the first task is struck. A worker that loses it goes on with the next one.
+    assert sorted(said for said, _ in seen) == sorted([f"{hand} {outcome}", f"{hand} ok"])
+    assert next(when for said, when in seen if said.endswith(outcome)) - 1.0 >= (0 if outcome == "ok" else at_least)
+    assert max(when for _, when in seen) - 1.0 >= at_least
+    assert fired(result) == [f"hand/{kind}"]
+    assert [verdict.id for verdict in result.verdicts if verdict.status is Status.VIOLATED] == []

@@ -19,9 +19,9 @@ class Fault(Model):
     ]
     """What fails. `send`: a send. `act`: any other action, such as an edit or a question. `lookup`: asking the platform
     about an earlier send. `thread`: opening a thread. `push`: delivering a person's message to the gateway. `hand`: the
-    work of a hand. `store`: a write to the store. `queue`: the stored rows of messages to send. `mirror`: mirroring
-    what was sent into the transcript. `ready`: the readiness of an account. `connect`: the connection of an account.
-    `boot`: the start of a process."""
+    work of a hand: a function, a worker, or an agent that is given a task. `store`: a write to the store. `queue`: the
+    stored rows of messages to send. `mirror`: mirroring what was sent into the transcript. `ready`: the readiness of an
+    account. `connect`: the connection of an account. `boot`: the start of a process."""
     do: Literal[
         "lose-response",
         "drop",
