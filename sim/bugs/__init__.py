@@ -17,6 +17,7 @@ from trunkline.sim.bugs import (
     origins,
     policy,
     queue,
+    reports,
     return_address,
     routing,
     runs,
@@ -33,7 +34,7 @@ _FAMILIES = (
     *(hands, completions, return_address, routing, sessions, inbound_and_loss, leases, send_paths),
     *(actions, adapters, doubt, queue, mirrors, turn_output, webhook_identity, bindings, runs),
     *(policy, heartbeat, voice),
-    *(origins, callbacks, acceptance, workers),
+    *(origins, callbacks, acceptance, workers, reports),
 )
 #: every bug switch by name
 BUGS: dict[str, Bug] = {bug.name: bug for family in _FAMILIES for bug in DECLARED[family.__name__]}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trunkline.core.events import Event
-from trunkline.core.events.delivery import Fallback
+from trunkline.core.events.delivery import AttemptStarted, Fallback
 from trunkline.core.events.gateway import InboundReceived, TurnEnded
 from trunkline.core.events.hands import CallbackChanged, DelegationFinished
 from trunkline.core.hands.states import CLOSED_CALLBACK, CallbackState
+from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.hand_facts import HandRun
@@ -102,6 +103,10 @@ class RightPlace(Checker):
         return facts.prepared.seq if facts.lane not in right else event.seq
 
 
+#: seconds in which a message may already be on its way that the loop has begun to send
+_ON_ITS_WAY = 1.0
+
+
 @dataclass(slots=True)
 class _Report:
     """How far the report of one delegation has come."""
@@ -117,7 +122,8 @@ class OneCompletion(Checker):
     title = "Seen once, or a reason why not"
     sentence = (
         "The report of each ended hand comes to an end: `delivered` only of what a platform accepted, else with a "
-        "reason, and never `suppressed` or `undeliverable` of what people have seen."
+        "reason, and never `suppressed` or `undeliverable` of what people have seen. Once an operator has discarded "
+        "it, nothing more of it is sent."
     )
 
     def __init__(self, run: RunFacts) -> None:
@@ -126,6 +132,8 @@ class OneCompletion(Checker):
         #: delegation -> the accepts of what reports it
         self._seen: dict[str, list[Event]] = {}
         self._finished: dict[str, Event] = {}
+        #: delegation -> when its report was discarded
+        self._discarded: dict[str, Event] = {}
         #: delegation -> the end of its callback turn
         self._turns: dict[str, tuple[Event, str]] = {}
 
@@ -150,11 +158,29 @@ class OneCompletion(Checker):
             self._wrong(
                 event, f"the report of {delegation} skipped a state", ["each change from the state before"], actual
             )
+        if body.state is CallbackState.SUPPRESSED and body.reason is Reason.DISCARDED:
+            self._discarded[delegation] = event
         if body.state is CallbackState.DELIVERED and self.run.witnessed and not self._was_seen(delegation):
             expected = ["a platform that accepted a message of it before"]
             self._wrong(event, f"the report of {delegation} counts as delivered, and nobody saw it", expected)
         elif body.state in (CallbackState.SUPPRESSED, CallbackState.UNDELIVERABLE, CallbackState.PARKED):
             self._unseen(event, body, delegation)
+
+    @on(AttemptStarted)
+    def _sent(self, event: Event, body: AttemptStarted) -> None:
+        """What is on its way when a report is discarded ends as it does; nothing else of it is sent."""
+        facts = self.run.intents.get(event.intent or "")
+        discarded = None if facts is None else self._discarded.get(facts.prepared.delegation or "")
+        if facts is None or discarded is None or body.attempt > 1 or body.chunk > 0:
+            return
+        if event.at > discarded.at + _ON_ITS_WAY:
+            self._wrong(
+                event,
+                f"the report of {facts.prepared.delegation} was discarded, and is sent all the same",
+                [f"nothing more of it after #{discarded.seq}"],
+                [self._line(discarded), f"#{event.seq} {event.at:.3f}s a request to {self.run.name(body.address)}"],
+                discarded.seq,
+            )
 
     @on(TurnEnded)
     def _turn_ended(self, event: Event, body: TurnEnded) -> None:
