@@ -15,7 +15,6 @@ from trunkline.core.values import IntentKind, IntentState
 _SENDING = frozenset(
     {CallbackState.QUEUED, CallbackState.PARKED, CallbackState.UNDELIVERABLE, CallbackState.SUPPRESSED}
 )
-_ARRIVED = frozenset({IntentState.DELIVERED, IntentState.PARTIAL})
 #: nothing is wrong with the message or the person: there is only no call to say it in
 _CALL_OVER = frozenset({Reason.CALL_ENDED, Reason.NO_SECOND_CHANNEL})
 
@@ -49,8 +48,12 @@ def fold(messages: Sequence[ReportMessage]) -> Folded | None:
     reports = [one for one in messages if not one.says_failure]
     if not reports or any(one.state in OPEN for one in reports):
         return None
-    if any(one.state in _ARRIVED for one in reports):
+    if any(one.state is IntentState.DELIVERED for one in reports):
         return Folded(CallbackEvent.DELIVER, None)
+    partial = next((one for one in reports if one.state is IntentState.PARTIAL), None)
+    if partial is not None:
+        # The person has the beginning. The reason says why not the rest, which an operator can have sent.
+        return Folded(CallbackEvent.DELIVER, partial.reason)
     doubtful = next((one for one in reports if one.state is IntentState.UNKNOWN and not _given_up(one)), None)
     if doubtful is not None:
         return Folded(CallbackEvent.PARK, doubtful.reason)

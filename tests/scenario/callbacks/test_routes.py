@@ -143,7 +143,7 @@ def test_s20_a_long_answer_is_sent_in_chunks_and_a_failure_in_the_middle_is_no_d
         # What was seen is seen: the report is partly there, and the rest is accounted for.
         partial = [body for body in stage.bodies(IntentSettled) if body.state is IntentState.PARTIAL]
         assert len(partial) == 1 and len(stage.texts(ANA)) > 1
-        assert row.callback is CallbackState.DELIVERED
+        assert (row.callback, row.callback_reason) == (CallbackState.DELIVERED, Reason.PLACE_GONE)
 
     config = {"channels": {"loop": {"text_limit": 80}}}
     staged(play, agents={"main": main}, hands={"clerk": takes(5)}, config=config)

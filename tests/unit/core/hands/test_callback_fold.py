@@ -24,7 +24,7 @@ def test_a_single_message_decides_alone(state: IntentState) -> None:
     found = fold([message(state, Reason.REFUSED)])
     expected = {
         S.DELIVERED: Folded(E.DELIVER, None),
-        S.PARTIAL: Folded(E.DELIVER, None),
+        S.PARTIAL: Folded(E.DELIVER, Reason.REFUSED),
         S.UNKNOWN: Folded(E.PARK, Reason.REFUSED),
         S.CANCELLED: Folded(E.SUPPRESS, Reason.REFUSED),
     }.get(state, Folded(E.FAIL, Reason.REFUSED))
@@ -58,10 +58,16 @@ def test_what_missed_its_call_is_parked(reason: Reason) -> None:
     assert fold([unsaid]) == Folded(E.PARK, reason)
     assert fold([message(S.FAILED, Reason.REFUSED), unsaid]) == Folded(E.PARK, reason)
     # Said in part, or at the second channel, or expired after an operator's retry.
-    assert fold([message(S.PARTIAL, reason)]) == Folded(E.DELIVER, None)
+    assert fold([message(S.PARTIAL, reason)]) == Folded(E.DELIVER, reason)
     assert fold([unsaid, message(S.DELIVERED, id="d1.back.reply.second", kind="second")]) == Folded(E.DELIVER, None)
     assert fold([unsaid, message(S.PREPARED, id="d1.back.reply.second", kind="second")]) is None
     assert fold([message(S.EXPIRED, Reason.TOO_OLD)]) == Folded(E.FAIL, Reason.TOO_OLD)
+
+
+def test_what_arrived_in_part_says_why_not_the_rest_unless_another_message_arrived_whole() -> None:
+    part = message(S.PARTIAL, Reason.PLACE_GONE)
+    assert fold([part]) == Folded(E.DELIVER, Reason.PLACE_GONE)
+    assert fold([part, message(S.DELIVERED)]) == Folded(E.DELIVER, None)
 
 
 def test_a_doubt_that_an_operator_has_given_up_is_a_failure() -> None:
