@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from trunkline.core.hands.callback_message import as_data
     from trunkline.core.hands.port import Delegated, DelegationStatus, HandRunner, HandTask
     from trunkline.core.hands.results import HandOutcome, HandResult
+    from trunkline.core.hands.states import CallbackState, WorkState
     from trunkline.core.keys import SessionKey, canonical_key, encode_v1, parse_v1
     from trunkline.core.message_parts import Button, MessageParts
     from trunkline.core.profiles import Profile
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, SendStatus, Target
     from trunkline.core.sessions.session_map import SessionMap
     from trunkline.core.store import Store
+    from trunkline.core.store.delegations import DelegationFilter
     from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
     from trunkline.core.store.sqlite import SqliteStore, connect_file
     from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
@@ -137,6 +139,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.hands.callback_message": ("as_data",),
     "trunkline.core.hands.port": ("Delegated", "DelegationStatus", "HandRunner", "HandTask"),
     "trunkline.core.hands.results": ("HandOutcome", "HandResult"),
+    "trunkline.core.hands.states": ("CallbackState", "WorkState"),
     "trunkline.core.keys": ("SessionKey", "canonical_key", "encode_v1", "parse_v1"),
     "trunkline.core.message_parts": ("Button", "MessageParts"),
     "trunkline.core.prompts": ("Prompt",),
@@ -148,6 +151,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.sends.api": ("Broadcasted", "SendMessage", "SendOutcome", "SendStatus", "Target"),
     "trunkline.core.sessions.session_map": ("SessionMap",),
     "trunkline.core.store": ("Store",),
+    "trunkline.core.store.delegations": ("DelegationFilter",),
     "trunkline.core.store.queue_admin": ("QueueFilter", "QueueVerdict"),
     "trunkline.core.store.sqlite": ("SqliteStore", "connect_file"),
     "trunkline.core.store.sqlite.offline.hand_worker": ("HandWorker",),
@@ -186,6 +190,7 @@ __all__ = [
     "Button",
     "CallEnded",
     "CallbackFacts",
+    "CallbackState",
     "Cancel",
     "Capabilities",
     "Capability",
@@ -196,6 +201,7 @@ __all__ = [
     "ChatKind",
     "Decisions",
     "Delegated",
+    "DelegationFilter",
     "DelegationRefused",
     "DelegationStatus",
     "DeliveryMode",
@@ -266,6 +272,7 @@ __all__ = [
     "Transport",
     "TrunklineError",
     "Turn",
+    "WorkState",
     "as_data",
     "canonical_key",
     "connect_file",

@@ -21,7 +21,7 @@ _BROKEN = ("next_violation", "next_difference", "twin", "fault")
 #: more of the run may come
 _LIVE = ("follow",)
 #: hands were given work: bars over time, and the way between a message and its delegation
-_DELEGATED = ("bars", "hand")
+_DELEGATED = ("bars", "hand", "message")
 #: screens that show these keys
 _OUTBOUND = ("messages", "queue", "hands")
 #: nothing to compare with yet

@@ -63,6 +63,8 @@ BINDINGS = ("bindings",)
 HANDS = ("hands",)
 RUN = NAMES
 DIFF = ("diff",)
+#: on the Hands screen H leads the other way
+NOT_HANDS = tuple(screen for screen in RUN if screen not in HANDS)
 #: screens where n and N find violations; on the Diff screen they find differences
 RUN_ALONE = tuple(screen for screen in RUN if screen not in DIFF)
 EVERY = (*RUN, "picker")
@@ -140,7 +142,8 @@ _TABLE: dict[str, tuple[Key, ...]] = {
         _key("twin", "t", "the other copy of a duplicate", RUN, footer="Twin", rank=7),
         _key("chain", "c", "light the causal chain of the event", TIMELINE, footer="Chain", rank=10),
         _key("ask", "o", "ask where a conversation goes, and why", BINDINGS, footer="Ask", rank=2),
-        _key("hand", "H", "the delegation of this message; on Hands, its message", RUN, footer="Hand", rank=8),
+        _key("hand", "H", "the delegation of this message", NOT_HANDS, footer="Hand", rank=8),
+        _key("message", "H", "the last message of this delegation", HANDS, action="hand", footer="Message", rank=8),
         _key("why_not", "w", "why not elsewhere: what excluded another place", RUN),
         _key("marks", "'", "marks: set one here, or go to one", RUN),
         _key("filter_rows", "/", "filter the rows; n and N then go through them", RUN, footer="Filter", rank=10),

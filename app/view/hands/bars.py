@@ -55,7 +55,7 @@ CHARS = {
     SpanPart.ORPHANED: "×",
 }
 #: what the characters mean, for the frame
-LEGEND = "┄ waits  ━ works  ~ turn  ▸ queued  ? parked  ✓ delivered"
+LEGEND = "┄ waits  ━ works  ● done  ~ turn  ▸ queued  ? parked  ✓ delivered"
 _PARTS = {
     CallbackState.WAITING: SpanPart.WAITS,
     CallbackState.PENDING_TURN: SpanPart.WAITS,

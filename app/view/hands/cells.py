@@ -35,7 +35,7 @@ def hand_cells(view: RunView, row: HandRow, above: str = "") -> dict[str, LabelC
         "age": EMPTY if row.later else _age(row),
         "left": _left(row),
         "task": LabelCell(text=quoted(row.task)),
-        "so far": EMPTY if row.later else _so_far(view, row, above),
+        "outcome": EMPTY if row.later else _so_far(view, row, above),
     }
 
 

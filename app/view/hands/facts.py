@@ -76,9 +76,7 @@ def hand_facts(view: RunView, hands: HandRuns, row: HandRow, seq: int) -> Iterat
         tone = Tone.PLAIN if usual else Tone.WARN
         yield Fact(label="unseen", text=f"nothing is visible: {text}", tone=tone, seq=at)
     for name in row.broken:
-        verdict = next((one for one in view.verdicts if one.id == name), None)
-        text = f"✗ {name} {verdict.title}: {verdict.sentence}" if verdict else f"✗ {name}"
-        yield Fact(label="broken", text=text, tone=Tone.BAD, seq=row.since)
+        yield _broken(view, run, name)
     yield from task_facts(row)
     yield from chain_facts(view, hands, run, seq)
     yield from origin_facts(view, run, row)
@@ -115,6 +113,16 @@ def _callback(row: HandRow) -> Fact:
     if row.over:
         text, tone = f"✗ {CALLBACK_LOOKS[row.callback][1]}: the run is over and it was never reported", Tone.BAD
     return Fact(label="callback", text=text, tone=tone, seq=row.callback_since or row.since)
+
+
+def _broken(view: RunView, run: DelegationHistory, name: str) -> Fact:
+    """What an invariant found first about it; leads to the event that proves it."""
+    at = next(at for at, found in run.broken if found == name)
+    verdict = next((one for one in view.verdicts if one.id == name), None)
+    title = f" {verdict.title}" if verdict is not None else ""
+    found = next((one for one in view.marks.found if (one.at, one.invariant) == (at, name)), None)
+    summary = f": {clean(found.summary)}" if found is not None else ""
+    return Fact(label="broken", text=f"✗ {name}{title}{summary}", tone=Tone.BAD, seq=at)
 
 
 def _deadline(view: RunView, row: HandRow, seq: int) -> Fact:

@@ -29,6 +29,7 @@ from trunkline.core.events.hands import (
     DelegationStarted,
 )
 from trunkline.core.hands.states import CLOSED_CALLBACK, CallbackState
+from trunkline.core.keys import SessionKey
 from trunkline.core.values import WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.invariants.base import Violation
@@ -244,6 +245,8 @@ class HandRuns(Sequence[str]):
             if made:
                 self._made.setdefault(made, run)
         turn = self._view.nearest(event.seq, TurnStarted)
+        if body.hand_kind == "agent":
+            run.session = str(SessionKey(agent=body.hand, subagent=run.id))
         run.agent = turn.body.agent if turn is not None and isinstance(turn.body, TurnStarted) else ""
         heard = self._view.nearest(event.seq, InboundReceived)
         if heard is not None and isinstance(heard.body, InboundReceived):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import label, label_text, note
-from trunkline.app.view.text.cells import quoted
+from trunkline.app.view.text.cells import count, quoted
 from trunkline.core.events import Event
 from trunkline.sim.events.hands import (
     AgentChecked,
@@ -48,5 +48,5 @@ def _worker_answered(_view: RunView, _event: Event, body: WorkerAnswered) -> str
 @label(AgentGiven)
 def _given(_view: RunView, _event: Event, body: AgentGiven) -> str:
     asked = "" if body.asked_by is None else f", for {body.asked_by.name or body.asked_by.id}"
-    prompts = f", with {len(body.prompts)} prompts" if body.prompts else ""
+    prompts = f", with {count(len(body.prompts), 'prompt')}" if body.prompts else ""
     return f"agent {body.agent} is given {quoted(body.text)} by {body.peer.id}{asked}{prompts}"

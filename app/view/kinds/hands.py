@@ -25,7 +25,8 @@ from trunkline.core.hands.states import CallbackState
 
 @label(DelegationAccepted)
 def _accepted(view: RunView, _event: Event, body: DelegationAccepted) -> str:
-    origin = f", origin {view.places.label(body.origin)}" if body.origin else ", no origin"
+    origin = f", origin {view.places.label(body.origin)}" if body.origin else ", for another hand" if body.depth else ""
+    origin = origin or ", no origin"
     kind = f"{body.hand_kind} " if body.hand_kind in ("agent", "worker") else ""
     label = f", label {quoted(body.label)}" if body.label else ""
     return f"{quoted(body.task)} for {kind}hand {body.hand}{label}{origin}"

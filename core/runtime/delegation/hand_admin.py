@@ -209,12 +209,14 @@ class HandAdmin:
         limit: int = 100,
     ) -> ListedDelegations:
         """Delegations that match a filter, newest first, without their results. `before`: the oldest already seen."""
+        await self._up()
         return await self._ctx.store.read(ListDelegations(which=which, before=before, limit=limit))
 
     async def show(self, delegation: str) -> DelegationDetails:
         """One delegation with everything stored about it. Raises `UnknownName`, or `StoreError` if it is unreadable."""
         if not _may_be_an_id(delegation):
             raise UnknownName(f"no delegation {delegation!r}")
+        await self._up()
         return await self._ctx.store.read(ShowDelegation(delegation=delegation))
 
     async def retry_callback(self, delegation: str, *, by: str = OPERATOR, cause: int | None = None) -> CallbackRetry:

@@ -83,15 +83,15 @@ async def test_b_shows_bars_and_columns_again():
     one = app(run=many_hands(), at_violation=False)
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, "$", "7")
-        assert "so far" in text_of(one)
+        assert "outcome" in text_of(one)
         await press(pilot, "B")
         shown = text_of(one)
-        assert "so far" not in shown
+        assert "outcome" not in shown
         assert "━━━" in shown
         assert "▼" in shown
         assert "┄ waits" in shown
         await press(pilot, "B")
-        assert "so far" in text_of(one)
+        assert "outcome" in text_of(one)
 
 
 async def test_bars_stand_still_while_the_cursor_moves():

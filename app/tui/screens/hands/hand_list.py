@@ -20,15 +20,15 @@ from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.text.fact import Fact
 
 TIME = "time"
-_NARROW = columns("work 11 | callback 15 | id ~3 | hand 10 | origin ~11 | age >7 | so far *")
-_ROOMY = columns("work 12 | callback 15 | id ~4 | hand 14 | asked by 8 | origin ~14 | age >8 | left >8 | so far ~*")
+_NARROW = columns("work 11 | callback 15 | id ~3 | hand 10 | origin ~11 | age >7 | outcome *")
+_ROOMY = columns("work 12 | callback 15 | id ~4 | hand 14 | asked by 8 | origin ~14 | age >8 | left >8 | outcome ~*")
 _BROAD = columns(
     "work 12 | callback 15 | id ~4 | hand 16 | kind 8 | asked by 10 | origin ~16 | tries >5 | age >8 | left >8 | "
-    "so far ~36 | task *"
+    "outcome ~36 | task *"
 )
 _WIDE = columns(
     "work 12 | callback 15 | id ~5 | hand 16 | kind 8 | label 14 | asked by 12 | origin ~20 | tries >5 | age >9 | "
-    "left >9 | so far ~36 | task *"
+    "left >9 | outcome ~36 | task *"
 )
 _BARS_NARROW = columns("id ~3 | hand 10 | time * | callback 15")
 _BARS_ROOMY = columns("id ~4 | hand 14 | asked by 8 | time * | callback 15")
@@ -123,10 +123,10 @@ class HandList(CursorList[HandRow]):
     def _draw_scale(self, canvas: Canvas, x: int, size: int) -> None:
         start, end = self._span
         first, last = f"{start:.1f} s", f"{end:.1f} s"
-        if cell_len(first) + cell_len(last) + 5 <= size:
-            # The cells at both ends are the cursor's.
-            canvas.put(x + 1, first, self.palette.dim)
-            canvas.put(x + size - cell_len(last) - 1, last, self.palette.dim)
+        if cell_len(first) + cell_len(last) + 7 <= size:
+            # The cells at both ends are the cursor's, with a blank beside it.
+            canvas.put(x + 2, first, self.palette.dim)
+            canvas.put(x + size - cell_len(last) - 2, last, self.palette.dim)
         if self._now >= start:
             canvas.put(x + column(self._now, self._span, size), "▼", self.palette.primary + Style(bold=True))
 

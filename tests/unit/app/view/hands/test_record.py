@@ -86,12 +86,12 @@ def test_facts_at_every_event_name_events_and_print(view, hands):
 
 def test_cells_name_who_asked_and_how_far_it_is(view, hands):
     cells = {row.name: hand_cells(view, row, "h2") for row in hands.rows(view.last)}
-    assert cells["h3"]["so far"].text == "“81 of 90 files”"
+    assert cells["h3"]["outcome"].text == "“81 of 90 files”"
     assert cells["h3"]["kind"].text == "worker"
     assert cells["h5"]["asked by"].text == "bo"
-    assert cells["h5"]["so far"].text == "place-gone"
+    assert cells["h5"]["outcome"].text == "place-gone"
     assert cells["h7"]["hand"].text == "└ mail"
-    assert cells["h7"]["so far"].text == "→ h2"
+    assert cells["h7"]["outcome"].text == "→ h2"
     assert cells["h2"]["label"].text == "release"
     assert float(cells["h3"]["left"].text) == 106.54
 
