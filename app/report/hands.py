@@ -18,7 +18,7 @@ from trunkline.app.view.text.cells import clean, count, cut, pad, quoted, span
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.port import HandTask
-from trunkline.core.store.delegations import DelegationDetails, PostVerb
+from trunkline.core.store.delegations import DelegationDetails, HandPost, PostVerb
 from trunkline.core.store.records import BrokenRow
 from trunkline.core.store.sqlite.offline.hands_file import HandInspection, HandPosted, HandsOverview
 
@@ -162,6 +162,7 @@ def _facts(found: HandInspection, now: float, store: Path) -> Iterator[Fact]:
     yield from _chain(shown)
     yield from _run(row, now)
     yield from _results(found, shown, now)
+    yield from _left(found, now)
     yield from _messages(shown)
     for n, verb in enumerate(found.can):
         yield Fact(label="" if n else "can", text=f"{_command(verb, found, store)}  ({_COMMANDS[verb]})")
@@ -217,6 +218,21 @@ def _results(found: HandInspection, shown: DelegationDetails, now: float) -> Ite
         yield Fact(label="too late", text=text, tone=Tone.WARN)
 
 
+def _left(found: HandInspection, now: float) -> Iterator[Fact]:
+    """What the gateway has not picked up yet: until then the states above do not show it."""
+    for n, post in enumerate(found.left):
+        by = f" by {post.by}" if post.by else ""
+        text = f": {_cut(post.text)}" if post.text else ""
+        what = f"{_named(post)}{by}, {_when(post.at, now)}{text}"
+        yield Fact(label="" if n else "left", text=f"{what}  (the gateway has not picked it up)", tone=Tone.WARN)
+
+
+def _named(post: HandPost) -> str:
+    if post.problem:
+        return f"something that cannot be read ({post.problem})"
+    return post.verb.value if post.outcome is None else f"{post.verb.value}, {post.outcome.value}"
+
+
 def _cut(text: str) -> str:
     rest = "" if len(text) <= _SHOWN else f" and {len(text) - _SHOWN} more characters (--json has all)"
     return f"{quoted(text[:_SHOWN])}{rest}"
@@ -265,10 +281,17 @@ def shown_json(found: HandInspection, now: float, store: Path) -> dict[str, Any]
         "delegation": whole,
         **document,
         "late_results": shown.late,
+        "left": [_left_json(post) for post in found.left],
         "messages": [_message_json(one.id, one.state, one.reason, place_json(one.address)) for one in shown.intents],
         "children": shown.children,
         "can": [_command(verb, found, store) for verb in found.can],
     }
+
+
+def _left_json(post: HandPost) -> dict[str, Any]:
+    """A post, without the ticket, which is a secret."""
+    facts = {name: getattr(post, name) for name in ("verb", "outcome", "text", "by", "at")}
+    return {**facts, "time": moment(post.at), "problem": post.problem or None}
 
 
 def _is_beginning(row: DelegationRow, result: str | None) -> bool:

@@ -263,6 +263,8 @@ class ReadPosts(Read[tuple[HandPost, ...]], frozen=True, kw_only=True):
     """The oldest of what other processes left, in order. Each stays until the command that applies it is stored."""
 
     limit: int = 100
+    #: only what was left for this one
+    delegation: str | None = None
 
 
 class FindDelegation(Read[DelegationRow | None], frozen=True, kw_only=True):

@@ -235,6 +235,23 @@ def test_a_worker_takes_reports_and_answers(trunkline, store, monkeypatch):
         ("answer", "d2", "all of it\n", "lou"),
         ("answer", "d2", "again", "lou"),
     ]
+    _, out, _ = trunkline("hands", "show", "d2", "--store", store)
+    lines = [line.strip() for line in out.splitlines() if "(the gateway has not picked it up)" in line]
+    assert [line.partition(", 2023")[0] for line in lines] == [
+        "left        progress by lou",
+        "answer, ok by lou",
+        "answer, error by lou",
+    ]
+    assert "“half”" in lines[0] and "“all of it" in lines[1]
+    code, out, _ = trunkline("hands", "show", "d2", "--store", store, "--json")
+    left = json.loads(out)["left"]
+    assert [(one["verb"], one["outcome"], one["text"]) for one in left] == [
+        ("progress", None, "half"),
+        ("answer", "ok", "all of it\n"),
+        ("answer", "error", "again"),
+    ]
+    assert task["ticket"] not in out
+    assert json.loads(trunkline("hands", "show", "d1", "--store", store, "--json")[1])["left"] == []
     code, out, err = trunkline("hands", "take", "smith", "--store", store)
     assert (code, out) == (1, "")
     assert "no task waits for smith" in err

@@ -24,6 +24,7 @@ from trunkline.core.store.delegations import (
     ListedDelegations,
     PostToGateway,
     PostVerb,
+    ReadPosts,
     ReadResult,
     ShowDelegation,
     TakeTask,
@@ -57,6 +58,8 @@ class HandInspection(msgspec.Struct, frozen=True, kw_only=True):
     #: what an operator can do to it now
     can: tuple[PostVerb, ...] = ()
     holder: str | None = None
+    #: what workers and operators have left for the gateway, which has not picked it up yet
+    left: tuple[HandPost, ...] = ()
 
 
 class HandPosted(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +100,9 @@ def inspect(connection: sqlite3.Connection, delegation: str, *, now: float) -> H
         return HandInspection(id=delegation, details=None, problem=error.facts, holder=holder)
     row = details.row
     result = row.result if row.result_ref is None else ask(connection, ReadResult(ref=row.result_ref))
-    return HandInspection(id=row.id, details=details, result=result, can=possible(row), holder=holder)
+    # That its task was taken is in the row already.
+    left = tuple(one for one in ask(connection, ReadPosts(delegation=row.id)) if one.verb is not PostVerb.TAKEN)
+    return HandInspection(id=row.id, details=details, result=result, can=possible(row), holder=holder, left=left)
 
 
 def possible(row: DelegationRow) -> tuple[PostVerb, ...]:

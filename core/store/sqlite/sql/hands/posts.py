@@ -106,13 +106,17 @@ def has_posts(c: sqlite3.Connection, _: HasPosts) -> bool:
 
 def read_posts(c: sqlite3.Connection, query: ReadPosts) -> tuple[HandPost, ...]:
     """Handle `ReadPosts`."""
-    rows = c.execute(_LIST, (query.limit,)).fetchall()
+    one = query.delegation
+    if one is None:
+        rows = c.execute(_LIST.format(""), (query.limit,)).fetchall()
+    else:
+        rows = c.execute(_LIST.format("WHERE delegation_id = ?"), (one, query.limit)).fetchall()
     return tuple([_post_of(row) for row in rows])
 
 
 _LIST = (
     "SELECT n, CAST(delegation_id AS BLOB), CAST(verb AS BLOB), CAST(outcome AS BLOB), CAST(text AS BLOB),"
-    " CAST(by AS BLOB), CAST(ticket AS BLOB), at FROM hand_posts ORDER BY n LIMIT ?"
+    " CAST(by AS BLOB), CAST(ticket AS BLOB), at FROM hand_posts {} ORDER BY n LIMIT ?"
 )
 
 
