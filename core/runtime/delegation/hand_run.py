@@ -17,6 +17,10 @@ async def run_hand(hands: HandRunner, task: HandTask, most: int) -> tuple[HandRe
     """Run a hand; returns its result of at most `most` characters, and why it is none of its own."""
     try:
         with UserCode():
+            if not hands.has(task.hand):
+                # Accepted by an earlier process, which had it.
+                text = f"no hand {task.hand!r} is installed any more"
+                return HandResult(outcome=HandOutcome.ERROR, text=text), Reason.UNKNOWN_HAND
             result: object = await hands.run(task)
     except HandError as error:
         return _bounded(HandResult(outcome=HandOutcome.ERROR, text=error.facts), Reason.HAND_RAISED, most)

@@ -6,8 +6,10 @@ import pytest
 from tests.support.hands.roles import Asker, ran, takes
 from tests.support.hands.stage import ANA, Stage, staged
 from trunkline.core.errors import LeaseLost
+from trunkline.core.events.hands import DelegationFinished
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.hands.states import CallbackState, WorkState
+from trunkline.core.reasons import Reason
 from trunkline.core.values import Idempotency
 
 LONG = "a line of the report\n" * 400
@@ -68,6 +70,25 @@ def test_s30_a_running_hand_is_run_again_or_reported_as_lost(policy):
 
     config = {"hands": {"defaults": {"on_restart": policy}}}
     staged(play, agents={"main": main}, hands={"clerk": ran(runs, takes(10))}, config=config)
+
+
+def test_s30_a_hand_that_the_next_process_does_not_have_is_reported_as_that():
+    main = Asker()
+
+    async def play(stage: Stage) -> None:
+        stage.say(ANA, "clean")
+        await anyio.sleep(3)
+        stage.hands.clear()
+        stage.restart()
+        await anyio.sleep(60)
+        (row,) = await stage.rows()
+        assert (row.state, row.callback) == (WorkState.FAILED, CallbackState.DELIVERED)
+        (finished,) = stage.bodies(DelegationFinished)
+        assert finished.reason is Reason.UNKNOWN_HAND
+        assert stage.texts(ANA) == ["on it: clean", "clerk: no hand 'clerk' is installed any more"]
+
+    config = {"hands": {"each": {"clerk": {"on_restart": "rerun"}}}}
+    staged(play, agents={"main": main}, hands={"clerk": takes(20)}, config=config)
 
 
 def test_s30_a_run_does_not_outlive_its_age_over_restarts():
