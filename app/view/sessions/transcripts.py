@@ -179,6 +179,9 @@ class Sessions:
     def _homeless(self, key: str, seq: int) -> str:
         if any(place in self.view.bindings.bound(seq) for place in self._places[key]):
             return "bound to another"
+        task = self.view.delegations.of_session(self.view.session_moves.key_at(key, seq))
+        if task is not None:
+            return f"task {task}"
         return "left" if key in self._ownership.deserted else "no conversation"
 
     def _orphan(self, place: PlaceKey, seq: int) -> SessionListRow:

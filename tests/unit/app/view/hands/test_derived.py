@@ -69,6 +69,11 @@ def test_facts_of_a_hand(hands):
     lost = [fact for fact in hand_facts(view, hands, rows["codex"], view.last) if fact.tone is Tone.BAD]
     assert [fact.label for fact in lost] == ["callback", "broken"]
     assert "never reported" in lost[0].text
+    found = next(one for one in view.marks.found if one.invariant == "L2")
+    assert (lost[1].text, lost[1].seq) == (
+        f"✗ L2 {next(one.title for one in view.verdicts if one.id == 'L2')}: {found.summary}",
+        found.at,
+    )
 
 
 def test_events_that_are_about_a_hand(hands):

@@ -4,12 +4,16 @@ from tests.support.app.author import ANA, DEPLOY, DM, KEYS, OPS, Author, telegra
 from tests.support.app.changes import BOS, MAIN, OWN, changed_sessions, created, talk
 from tests.support.app.traces import bound_completion, foreign_mirror, verdicts
 from trunkline.app.runs.model import Run
+from trunkline.app.view.hands.facts import hand_facts
+from trunkline.app.view.hands.runs import HandRuns
+from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.sessions.alignment_index import TranscriptDifference
 from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.app.view.sessions.violations import SessionViolations
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
 from trunkline.core.events.gateway import InboundAdmitted, SessionCreated, SessionMoved, TranscriptAppended
+from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, WorkKind
 from trunkline.sim.events.wire import WireAccepted
@@ -374,6 +378,8 @@ def test_the_task_of_an_agent_that_is_a_hand_is_no_message_of_a_person():
     author = room()
     admitted, _ = author.say(OPS, ANA, "what of the lamp?")
     key, task = "scout:subagent:d1", "d1.task"
+    asked = DelegationAccepted(hand="scout", hand_kind="agent", task="the lamp", origin=OPS, session_key="k")
+    author.gateway.record(asked, admitted, delegation="d1")
     work = InboundAdmitted(work=WorkKind.TASK, session_id="s-" + key, session_key=key)
     body = SessionCreated(
         agent="scout", session_key=key, session_id="s-" + key, generation=1, address=None, by="inbound"
@@ -385,4 +391,7 @@ def test_the_task_of_an_agent_that_is_a_hand_is_no_message_of_a_person():
     sessions = finish(author)
     assert sides(sessions, key) == [("look at the lamp", TranscriptDifference.NONE, None)]
     row = next(row for row in sessions.rows(sessions.last) if row.key == key)
-    assert (row.differences, row.place) == (0, "no conversation")
+    assert (row.differences, row.place) == (0, "task h1")
+    hands = HandRuns(sessions.view, MessageHistories(sessions.view.events))
+    (one,) = hands.rows(sessions.last)
+    assert {fact.label: fact.text for fact in hand_facts(sessions.view, hands, one, sessions.last)}["session"] == key
