@@ -112,7 +112,7 @@ class Story:
         place = more.pop("place", PLACE)
         body = WireAccepted(
             address=place,
-            requested=place,
+            requested=more.pop("requested", place),
             text=text,
             provider_id=more.pop("provider_id", f"p-{intent}/{chunk}"),
             key=more.pop("key", f"{intent}/{chunk}"),

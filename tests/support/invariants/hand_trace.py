@@ -137,7 +137,8 @@ class HandStory(Story):
         return self.tell(body, node="sim", turn=f"t-{delegation}.back", delegation=delegation)
 
     def says(self, text: str, place: Address = PLACE, *, inbound: str = "d1.back", **fields: Any) -> int:
-        """An answer is prepared and accepted; returns the accept."""
+        """An answer is prepared and accepted, at `at` if the platform puts it there; returns the accept."""
+        at = fields.pop("at", place)
         intent = f"{inbound}.reply"
         delegation = fields.pop("delegation", inbound.removesuffix(".back") if inbound.endswith(".back") else None)
         kind = fields.pop("intent_kind", IntentKind.REPLY)
@@ -152,7 +153,7 @@ class HandStory(Story):
             mirror_key=None,
         )
         self.tell(body, intent=intent, inbound=inbound, turn=f"t-{inbound}", delegation=delegation)
-        return self.accepted(text, intent, place=place)
+        return self.accepted(text, intent, place=at, requested=place)
 
     def remembers(self, text: str, peer: Peer = ANA, role: str = "hand") -> int:
         body = TranscriptAppended(session_id=f"s-{peer.name}", session_key=_key(peer), role=role, text=text)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.event_stories import PLACE
 from tests.support.invariants.hand_trace import BO, ELSEWHERE, HandStory
-from trunkline.core.events.delivery import Fallback
+from trunkline.core.events.delivery import AttemptStarted, Fallback
 from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, WorkKind
@@ -186,3 +186,25 @@ def test_what_people_saw_is_not_undeliverable():
     story.acked("d1.back.reply")
     story.report(_C.QUEUED, _C.UNDELIVERABLE, Reason.REFUSED)
     assert any("people saw it" in wrong for wrong in story.end().wrong)
+
+
+def test_what_the_platform_put_somewhere_else_is_undeliverable():
+    story = asked("C4")
+    reported(story, _C.PENDING_TURN, _C.IN_TURN, _C.QUEUED)
+    story.back()
+    story.says("forty", PLACE, at=ELSEWHERE)
+    story.acked("d1.back.reply")
+    story.report(_C.QUEUED, _C.UNDELIVERABLE, Reason.MISPLACED)
+    assert story.end().broken == []
+
+
+@pytest.mark.parametrize(("after", "attempt", "broken"), [(0.1, 1, []), (5.0, 2, []), (5.0, 1, ["C4"])])
+def test_nothing_more_is_sent_of_a_discarded_report(after: float, attempt: int, broken: list[str]):
+    story = asked("C4")
+    reported(story, _C.PENDING_TURN, _C.IN_TURN, _C.QUEUED)
+    story.back()
+    story.says("forty")
+    story.report(_C.QUEUED, _C.SUPPRESSED, Reason.DISCARDED)
+    body = AttemptStarted(chunk=0, attempt=attempt, address=PLACE)
+    story.tell(body, intent="d1.back.reply", delegation="d1", after=after)
+    assert story.end().broken == broken
