@@ -17,7 +17,7 @@ import msgspec
 from trunkline.core.bindings.bind_request import OPERATOR
 from trunkline.core.errors import CallEnded, PlaceGone, Refused, UnknownName
 from trunkline.core.events import Body, Event
-from trunkline.core.events.bindings import BindingBound, BindingEnded
+from trunkline.core.events.bindings import BindingBound, BindingEnded, ControlCalled
 from trunkline.core.events.delivery import (
     AttemptEnded,
     AttemptStarted,
@@ -47,6 +47,8 @@ Heard = tuple[int, int]
 
 #: refusals that are not retried
 _FOR_GOOD = frozenset({Refused.reason, PlaceGone.reason, CallEnded.reason})
+#: chat commands whose answer depends on how far hands have come
+_OF_HANDS = frozenset({"tasks", "cancel"})
 _AGAIN = re.compile(r"\+\d+")
 
 
@@ -139,6 +141,8 @@ class RunDigest:
         self.outcomes: defaultdict[str, set[HandOutcome]] = defaultdict(set)
         #: plain id of work -> what its agent was answered when it asked how far its hands are
         self.checked: defaultdict[str, set[str]] = defaultdict(set)
+        #: plain ids of chat commands about delegated work
+        self.commands: set[str] = set()
         self._by_id: dict[str, IntentDigest] = {}
         #: session -> turns so far, checksum of its lines
         self._turns: defaultdict[str, set[str]] = defaultdict(set)
@@ -174,6 +178,7 @@ class RunDigest:
             TurnStarted: self._turn,
             TurnEnded: self._turn_ended,
             AgentChecked: self._checked,
+            ControlCalled: self._commanded,
         }
         for event in events:
             handle = handlers.get(type(event.body))
@@ -197,6 +202,10 @@ class RunDigest:
 
     def _checked(self, event: Event, body: AgentChecked) -> None:
         self.checked[self._work.get(event.turn or "", "")].add(body.answer)
+
+    def _commanded(self, event: Event, body: ControlCalled) -> None:
+        if body.command in _OF_HANDS:
+            self.commands.add(plain(event.inbound))
 
     def _bound(self, _event: Event, body: BindingBound) -> None:
         if body.by == OPERATOR:

@@ -7,7 +7,7 @@ A crash changes the timing of a run, which may legitimately change what people s
 - Or, if so configured, it is sent again with a mark: people see it once or twice.
 - A hand is lost with its process, so its result and the agent's reply differ.
 - A hand is cancelled, or its time runs out, before or after its result.
-- An agent asks how far its hands have come, at another time.
+- An agent, or a person by a chat command, asks about hands at another time.
 - A client, an operator or a schedule finds no process, or one that dies before storing anything. Without the binding
   that an operator asked for, each account that sees the message answers.
 - A session is reset earlier, later or never, so a hand's result is reported differently.
@@ -56,7 +56,7 @@ class DifferenceCause(StrEnum):
     MARKED = "sent again with a mark, or not: whether it was accepted was unknown"
     HAND_LOST = "the hand was lost with its process"
     HAND_ENDED = "the hand was cancelled or timed out at another time"
-    CHECKED = "the agent asked how far its hands had come, at another time"
+    CHECKED = "its agent, or a person by a command, asked about the hands at another time"
     RESET = "its session was reset at another time"
     NOT_ASKED = "no process received the request, or it died before storing anything"
     NO_PLACE = "a place that its agent uses did not exist at this time"
@@ -142,6 +142,9 @@ class CrashFreeRun:
         if _below(name, _ended_early(sound, here)):
             yield DifferenceCause.HAND_ENDED
         if any(sound.checked.get(one.work) != here.checked.get(one.work) for one in (*before, *now)):
+            yield DifferenceCause.CHECKED
+        commands = sound.commands & here.commands
+        if before and now and all(one.work in commands for one in (*before, *now)) and _texts(before) != _texts(now):
             yield DifferenceCause.CHECKED
         if _below(name, sound.replaced ^ here.replaced):
             yield DifferenceCause.RESET
@@ -285,6 +288,10 @@ def _runs(digest: RunDigest, work: str) -> int:
 
 def _places(intents: Sequence[IntentDigest]) -> Counter[tuple[str, str, str, str]]:
     return Counter(one.body.address.lane for one in intents)
+
+
+def _texts(intents: Sequence[IntentDigest]) -> set[str]:
+    return {one.body.text for one in intents}
 
 
 def _heard(intents: Sequence[IntentDigest]) -> list[tuple[Heard, Heard]]:

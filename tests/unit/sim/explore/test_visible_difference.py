@@ -261,3 +261,33 @@ def test_a_marked_repeat_is_explained_where_the_configuration_says_so():
     assert causes(file, 3) == causes(FILE, 1) == causes(FILE, 2) == [None]
     on_discord = edited(changed(ACCEPTED["m1.reply"], text="(again) re: one"))
     assert [difference.cause for difference in CrashFreeRun(file, SOUND).differences(on_discord)] == [None]
+
+
+COMMANDED = """\
+scenario: 1
+title: made for a test
+gateway: {control: {enabled: true}}
+world: {people: [ana], discord: {rooms: [ops]}}
+cast:
+  agents: {main: [{when: {callback: "*"}, do: [{reply: "it says {text}"}]},
+                  {do: [{delegate: {hand: scan}}, {reply: ok}]}]}
+  hands: {scan: {takes: 9s, result: "nothing found"}}
+script:
+  - {at: 0s, as: ana, in: discord/ops, say: "scan it", id: m1}
+  - {at: 2s, as: ana, in: discord/ops, say: "/tasks", id: m2}
+"""
+
+
+def test_the_answer_to_a_command_about_hands_depends_on_the_time():
+    file = load_text(COMMANDED, "made.yaml")
+    sound = run_scenario(file).trace.events
+    truth, reply = CrashFreeRun(file, sound), about("m2.reply", IntentPrepared, WireAccepted)
+    later = changed(reply, text="Nothing is in progress here.")
+    (found,) = truth.differences([later(event) or event for event in sound])
+    assert (found.intent, found.cause) == ("m2.reply", DifferenceCause.CHECKED)
+    # That it is not answered at all has another cause, or none.
+    (lost,) = truth.differences([event for event in sound if event.intent != "m2.reply"])
+    assert (lost.intent, lost.cause) == ("m2.reply", None)
+    other = changed(about("m1.reply", IntentPrepared, WireAccepted), text="yes")
+    (plain_reply,) = truth.differences([other(event) or event for event in sound])
+    assert (plain_reply.intent, plain_reply.cause) == ("m1.reply", None)
