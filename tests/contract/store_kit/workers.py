@@ -171,6 +171,20 @@ async def posts_stay_in_order_until_they_are_applied(bench: Bench) -> None:
 
 
 @check
+async def removing_a_post_once_more_never_removes_a_later_one(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await accept(it, task())
+        await take(it, post=True)
+        [taken] = await it.store.read(ReadPosts())
+        assert await it.store.write(DropPost(n=taken.n), same) is True
+        # The worker answers before the gateway, which has applied the first post, looks whether it is gone.
+        assert await leave(it, post()) == [True]
+        assert await it.store.write(DropPost(n=taken.n), same) is False
+        [left] = await it.store.read(ReadPosts())
+        assert (left.verb, left.text) == (PostVerb.ANSWER, "three")
+
+
+@check
 async def a_post_is_applied_once_with_what_it_brings(bench: Bench) -> None:
     async with bench.opened() as it:
         await accept(it, delegation(kind=HandKind.WORKER))

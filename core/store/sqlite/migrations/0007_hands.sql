@@ -71,9 +71,10 @@ CREATE TABLE late_results (
 CREATE INDEX late_results_delegation ON late_results (delegation_id);
 
 -- What workers and operators of other processes have left for the gateway that works the store: answers, progress,
--- requests to cancel. `outcome`: of an answer. A row is removed by the transaction that applies it.
+-- requests to cancel. `outcome`: of an answer. A row is removed by the transaction that applies it. No number is given
+-- twice: whoever removes a post a second time must not remove a later one.
 CREATE TABLE hand_posts (
-    n INTEGER PRIMARY KEY,
+    n INTEGER PRIMARY KEY AUTOINCREMENT,
     delegation_id TEXT NOT NULL,
     verb TEXT NOT NULL,
     outcome TEXT,
