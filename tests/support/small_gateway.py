@@ -1,8 +1,9 @@
 """A gateway on a store file and the wall clock, with a platform, an agent and a hand as small as possible."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +174,14 @@ async def serving(
         group.start_soon(gateway.run)
         yield Running(store, log, gateway)
         group.cancel_scope.cancel()
+
+
+def let_pass(path: Path, seconds: float) -> None:
+    """Make all that is stored of delegations so much older, as if no gateway had run for so long."""
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute(
+            "UPDATE delegations SET accepted_at = accepted_at - ?1, started_at = started_at - ?1,"
+            " deadline = deadline - ?1",
+            (seconds,),
+        )
+        raw.execute("UPDATE hand_posts SET at = at - ?", (seconds,))
