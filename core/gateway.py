@@ -204,6 +204,7 @@ class Gateway:
                 self._up.set()
                 self._group = group
                 group.start_soon(self.queue.run, name="upkeep")
+                group.start_soon(self.queue.watch_workers, self._delegations.open.worker, name="answers of workers")
                 self._expiry_notice.lanes.start(group)
                 group.start_soon(self.bindings.run, name="bindings")
                 group.start_soon(self._scheduler.run, started, name="schedule")
@@ -322,6 +323,7 @@ class Gateway:
         index_of(ctx.config)
         ctx.events.record(config_reloaded(before, ctx.config), cause)
         self._scheduler.replan()
+        self._delegations.endings.slots.fill()
         return ctx.config.revision
 
     def activity(self, channel: str, account: str) -> LastActivity:

@@ -108,7 +108,7 @@ SENTENCES: dict[str, str] = {
     "callback-off": "The configuration has this outcome reported to nobody.",
     "already-sent": "The turn already sent this text to the same place by the message tool.",
     "discarded": "An operator discarded the report.",
-    "passed-on": "Its agent is a hand itself: what it returned is part of its own result.",
+    "passed-on": "Passed on to its parent: the agent is a hand itself, and what it returned is part of its own result.",
     "reserved-sender": "The sender begins with `hand:` or `agent:`, which no person may have; it was escaped.",
     "call-ended": "The call has ended, and nothing can be said in it any more.",
     "second-channel": "The call has ended; the person gets it on the configured second channel.",

@@ -343,6 +343,8 @@ class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     parts: MessageParts | None = None
     #: who posts; None: the bot. An adapter never posts under another identity: it raises `IdentityGone`
     identity: Identity | None = None
+    #: the person for whom a report of delegated work is, whose name the platform may show; None: not known
+    recipient: Peer | None = None
     #: seq of the attempt in the gateway's log
     cause: int | None = None
 

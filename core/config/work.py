@@ -62,6 +62,9 @@ class HandsConfig(Model):
     """The same for one that a person or an operator cancelled. The agent that cancels one itself knows it already."""
     agents: bool = True
     """Whether agents of this gateway are hands, too: by their ids, each task in a session of its own."""
+    watch: Duration = 1.0
+    """While tasks of workers are open, an answer that another process leaves in the store file is taken within this
+    time."""
     limits: HandLimitsConfig = HandLimitsConfig()
     defaults: HandConfig = HandConfig()
     each: dict[str, HandConfig] = Field(default_factory=dict)

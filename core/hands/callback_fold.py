@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -15,6 +15,8 @@ from trunkline.core.values import IntentKind, IntentState
 _SENDING = frozenset(
     {CallbackState.QUEUED, CallbackState.PARKED, CallbackState.UNDELIVERABLE, CallbackState.SUPPRESSED}
 )
+#: the person has an unknown part of it: nothing, some chunks, or all
+_DOUBTFUL = frozenset({IntentState.PARTIAL, IntentState.UNKNOWN})
 #: nothing is wrong with the message or the person: there is only no call to say it in
 _CALL_OVER = frozenset({Reason.CALL_ENDED, Reason.NO_SECOND_CHANNEL})
 
@@ -43,20 +45,17 @@ class Folded(msgspec.Struct, frozen=True, gc=False):
 def fold(messages: Sequence[ReportMessage]) -> Folded | None:
     """The event that messages add up to; none while one is open, or if there is none.
 
-    One that arrived is enough. A doubt weighs more than a failure: the person may have the message.
+    A half sent one, or one in doubt, waits for an operator, whatever became of the others: the person may have some of
+    it. Without such, one that arrived is enough.
     """
-    reports = [one for one in messages if not one.says_failure]
+    reports = _reports(messages)
     if not reports or any(one.state in OPEN for one in reports):
         return None
-    if any(one.state is IntentState.DELIVERED for one in reports):
-        return Folded(CallbackEvent.DELIVER, None)
-    partial = next((one for one in reports if one.state is IntentState.PARTIAL), None)
-    if partial is not None:
-        # The person has the beginning. The reason says why not the rest, which an operator can have sent.
-        return Folded(CallbackEvent.DELIVER, partial.reason)
-    doubtful = next((one for one in reports if one.state is IntentState.UNKNOWN and not _given_up(one)), None)
+    doubtful = next((one for one in reports if one.state in _DOUBTFUL and not _given_up(one)), None)
     if doubtful is not None:
         return Folded(CallbackEvent.PARK, doubtful.reason)
+    if any(one.state is IntentState.DELIVERED for one in reports):
+        return Folded(CallbackEvent.DELIVER, None)
     # One that only missed its call waits for an operator, who may configure a second channel and try again.
     unsaid = next((one for one in reports if one.state is IntentState.FAILED and one.reason in _CALL_OVER), None)
     if unsaid is not None:
@@ -65,6 +64,16 @@ def fold(messages: Sequence[ReportMessage]) -> Folded | None:
     if failed is not None:
         return Folded(CallbackEvent.FAIL, failed.reason)
     return Folded(CallbackEvent.SUPPRESS, reports[0].reason)
+
+
+def _reports(messages: Sequence[ReportMessage]) -> list[ReportMessage]:
+    """The messages that say what the person has; not one whose whole text has arrived on the second channel."""
+    instead = {
+        one.id.removesuffix(".second")
+        for one in messages
+        if one.kind is IntentKind.SECOND and one.state is IntentState.DELIVERED
+    }
+    return [one for one in messages if not one.says_failure and one.id not in instead]
 
 
 def _given_up(message: ReportMessage) -> bool:
@@ -85,11 +94,12 @@ def can_resume(state: CallbackState) -> bool:
     return CallbackEvent.RESUME in CALLBACK_TRANSITIONS[state]
 
 
-def can_retry(state: CallbackState, reason: Reason | None) -> bool:
-    """Whether an operator can have the report tried again: it failed, or the call in which it was due has ended."""
-    return CallbackEvent.RERUN in CALLBACK_TRANSITIONS[state] or (
-        state is CallbackState.PARKED and reason in _CALL_OVER
-    )
+def can_retry(state: CallbackState, reason: Reason | None, messages: Collection[IntentState]) -> bool:
+    """Whether an operator can have the report tried again: it failed, was broken off, or its call has ended."""
+    if state is not CallbackState.PARKED:
+        return CallbackEvent.RERUN in CALLBACK_TRANSITIONS[state]
+    undecided = any(one in OPEN or one is IntentState.UNKNOWN for one in messages)
+    return reason in _CALL_OVER or (IntentState.PARTIAL in messages and not undecided)
 
 
 def can_discard(state: CallbackState) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from trunkline.core.actions.marker import ContextMark
 from trunkline.core.values import Address, InboundId, Peer, SessionId, TurnId, WorkKind
 
 
@@ -27,9 +28,15 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     #: where its answer goes; the thread of it is opened on the message `open_on` first
     reply_to: Address | None = None
     open_on: str | None = None
+    #: what messages to `reply_to` show of where they come from, if the turn named that place itself
+    mark: ContextMark | None = None
     #: who wrote it
     asked_by: Peer | None = None
     #: the platform's id of the message
     message_id: str = ""
     #: seconds; when the delegation captured it
     at: float = 0.0
+
+    def mark_at(self, place: Address) -> ContextMark | None:
+        """The mark that a report of a delegation has to show at a place."""
+        return self.mark if self.reply_to is not None and self.reply_to.lane == place.lane else None

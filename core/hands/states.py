@@ -55,13 +55,13 @@ class CallbackState(StrEnum):
     IN_TURN = "in_turn"
     #: its message is in the delivery queue
     QUEUED = "queued"
-    #: its message cannot be delivered now, or it is unknown whether it was: it waits for its adapter or for an operator
+    #: its message cannot be delivered now, was broken off, or is in doubt: it waits for its adapter or for an operator
     PARKED = "parked"
     #: the platform has accepted it
     DELIVERED = "delivered"
     #: it cannot be delivered, or its turn failed
     UNDELIVERABLE = "undeliverable"
-    #: deliberately nothing is sent
+    #: deliberately nothing is sent: there is nothing to say, or the result went into that of the parent
     SUPPRESSED = "suppressed"
 
 

@@ -69,6 +69,10 @@ class Maintenance:
         """Apply what other processes have left for this one, before deadlines are judged."""
         await self._posts.take(cause)
 
+    async def watch_workers(self, worker: Callable[[], Awaitable[None]]) -> None:
+        """Take the answers of workers soon. `worker`: waits for an open task of one."""
+        await self._posts.watch(worker)
+
     async def run(self) -> None:
         """Run rounds periodically, and at once after an operator's change inside the process."""
         while True:

@@ -6,7 +6,7 @@ import msgspec
 
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.message_parts import MessageParts
-from trunkline.core.values import Address, Identity
+from trunkline.core.values import Address, Identity, Peer
 
 
 class BoundPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -23,3 +23,4 @@ class ExtraPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
 
     parts: MessageParts | None = None
     action: ActionPart | None = None
+    recipient: Peer | None = None

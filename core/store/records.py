@@ -245,6 +245,8 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
     parts: MessageParts | None = None
     #: it changes something instead of sending a message
     action: ActionPart | None = None
+    #: of a message that reports a delegation: the person who asked for it
+    recipient: Peer | None = None
     #: one attempt a chunk, and no more
     best_effort: bool = False
     #: the transport that took over from the adapter's first one
@@ -280,10 +282,10 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
 
     @property
     def extra(self) -> ExtraPart | None:
-        """Parts and action; none when it has neither."""
-        if self.parts is None and self.action is None:
+        """Parts, action and recipient; none when it has none of them."""
+        if self.parts is None and self.action is None and self.recipient is None:
             return None
-        return ExtraPart(parts=self.parts, action=self.action)
+        return ExtraPart(parts=self.parts, action=self.action, recipient=self.recipient)
 
     def key(self, chunk: int) -> str:
         """Idempotency key of a chunk on the wire: stable over retries, restarts and processes."""

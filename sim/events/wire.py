@@ -10,7 +10,7 @@ from typing import ClassVar
 from trunkline.core.actions.names import Action
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, Transport
+from trunkline.core.values import Address, Peer, Transport
 from trunkline.sim.events.base import PlatformBody
 
 
@@ -43,6 +43,8 @@ class WireAccepted(PlatformBody, frozen=True, kw_only=True):
     payload: str | None = None
     #: buttons, a card, an embed, an effect, a sticker, silence
     parts: MessageParts | None = None
+    #: the person for whom it is, of a report of delegated work on a platform that shows names
+    recipient: Peer | None = None
 
 
 class WireDeduplicated(PlatformBody, frozen=True, kw_only=True):

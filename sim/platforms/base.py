@@ -63,6 +63,8 @@ class FakePlatform(ABC):
     identities: Idempotency | None = None
     text_limit = 4096
     room_kind = ChatKind.GROUP
+    #: people see each other's names, and not numbers
+    shows_names = True
     #: names can be looked up
     has_directory = False
     #: what turns a text into speech before it is sent; None: it is sent as a text

@@ -74,7 +74,7 @@ def test_a_turn_without_a_place_names_that_of_the_answer() -> None:
     (delegated,) = bodies(result, AgentDelegated)
     assert delegated.reply_to is not None
     assert [body.address for body in bodies(result, WireAccepted)] == [delegated.reply_to]
-    assert texts(result) == ["clerk ok: lit"]
+    assert texts(result) == ["[from wake-up] clerk ok: lit"]
 
 
 def test_without_a_place_it_is_refused_before_any_work_starts() -> None:

@@ -27,8 +27,8 @@ class CallbackStep(msgspec.Struct, frozen=True):
 
 #: states of intents by which the report is over, the strongest first
 _OUTCOMES = (
-    (CallbackState.DELIVERED, frozenset({IntentState.DELIVERED, IntentState.PARTIAL})),
-    (CallbackState.PARKED, frozenset({IntentState.UNKNOWN})),
+    (CallbackState.PARKED, frozenset({IntentState.PARTIAL, IntentState.UNKNOWN})),
+    (CallbackState.DELIVERED, frozenset({IntentState.DELIVERED})),
     (CallbackState.UNDELIVERABLE, frozenset(IntentState) - {IntentState.CANCELLED}),
 )
 

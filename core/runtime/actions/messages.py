@@ -74,6 +74,8 @@ class MessageSender:
         if what.aim.to is not None and not self._policy.is_at_home(call.work, aim.address):
             text = what.aim.to if isinstance(what.aim.to, str) else ""
             mark = await self._policy.check(call.work, action, aim.address, cause, text=text)
+        if mark is None and call.work.origin is not None:
+            mark = call.work.origin.mark_at(aim.address)
         if not what.is_plain or what.planned is not None:
             what = self._checked(what, aim)
         draft = self._drafts.of_turn(call.work, call.session, _turn_message(what, intent, aim))

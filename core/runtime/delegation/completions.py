@@ -329,7 +329,8 @@ class CompletionReporter:
         if step.mode == NOTICE:
             draft = msgspec.structs.replace(draft, kind=IntentKind.NOTICE)
             text = f"{row.hand} is done, and its result is not posted here. {step.reason.sentence}"
-        return await self._preparer.prepare(draft, text, cause)
+        mark = None if row.origin is None else row.origin.mark_at(draft.address)
+        return await self._preparer.prepare(draft, text, cause, mark)
 
 
 def ids_of_delegation(row: DelegationRow) -> dict[str, str | None]:

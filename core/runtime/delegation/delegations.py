@@ -91,7 +91,14 @@ class DelegationRunner:
     async def cancel(
         self, one: OpenDelegation, reason: Reason, by: str, cause: int | None, post: int | None = None
     ) -> bool:
-        """End a delegation, with its children; answers whether that is what has ended it."""
+        """End a delegation, with its children; answers whether that is what has ended it.
+
+        An answer that a worker has left before counts.
+        """
+        if one.row.kind is HandKind.WORKER and post is None:
+            await self.endings.take_posts()
+            if self.open.find(one.row.id) is not one:
+                return False
         result = HandResult(outcome=HandOutcome.CANCELLED, text=reason.sentence)
         after = one.cause if cause is None else cause
         ending = Ending(row=one.row, result=result, reason=reason, by=by, cause=after, post=post)
@@ -151,7 +158,13 @@ class DelegationRunner:
         elif runs:
             self.endings.clock.set(row.id, self._deadline(one.row))
             self.endings.slots.occupy(one)
-            self._suspects.run(lambda: self._run(one), name=f"hand {row.id}")
+            self._suspects.run(
+                lambda: self._run(one),
+                name=f"hand {row.id}",
+                runs=runs,
+                most=settings.max_attempts,
+                since=row.started_at or row.accepted_at,
+            )
         else:
             self.begin(one)
 

@@ -49,6 +49,10 @@ class Endings:
         """Set what applies the answers that other processes have left. Set late: it needs the delegations."""
         self._take_posts = take_posts
 
+    async def take_posts(self) -> None:
+        """Apply the answers that other processes have left."""
+        await self._take_posts()
+
     def start(self, group: anyio.abc.TaskGroup) -> None:
         self._group = group
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from trunkline.core.actions.marker import ContextMark
 from trunkline.core.actions.names import Action
 from trunkline.core.bindings.bind_request import SPAWN, BindRequest, spawn_request
 from trunkline.core.bindings.records import Placement, TargetKind
@@ -187,21 +188,26 @@ class HandTools:
     async def _placed(self, call: ToolCall, asked: DelegationRequest, row: DelegationRow, called: int) -> DelegationRow:
         """The row with the place that the turn named for the answer, and with the thread of its own, if it gets one."""
         if asked.reply_to is not None:
-            place = await self._named_place(call, asked.reply_to, called)
-            origin = None if row.origin is None else msgspec.structs.replace(row.origin, reply_to=place)
+            place, mark = await self._named_place(call, asked.reply_to, called)
+            origin = None if row.origin is None else msgspec.structs.replace(row.origin, reply_to=place, mark=mark)
             return msgspec.structs.replace(row, reply_to=place, origin=origin)
         return msgspec.structs.replace(row, child_key=await self._spawn(row, asked.thread, called))
 
-    async def _named_place(self, call: ToolCall, named: Address | str, called: int) -> Address:
-        """The place of an explicit reply target, as far as the policy allows it. Raises `DelegationRefused`."""
+    async def _named_place(
+        self, call: ToolCall, named: Address | str, called: int
+    ) -> tuple[Address, ContextMark | None]:
+        """The place of an explicit reply target, if the policy allows it, and the mark that reports show there.
+
+        Raises `DelegationRefused`.
+        """
         try:
             asked = ToolSend(running=call.session, to=named)
             aim = await self._targets.aim(call.work.agent, asked, None, called, call.ids)
             assert aim is not None
-            await self._policy.check(call.work, Action.SEND, aim.address, aim.cause, text=str(named))
+            mark = await self._policy.check(call.work, Action.SEND, aim.address, aim.cause, text=str(named))
         except UsageError as error:
             raise DelegationRefused(f"reply_to: {error.facts}", refusal(error)) from error
-        return aim.address
+        return aim.address, mark
 
     async def _spawn(self, row: DelegationRow, thread: bool | None, cause: int) -> str | None:
         """Give the work its own session and bind a thread to it, if requested; returns the session's key."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.hands.delegation import DelegationRow, HandKind
 from trunkline.core.hands.port import DelegationStatus
 from trunkline.core.values import DelegationId, SessionId
 
@@ -53,6 +53,9 @@ class OpenDelegations:
     def __init__(self) -> None:
         self._all: dict[DelegationId, OpenDelegation] = {}
         self._of_session: dict[SessionId | None, dict[DelegationId, OpenDelegation]] = {}
+        #: how many of them are tasks of workers, and whether there is one
+        self._workers = 0
+        self._some_worker = anyio.Event()
 
     def __len__(self) -> int:
         return len(self._all)
@@ -61,6 +64,9 @@ class OpenDelegations:
         row = one.row
         self._all[row.id] = one
         self._of_session.setdefault(row.session, {})[row.id] = one
+        if row.kind is HandKind.WORKER:
+            self._workers += 1
+            self._some_worker.set()
         parent = self.find(row.parent)
         if parent is not None:
             parent.children[row.id] = None
@@ -69,6 +75,10 @@ class OpenDelegations:
         row = one.row
         if self._all.pop(row.id, None) is None:
             return
+        if row.kind is HandKind.WORKER:
+            self._workers -= 1
+            if not self._workers:
+                self._some_worker = anyio.Event()
         same = self._of_session[row.session]
         del same[row.id]
         if not same:
@@ -76,6 +86,10 @@ class OpenDelegations:
         parent = self.find(row.parent)
         if parent is not None:
             parent.children.pop(row.id, None)
+
+    async def worker(self) -> None:
+        """Wait until a task of a worker is open."""
+        await self._some_worker.wait()
 
     def find(self, delegation: str | None) -> OpenDelegation | None:
         """The open delegation with this id, also one that is still being stored."""

@@ -16,6 +16,8 @@ from trunkline.core.runtime.context import Context
 from trunkline.core.store.delegations import DropPost, HandPost, HasPosts, PostVerb, ReadPosts
 from trunkline.core.well_formed import well_formed
 
+#: minimum seconds between two looks
+_LEAST = 0.01
 Apply = Callable[[HandPost, int | None], Awaitable[None]]
 #: what workers have left is applied before requests of operators, in order, so that an answer that came in time counts
 _FIRST = (PostVerb.TAKEN, PostVerb.PROGRESS, PostVerb.ANSWER)
@@ -45,6 +47,13 @@ class Posts:
             while found := await self._ctx.store.read(ReadPosts()):
                 for post in sorted(found, key=lambda one: one.verb not in _FIRST):
                     await self._take(post, self._apply, cause)
+
+    async def watch(self, worker: Callable[[], Awaitable[None]]) -> None:
+        """Look more often than maintenance does while workers may answer. `worker`: waits for a task of one."""
+        while True:
+            await worker()
+            await anyio.sleep(max(self._ctx.config.hands.watch, _LEAST))
+            await self.take(None)
 
     async def _take(self, post: HandPost, apply: Apply, cause: int | None) -> None:
         try:

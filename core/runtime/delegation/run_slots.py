@@ -24,7 +24,7 @@ class RunSlots:
     def put(self, one: OpenDelegation) -> None:
         """Begin a run, or have it wait for its turn."""
         self._waiting.put(one.row.session, one)
-        self._fill()
+        self.fill()
 
     def occupy(self, one: OpenDelegation) -> None:
         """Count a run that begins in any case."""
@@ -38,9 +38,10 @@ class RunSlots:
         if one.runs:
             one.runs = False
             self._running -= 1
-            self._fill()
+            self.fill()
 
-    def _fill(self) -> None:
+    def fill(self) -> None:
+        """Begin what waits, as far as there is room: also after the limit has changed."""
         while self._running < self._most():
             one = self._waiting.take()
             if one is None:

@@ -76,6 +76,7 @@ class IntentDrafts:
             turn=work.turn,
             inbound=work.id,
             delegation=None if work.callback is None else work.callback.delegation,
+            recipient=None if work.callback is None else work.asked_by,
             reply_to=what.reply_to or self._reference(work, what.kind, to),
             open_on=open_on,
             binding=None if bound is None else bound.binding_id,
@@ -119,6 +120,7 @@ class IntentDrafts:
             turn=row.turn,
             inbound=row.inbound,
             delegation=row.id,
+            recipient=None if row.origin is None else row.origin.asked_by,
             open_on=open_on,
             notice_to=instead if open_on is None else self._above(to),
             notice_open_on=row.open_on if instead is not None and open_on is None else None,
@@ -132,13 +134,16 @@ class IntentDrafts:
             turn=like.turn,
             inbound=like.inbound,
             delegation=like.delegation,
+            recipient=like.recipient,
             open_on=like.notice_open_on,
         )
 
     def second(self, like: IntentRow, to: Address) -> IntentRow:
         """The draft of the same words on the second channel of a person whose call has ended."""
         draft = self._draft(IntentKind.SECOND, f"{like.id}.second", like.agent, to)
-        return msgspec.structs.replace(draft, turn=like.turn, inbound=like.inbound, delegation=like.delegation)
+        return msgspec.structs.replace(
+            draft, turn=like.turn, inbound=like.inbound, delegation=like.delegation, recipient=like.recipient
+        )
 
     def farewell(self, record: SessionBindingRecord) -> IntentRow:
         """The draft of the message for an expired binding."""

@@ -114,9 +114,9 @@ class Turns:
         return any(one.work.agent == agent and kind in (None, one.work.kind) for one in self.lanes.heads())
 
     async def _handle(self, lane: str, item: _Queued) -> float | None:
-        name, given_up = f"turn {item.work.turn}", item.attempts >= self._ctx.config.turns.max_attempts
-        if item.runs and not given_up:
-            self._suspects.run(lambda: self._run_apart(lane, item), name=name)
+        name, most = f"turn {item.work.turn}", self._ctx.config.turns.max_attempts
+        if item.runs and item.attempts < most:
+            self._suspects.run(lambda: self._run_apart(lane, item), name=name, runs=item.runs, most=most)
         elif item.work.serves is not None:
             # Tasks of hands are bounded by `hands.limits`, and do not take the places of people's turns.
             self._tasks.apart(lambda: self._run_apart(lane, item), name)
@@ -343,7 +343,8 @@ class Turns:
     async def _prepared(self, work: Work, session: SessionId, what: TurnMessage, cause: int) -> IntentRow | None:
         """A prepared or cancelled intent; None if nothing is visible. Raises `InvalidSend`."""
         draft = self._drafts.of_turn(work, session, what)
-        row = await self._preparer.prepare(draft, what.text, cause, work=work)
+        mark = None if work.origin is None else work.origin.mark_at(draft.address)
+        row = await self._preparer.prepare(draft, what.text, cause, mark, work)
         return row if row.chunks or row.state is IntentState.CANCELLED else None
 
     def refuse(self, work: Work, tool: str, error: UsageError, reason: Reason, cause: int) -> None:

@@ -239,6 +239,7 @@ def _request(row: IntentRow, transport: Transport, mark: str, cause: int) -> Sen
         payload=row.payload if chunk == 0 else None,
         parts=row.parts if chunk == 0 else None,
         identity=row.identity,
+        recipient=row.recipient,
         cause=cause,
     )
 

@@ -198,6 +198,7 @@ class Wire:
                 parts=request.parts,
                 identity=None if request.identity is None else str(request.identity),
                 credential=self._platform.tokens.recorded(request.address.account, token),
+                recipient=request.recipient if self._platform.shows_names else None,
             ),
             request.cause,
             intent=request.intent,

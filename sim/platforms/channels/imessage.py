@@ -34,6 +34,7 @@ class FakeIMessage(FakePlatform):
     rules = ActionRules(one_reaction=True, edit_seconds=15 * 60.0, delete_seconds=2 * 60.0, edits=5, effects=_EFFECTS)
     has_threads = False
     text_limit = 20_000
+    shows_names = False
 
     def new_id(self, *what: str) -> str:
         """``chat`` and digits for a group, a phone number for a person, a guid for a message."""

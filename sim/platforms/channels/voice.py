@@ -33,6 +33,7 @@ class FakeVoice(FakePlatform):
     has_threads = False
     markup = Markup.STYLED
     text_limit = 120
+    shows_names = False
     #: texts are sent as speech
     engine = FakeEngine()
     #: people on hold hear nothing

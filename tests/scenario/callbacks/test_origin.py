@@ -77,7 +77,7 @@ def test_s02_with_a_reply_target_of_its_own_it_may_delegate():
     async def play(stage: Stage) -> None:
         await stage.inside(stage.gateway.wake("main", "good morning"))
         await anyio.sleep(60)
-        assert [(one.place, one.text) for one in stage.seen()] == [(ANA, "news: done: look around")]
+        assert [(one.place, one.text) for one in stage.seen()] == [(ANA, "[from wake-up] news: done: look around")]
 
     staged(play, agents={"main": main}, hands={"clerk": takes(2)})
 

@@ -5,7 +5,7 @@ import pytest
 
 from tests.support.hands.roles import Asker, takes
 from tests.support.hands.stage import ANA, BEN, Stage, place, staged
-from trunkline.core.errors import Ambiguous, NotSent
+from trunkline.core.errors import Ambiguous, NotSent, Refused
 from trunkline.core.events.bindings import RouterDecided
 from trunkline.core.events.delivery import ChunkAcked, IntentSettled
 from trunkline.core.events.hands import CallbackChanged
@@ -143,7 +143,16 @@ def test_s20_a_long_answer_is_sent_in_chunks_and_a_failure_in_the_middle_is_no_d
         # What was seen is seen: the report is partly there, and the rest is accounted for.
         partial = [body for body in stage.bodies(IntentSettled) if body.state is IntentState.PARTIAL]
         assert len(partial) == 1 and len(stage.texts(ANA)) > 1
-        assert (row.callback, row.callback_reason) == (CallbackState.DELIVERED, Reason.PLACE_GONE)
+        assert row.callback is CallbackState.PARKED
+        # An operator has the rest sent, once the place is there again.
+        before = len(stage.seen(ANA))
+        account.gone.clear()
+        await stage.gateway.hands.retry_callback(row.id)
+        await anyio.sleep(60)
+        (row,) = await stage.rows()
+        assert row.callback is CallbackState.DELIVERED and len(stage.seen(ANA)) > before
+        keys = [one.key for one in stage.seen(ANA)]
+        assert len(set(keys)) == len(keys)
 
     config = {"channels": {"loop": {"text_limit": 80}}}
     staged(play, agents={"main": main}, hands={"clerk": takes(5)}, config=config)
@@ -159,6 +168,33 @@ def test_s21_name_and_id_of_the_person_survive_until_the_answer(peer):
         stage.restart()
         await anyio.sleep(60)
         assert stage.texts(ANA)[-1] == f"{peer.name} ({peer.id}): done: clean"
+        assert [one.recipient for one in stage.seen(ANA)] == [None, peer]
 
     config = {"hands": {"defaults": {"on_restart": "rerun"}}}
     staged(play, agents={"main": main}, hands={"clerk": takes(5)}, config=config)
+
+
+@pytest.mark.parametrize("announce", ["turn", "direct"])
+def test_s21_d7_the_adapter_gets_the_person_also_after_a_restart_and_a_retry(announce):
+    ana = Peer(id="u1", name="Ana")
+
+    async def play(stage: Stage) -> None:
+        stage.say(ANA, "clean", peer=ana)
+        await anyio.sleep(2)
+        stage.account(ANA).errors.append(Refused("not now"))
+        await anyio.sleep(10)
+        (row,) = await stage.rows()
+        assert row.callback is CallbackState.UNDELIVERABLE
+        stage.restart()
+        await anyio.sleep(1)
+        stage.account(ANA).away = "away"
+        await stage.gateway.hands.retry_callback(row.id)
+        stage.restart()
+        await anyio.sleep(10)
+        stage.account(ANA).away = ""
+        await anyio.sleep(60)
+        (row,) = await stage.rows()
+        assert row.callback is CallbackState.DELIVERED
+        assert [one.recipient for one in stage.seen(ANA)] == [None, ana]
+
+    staged(play, agents={"main": Asker()}, hands={"clerk": takes(5)}, config={"hands": {"announce": announce}})

@@ -10,7 +10,7 @@ import msgspec
 
 from trunkline.core.channels import Ready
 from trunkline.core.errors import NotSent, PlaceGone, PlatformError
-from trunkline.core.values import Address, Capabilities, Envelope, Idempotency, Receipt, SendRequest
+from trunkline.core.values import Address, Capabilities, Envelope, Idempotency, Peer, Receipt, SendRequest
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +21,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     intent: str
     chunk: int
+    #: for whom it is, as far as the gateway says
+    recipient: Peer | None
     #: virtual seconds
     at: float
 
@@ -108,6 +110,7 @@ class AccountAdapter:
                 key=request.key,
                 intent=request.intent,
                 chunk=request.chunk,
+                recipient=request.recipient,
                 at=anyio.current_time(),
             )
         )

@@ -17,19 +17,19 @@ ALTER TABLE delegations ADD COLUMN deadline REAL;
 ALTER TABLE delegations ADD COLUMN timeout REAL;
 ALTER TABLE delegations ADD COLUMN max_result INTEGER;
 
--- Of what was reported, the messages say whether it arrived: one that arrived is enough, and a doubt weighs more than a
--- failure. A notice that another message failed says nothing, and a doubt that was given up is a failure.
+-- Of what was reported, the messages say whether it arrived: a half sent one or a doubt waits for an operator, whatever
+-- became of the others; without such, one that arrived is enough. A notice that another message failed says nothing, and a doubt that was given up is a failure.
 CREATE TEMP TABLE reported AS
     SELECT d.id,
         max(i.state IN ('prepared', 'sending')) AS open,
-        max(i.state IN ('delivered', 'partial')) AS arrived,
-        max(i.state = 'unknown' AND coalesce(i.reason, '') <> 'abandoned') AS doubtful,
+        max(i.state = 'delivered') AS arrived,
+        max(i.state IN ('partial', 'unknown') AND coalesce(i.reason, '') <> 'abandoned') AS doubtful,
         max(i.state <> 'cancelled') AS failed
     FROM delegations d JOIN intents i ON i.delegation_id = d.id
     WHERE d.state = 'told' AND NOT (i.kind = 'notice' AND i.id LIKE '%.notice')
     GROUP BY d.id;
 UPDATE delegations SET callback = coalesce(
-    (SELECT CASE WHEN open THEN 'queued' WHEN arrived THEN 'delivered' WHEN doubtful THEN 'parked'
+    (SELECT CASE WHEN open THEN 'queued' WHEN doubtful THEN 'parked' WHEN arrived THEN 'delivered'
         WHEN failed THEN 'undeliverable' END FROM reported r WHERE r.id = delegations.id),
     'suppressed')
     WHERE state = 'told';

@@ -102,15 +102,16 @@ def inspect(connection: sqlite3.Connection, delegation: str, *, now: float) -> H
     result = row.result if row.result_ref is None else ask(connection, ReadResult(ref=row.result_ref))
     # That its task was taken is in the row already.
     left = tuple(one for one in ask(connection, ReadPosts(delegation=row.id)) if one.verb is not PostVerb.TAKEN)
-    return HandInspection(id=row.id, details=details, result=result, can=possible(row), holder=holder, left=left)
+    return HandInspection(id=row.id, details=details, result=result, can=possible(details), holder=holder, left=left)
 
 
-def possible(row: DelegationRow) -> tuple[PostVerb, ...]:
+def possible(shown: DelegationDetails) -> tuple[PostVerb, ...]:
     """What the state tables allow an operator."""
+    row = shown.row
     found: list[PostVerb] = []
     if row.state in OPEN_WORK:
         found.append(PostVerb.CANCEL)
-    if can_retry(row.callback, row.callback_reason):
+    if can_retry(row.callback, row.callback_reason, {one.state for one in shown.intents}):
         found.append(PostVerb.RETRY_CALLBACK)
     if can_discard(row.callback):
         found.append(PostVerb.DISCARD)

@@ -292,6 +292,7 @@ def _intent_of(row: Mapping[str, Any]) -> IntentRow:
         payload=row["payload"],
         parts=extra.parts,
         action=extra.action,
+        recipient=extra.recipient,
         best_effort=bool(row["best_effort"]),
         transport=None if row["transport"] is None else Transport(row["transport"]),
         marked=bool(row["marked"]),

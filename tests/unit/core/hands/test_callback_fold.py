@@ -24,7 +24,7 @@ def test_a_single_message_decides_alone(state: IntentState) -> None:
     found = fold([message(state, Reason.REFUSED)])
     expected = {
         S.DELIVERED: Folded(E.DELIVER, None),
-        S.PARTIAL: Folded(E.DELIVER, Reason.REFUSED),
+        S.PARTIAL: Folded(E.PARK, Reason.REFUSED),
         S.UNKNOWN: Folded(E.PARK, Reason.REFUSED),
         S.CANCELLED: Folded(E.SUPPRESS, Reason.REFUSED),
     }.get(state, Folded(E.FAIL, Reason.REFUSED))
@@ -46,8 +46,8 @@ def test_the_order_of_messages_does_not_matter(one: IntentState, other: IntentSt
     first, second = fold([message(one), message(other)]), fold([message(other), message(one)])
     assert first == second
     assert first is not None
-    # What arrived weighs most, then a doubt, then a failure; only what was all cancelled is suppressed.
-    weights = [E.DELIVER, E.PARK, E.FAIL, E.SUPPRESS]
+    # A half or a doubt weighs most, then what arrived, then a failure; only what was all cancelled is suppressed.
+    weights = [E.PARK, E.DELIVER, E.FAIL, E.SUPPRESS]
     single = [fold([message(state)]) for state in (one, other)]
     assert first.event == min((found.event for found in single if found is not None), key=weights.index)
 
@@ -57,8 +57,11 @@ def test_what_missed_its_call_is_parked(reason: Reason) -> None:
     unsaid = message(S.FAILED, reason)
     assert fold([unsaid]) == Folded(E.PARK, reason)
     assert fold([message(S.FAILED, Reason.REFUSED), unsaid]) == Folded(E.PARK, reason)
-    # Said in part, or at the second channel, or expired after an operator's retry.
-    assert fold([message(S.PARTIAL, reason)]) == Folded(E.DELIVER, reason)
+    assert fold([message(S.PARTIAL, reason)]) == Folded(E.PARK, reason)
+    assert fold([unsaid, message(S.DELIVERED, id="d1.back.reply2")]) == Folded(E.DELIVER, None)
+    # Said at the second channel, or expired after an operator's retry.
+    second = message(S.DELIVERED, id="d1.back.reply.second", kind="second")
+    assert fold([message(S.PARTIAL, reason), second]) == Folded(E.DELIVER, None)
     assert fold([unsaid, message(S.DELIVERED, id="d1.back.reply.second", kind="second")]) == Folded(E.DELIVER, None)
     assert fold([unsaid, message(S.PREPARED, id="d1.back.reply.second", kind="second")]) is None
     assert fold([message(S.EXPIRED, Reason.TOO_OLD)]) == Folded(E.FAIL, Reason.TOO_OLD)

@@ -24,7 +24,7 @@ from trunkline.core.store.sqlite.connection import _transact, pending  # pyright
 from trunkline.core.store.sqlite.handlers import HANDLERS, ask, execute
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.store.sqlite.sql.intent_columns import INTENT_COLUMNS, values_of
-from trunkline.core.values import Identity, IntentKind, Piece, Poll, SessionId, Transport, TurnId
+from trunkline.core.values import Identity, IntentKind, Peer, Piece, Poll, SessionId, Transport, TurnId
 
 NOW = 9.0
 E = DeliveryEvent
@@ -163,6 +163,7 @@ NEW: dict[str, Any] = {
     "payload": "{}",
     "parts": MessageParts(silent=True, buttons=((Button(text="Yes", value="y"),),)),
     "action": ActionPart(action=Action.EDIT, message_id="5"),
+    "recipient": Peer(id="u1", name="Ana"),
     "best_effort": True,
     "hooks_pending": True,
     "binding": "b1",

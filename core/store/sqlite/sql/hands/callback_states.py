@@ -80,7 +80,8 @@ def begin(c: sqlite3.Connection, command: BeginCallback) -> CallbackBegun:
         return CallbackBegun(due=False)
     name, before = command.delegation, state_of(c, command.delegation)
     change = None
-    if before is not None and CallbackEvent.BEGIN in CALLBACK_TRANSITIONS[before]:
+    # A turn that runs again changes nothing.
+    if before not in (None, CallbackState.IN_TURN) and CallbackEvent.BEGIN in CALLBACK_TRANSITIONS[before]:
         change = move(c, name, before, CallbackEvent.BEGIN, None)
     text = None if command.work.text_ref is None else results.find(c, command.work.text_ref)
     return CallbackBegun(due=True, change=change, text=text)

@@ -15,7 +15,7 @@ from trunkline.core.hands.results import HandOutcome
 from trunkline.core.hands.states import OPEN_WORK, CallbackState
 from trunkline.core.reasons import Reason
 from trunkline.core.store.delegations import DropPost, HandPost, HasPosts, PostToGateway, PostVerb, ReadPosts
-from trunkline.core.values import DelegationId
+from trunkline.core.values import DelegationId, IntentState
 
 #: of a row that an earlier version accepted
 DEFAULT_MAX_RESULT = 10_000_000
@@ -46,7 +46,7 @@ def post_to_gateway(c: sqlite3.Connection, command: PostToGateway) -> bool:
     ended = state not in [one.value for one in OPEN_WORK]
     if ended and post.verb in (PostVerb.PROGRESS, PostVerb.CANCEL):
         raise AnswerRefused(f"{post.delegation} has ended: it is {state}", Reason.ALREADY_FINISHED)
-    _check_callback(post, callback, reason)
+    _check_callback(c, post, callback, reason)
     answered = c.execute(
         "SELECT 1 FROM hand_posts WHERE delegation_id = ? AND verb = 'answer' LIMIT 1", (post.delegation,)
     ).fetchone()
@@ -54,7 +54,7 @@ def post_to_gateway(c: sqlite3.Connection, command: PostToGateway) -> bool:
     return not ended and answered is None
 
 
-def _check_callback(post: HandPost, callback: str, reason: str | None) -> None:
+def _check_callback(c: sqlite3.Connection, post: HandPost, callback: str, reason: str | None) -> None:
     """Raise for a request that the state of the callback does not allow."""
     if post.verb not in (PostVerb.RETRY_CALLBACK, PostVerb.DISCARD):
         return
@@ -63,9 +63,16 @@ def _check_callback(post: HandPost, callback: str, reason: str | None) -> None:
     except ValueError:
         allowed = False
     else:
-        allowed = can_discard(state) if post.verb is PostVerb.DISCARD else can_retry(state, why)
+        allowed = can_discard(state) if post.verb is PostVerb.DISCARD else can_retry(state, why, _messages(c, post))
     if not allowed:
         raise IllegalTransition(f"{post.delegation}: {post.verb.value} is not possible, its report is {callback}")
+
+
+def _messages(c: sqlite3.Connection, post: HandPost) -> set[IntentState]:
+    """The states of the messages of a delegation, as far as they can be read."""
+    found = c.execute("SELECT DISTINCT state FROM intents WHERE delegation_id = ?", (post.delegation,))
+    known = {state.value: state for state in IntentState}
+    return {known[state] for (state,) in found if state in known}
 
 
 def unknown(c: sqlite3.Connection, delegation: str) -> UnknownName:

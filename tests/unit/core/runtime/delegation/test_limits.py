@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.small_gateway import ANA, BEN, KEY, Echo, TinyPlatform, serving
 from trunkline import HandTask, Turn
+from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import AnswerRefused, DelegationRefused
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import ToolRefused, TurnEnded
@@ -119,8 +120,46 @@ async def test_a_turn_without_a_place_names_the_place_of_the_answer(path: Path, 
     async with serving(path, platform, Echo(act), **policy) as running:
         await running.gateway.wake("main", "count")
         await running.until(IntentSettled)
-        assert await running.transcript(KEY) == [("assistant", "told: done: count")]
-    assert [(one.text, one.address) for one in platform.sent] == [("told: done: count", ANA)]
+        assert await running.transcript(KEY) == [("assistant", "[from wake-up] told: done: count")]
+    assert [(one.text, one.address) for one in platform.sent] == [("[from wake-up] told: done: count", ANA)]
+
+
+@pytest.mark.parametrize("announce", ["turn", "direct", "tool"])
+async def test_what_is_reported_at_a_place_that_the_turn_named_has_the_mark_of_sends(
+    path: Path, platform: TinyPlatform, announce: str
+) -> None:
+    async def act(turn: Turn) -> str | None:
+        if turn.callback is not None and announce == "tool":
+            await turn.send(turn.text)
+            return None
+        if turn.callback is not None:
+            return turn.text
+        await turn.send("hello", ANA)
+        await turn.send_async("clerk", turn.text, reply_to=ANA)
+        return None
+
+    policy: dict[str, Any] = {"tools": {"message": {"without_origin": {"reach": "any", "marked": True}}}}
+    hands = {"announce": "direct" if announce == "direct" else "turn"}
+    async with serving(path, platform, Echo(act), hands=hands, **policy) as running:
+        await running.gateway.wake("main", "count")
+        await running.until(IntentSettled, 2)
+    marks = [one.text.partition("hello" if n == 0 else "done: count")[::2] for n, one in enumerate(platform.sent)]
+    assert len(marks) == 2 and marks[0] == marks[1] and any(marks[0])
+
+
+async def test_a_raised_limit_of_runs_takes_effect_at_once(path: Path, platform: TinyPlatform) -> None:
+    hand = Gated()
+    async with serving(path, platform, Echo(delegating(3)), runner=hand, hands={"limits": {"running": 1}}) as running:
+        platform.say("m1", ANA, "a")
+        await running.until(DelegationAccepted, 3)
+        await running.until(DelegationStarted, 1)
+        await anyio.sleep(0.05)
+        assert len(hand.began) == 1
+        running.gateway.reload(GatewayConfig.model_validate({"hands": {"limits": {"running": 3}}}))
+        with anyio.fail_after(10):
+            for _ in range(3):
+                await hand.first.acquire()
+    assert hand.began == ["a0", "a1", "a2"]
 
 
 async def test_the_policy_may_forbid_that_place(path: Path, platform: TinyPlatform) -> None:

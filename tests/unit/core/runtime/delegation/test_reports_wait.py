@@ -209,6 +209,52 @@ async def test_an_answer_that_was_there_in_time_counts_after_the_deadline(path: 
         assert raw.execute("SELECT count(*) FROM hand_posts").fetchone() == (0,)
 
 
+@pytest.mark.parametrize("by", ["operator", "agent"])
+async def test_an_answer_that_is_stored_wins_over_a_later_cancel(path: Path, platform: TinyPlatform, by: str) -> None:
+    async def act(turn: Turn) -> str | None:
+        if turn.callback is not None:
+            return f"found {turn.text}"
+        if turn.text == "stop":
+            [one] = await turn.delegations()
+            assert task is not None
+            worker.answer(one.delegation, task.ticket, "47 mails")
+            return f"cancelled: {await turn.cancel(one.delegation)}"
+        await turn.delegate("archive", turn.text)
+        return "on it"
+
+    slow = {**WORKER, "watch": "1h"}
+    async with serving(path, platform, Echo(act), hands=slow) as running:
+        platform.say("m1", ANA, "mails")
+        await running.until(DelegationAccepted)
+        worker = HandWorker(path, name="w1")
+        task = worker.take("archive")
+        assert task is not None
+        if by == "agent":
+            platform.say("m2", ANA, "stop")
+            await running.until(IntentSettled, 3)
+            assert "cancelled: False" in [one.text for one in platform.sent]
+        else:
+            worker.answer(task.delegation, task.ticket, "47 mails")
+            assert await running.gateway.hands.cancel(task.delegation) is False
+            await running.until(IntentSettled, 2)
+        [done] = running.recorded(DelegationFinished)
+    assert (done.outcome, done.text, done.by) == (HandOutcome.OK, "47 mails", "w1")
+    assert "found 47 mails" in [one.text for one in platform.sent]
+
+
+async def test_answers_are_looked_for_more_often_while_workers_may_answer(path: Path, platform: TinyPlatform) -> None:
+    often = {**WORKER, "watch": "20ms"}
+    async with serving(path, platform, asking(hand="archive"), hands=often, delivery={"watch": "1h"}) as running:
+        platform.say("m1", ANA, "mails")
+        await running.until(DelegationAccepted)
+        worker = HandWorker(path, name="w1")
+        task = worker.take("archive")
+        assert task is not None
+        worker.answer(task.delegation, task.ticket, "47 mails")
+        await running.until(IntentSettled)
+    assert [one.text for one in platform.sent] == ["found 47 mails"]
+
+
 async def test_a_post_that_does_not_fit_any_more_is_recorded_and_removed(path: Path, platform: TinyPlatform) -> None:
     async with serving(path, platform):
         pass
