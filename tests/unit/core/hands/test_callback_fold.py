@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from trunkline.core.delivery.states import OPEN
-from trunkline.core.hands.callback_fold import Folded, ReportMessage, can_resume, event_of_messages, fold
+from trunkline.core.hands.callback_fold import Folded, ReportMessage, can_resume, can_retry, event_of_messages, fold
 from trunkline.core.hands.states import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState
@@ -67,10 +67,17 @@ def test_what_missed_its_call_is_parked(reason: Reason) -> None:
     assert fold([message(S.EXPIRED, Reason.TOO_OLD)]) == Folded(E.FAIL, Reason.TOO_OLD)
 
 
-def test_what_arrived_in_part_says_why_not_the_rest_unless_another_message_arrived_whole() -> None:
-    part = message(S.PARTIAL, Reason.PLACE_GONE)
-    assert fold([part]) == Folded(E.DELIVER, Reason.PLACE_GONE)
-    assert fold([part, message(S.DELIVERED)]) == Folded(E.DELIVER, None)
+def test_what_arrived_in_part_waits_with_the_reason_even_if_another_message_arrived_whole() -> None:
+    half = message(S.PARTIAL, Reason.PLACE_GONE)
+    assert fold([half]) == Folded(E.PARK, Reason.PLACE_GONE)
+    assert fold([half, message(S.DELIVERED)]) == Folded(E.PARK, Reason.PLACE_GONE)
+
+
+def test_what_was_broken_off_can_be_tried_again_once_nothing_is_open_or_in_doubt() -> None:
+    assert can_retry(C.PARKED, Reason.PLACE_GONE, {S.PARTIAL, S.DELIVERED})
+    assert not can_retry(C.PARKED, Reason.PLACE_GONE, {S.PARTIAL, S.UNKNOWN})
+    assert not can_retry(C.PARKED, Reason.NOT_READY, {S.PARTIAL, S.PREPARED})
+    assert can_retry(C.PARKED, Reason.CALL_ENDED, {S.FAILED})
 
 
 def test_a_doubt_that_an_operator_has_given_up_is_a_failure() -> None:
