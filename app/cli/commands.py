@@ -45,7 +45,7 @@ _COMMANDS = {
     ),
     "hands": (
         "store.hands:app",
-        "Inspect the tasks that agents gave to hands, decide about their reports, and work as a worker.",
+        "Inspect the tasks that agents gave to hands, decide what the gateway cannot decide, and work as a worker.",
     ),
     "transcript": (
         "store.transcript:print_transcript",

@@ -69,9 +69,9 @@ def test_a_trace_without_its_end_is_opened_when_asked(trunkline, given, whole, t
 
 
 def test_violations_before_the_cut_are_judged(trunkline, given, whole):
-    path = given(cut_after(whole, 80))
+    path = given(cut_after(whole, 88))
     code, out, _ = trunkline("replay", path, "--cut")
-    assert code == 1 and "violated: D2 R1" in out and f"  cut       {path}:81: " in out
+    assert code == 1 and "violated: D2 R1 C3" in out and f"  cut       {path}:89: " in out
     assert trunkline("diff", path, path, "--cut")[0] == 0
 
 

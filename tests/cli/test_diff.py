@@ -20,7 +20,7 @@ def test_differences_are_listed_and_equal_events_are_counted(trunkline, traces):
     lines = out.splitlines()
     assert (code, err) == (1, "")
     assert lines[0].startswith("A ✓ ok  told-twice seed 1")
-    assert lines[1].startswith("B ✗2 dup leak")
+    assert lines[1].startswith("B ✗3 dup leak")
     assert lines[2].startswith("first divergence #")
     assert any(line.startswith("+") and "discord accepts “release 2.0 is out” in ops" in line for line in lines)
     assert any(line.startswith("!") and "broken nothing → D2" in line for line in lines)

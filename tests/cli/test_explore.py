@@ -12,7 +12,7 @@ B043 = "scenarios/museum/B043-thread-reply-in-main.yaml"
 B052 = "B052-shared-session-wrong-surface"
 BLIND = "recovery-resends-blindly"
 #: a few runs of everything
-SOME = ("--every-step", "15", "--stops", "3", "--second", "3", "--jobs", "1")
+SOME = ("--every-step", "12", "--stops", "3", "--second", "3", "--jobs", "1")
 
 
 def without_times(path):

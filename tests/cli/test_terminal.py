@@ -278,7 +278,7 @@ def test_a_terminal_that_knows_only_ascii_gets_nothing_else():
     with trunkline("tour", PYTHONIOENCODING="ascii", size=(120, 40)) as shown:
         shown.until("told-twice", "AUTO-PAUSED")
         shown.type("2")
-        shown.until("Why #78")
+        shown.until("Why #85")
         shown.type("q")
         assert shown.end() == 0
         assert shown.written.isascii() and b"\\u" not in shown.written and b"?" * 9 not in shown.written
@@ -311,7 +311,7 @@ def test_a_defect_of_the_app_is_a_sentence_and_a_file():
     with with_defect(change, "tour") as shown:
         shown.until("told-twice", "AUTO-PAUSED")
         shown.type("2")
-        shown.until("Why #78")
+        shown.until("Why #85")
         shown.type("m")
         assert shown.end() == 3
         restored(shown)

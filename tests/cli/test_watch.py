@@ -57,7 +57,7 @@ def test_a_pipe_is_followed_and_the_keys_still_come_from_the_terminal(trace: Pat
     with terminal("sh", "-c", f"{writes} | {python} -m trunkline watch -") as shown:
         shown.until("told-twice", "AUTO-PAUSED")
         shown.type("F")
-        shown.until("89/89")
+        shown.until("97/97")
         shown.type("q")
         assert shown.end() == 1
         restored(shown)
@@ -69,7 +69,7 @@ def test_a_scenario_is_watched_and_its_report_comes_when_the_screen_is_free():
     with terminal("sh", "-c", f"{run} | {python} -m trunkline watch -") as shown:
         shown.until("told-twice", "AUTO-PAUSED")
         shown.type("F")
-        shown.until("89/89")
+        shown.until("97/97")
         shown.read(0.5)
         assert "1 run:" not in plain(shown.written)
         shown.type("q")
