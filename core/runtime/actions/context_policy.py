@@ -98,11 +98,15 @@ def _origin(work: Work, target: Address) -> Address | None:
     answers = work.reply_to
     if answers is not None and (work.home is None or same_conversation(answers, target)):
         return answers
+    if work.home is None and work.origin is not None and work.origin.work not in _NOWHERE:
+        # A task, or a callback in its session: the rules of the conversation that it is done for hold for it, too.
+        # Otherwise an agent could pass on to another one what it may not send itself.
+        return work.origin.reply_to
     return work.home
 
 
 def _name(work: Work, origin: Address | None) -> str:
     """The name of the origin, if it is known: a direct chat is called by the person in it."""
-    # The author of a callback is the hand, which nobody chats with.
-    person = work.asked_by if work.kind is WorkKind.CALLBACK else work.sender
+    # The author of a callback is the hand, and that of a task an agent: nobody chats with them.
+    person = work.asked_by if work.kind in (WorkKind.CALLBACK, WorkKind.TASK) else work.sender
     return person.name if person is not None and origin is not None and origin.kind is ChatKind.DIRECT else ""

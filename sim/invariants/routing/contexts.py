@@ -26,6 +26,8 @@ from trunkline.sim.invariants.base import Checker, EvidenceKind
 #: turns that work in no conversation, and what a mark calls them
 _NOWHERE = {WorkKind.HEARTBEAT: "heartbeat", WorkKind.CRON: "schedule", WorkKind.WAKE: "wake-up"}
 _TASK = "a task"
+#: what the id of the work of a task has behind that of its delegation
+_TASK_OF = ".task"
 _CHANNEL = re.escape("{channel}")
 
 
@@ -100,12 +102,20 @@ class _Contexts(Checker):
             return found
         body, places = start.body, list[Address]()
         if body.work not in _NOWHERE:
-            origin = self.run.origin(start.inbound)
+            message = self._message_behind(start.inbound)
+            origin = self.run.origin(message)
             # The answer of a callback may go elsewhere: to a bound conversation.
-            known = (self.run.home(start.inbound), None if origin is None else origin[0], body.origin)
+            known = (self.run.home(message), None if origin is None else origin[0], body.origin)
             places = [self._whole(place) for place in known if place is not None]
         made = self._turns[turn or ""] = _Turn(body.agent, body.work, tuple(places))
         return made
+
+    def _message_behind(self, inbound: str | None) -> str | None:
+        """The message that a piece of work is done for, through tasks and callbacks; as it is, if there is none."""
+        run, found = self.run, inbound
+        while found is not None and found not in run.received:
+            found = run.delegated_by.get(run.callbacks.get(found) or found.removesuffix(_TASK_OF))
+        return found or inbound
 
     @on(PolicyDecided)
     def _decision(self, event: Event, body: PolicyDecided) -> None:
