@@ -1,6 +1,6 @@
 """Fake platforms, which enforce their own rules and record the wire truth."""
 
-from trunkline.sim.platforms.adapter import FakeAdapter, adapter_to
+from trunkline.sim.platforms.adapter import FakeAdapter, PlaceAdapter, adapter_to
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.channels.discord import FakeDiscord
 from trunkline.sim.platforms.channels.imessage import FakeBlueBubbles, FakeIMessage
@@ -35,6 +35,7 @@ __all__ = [
     "FakeTelegram",
     "FakeVoice",
     "FakeWhatsApp",
+    "PlaceAdapter",
     "Room",
     "adapter_to",
 ]

@@ -16,7 +16,7 @@ from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.loop import Node, SimLoop, run
-from trunkline.sim.platforms import FakeVoice, Room, adapter_to
+from trunkline.sim.platforms import FakeVoice, PlaceAdapter, Room
 from trunkline.sim.platforms.calls.call import Call
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import PlaceRef, load_text
@@ -43,7 +43,7 @@ class Stage:
         platform = world.platforms["voice"]
         assert isinstance(platform, FakeVoice)
         self.voice = platform
-        self.adapter = adapter_to(platform, "default", Node("gateway", 1), world)
+        self.adapter = PlaceAdapter(platform, "default", Node("gateway", 1), world)
 
     def line(self, person: str) -> Room:
         return self.world.room(PlaceRef(platform="voice", account="default", person=person))
