@@ -32,8 +32,6 @@ from trunkline import (
 
 CONFIG = GatewayConfig.model_validate(
     {
-        # A gateway looks for answers of other processes this often.
-        "delivery": {"watch": 1},
         "agents": [{"id": "jeeves", "default": True}, {"id": "scout"}],
         "hands": {"each": {"count": {"on_restart": "rerun"}, "archive": {"worker": True, "deadline": "1h"}}},
     }

@@ -269,4 +269,4 @@ class OneCompletion(Checker):
         body = event.body
         assert isinstance(body, CallbackChanged)
         reason = "no reason" if body.reason is None else body.reason.value
-        return f"#{event.seq} {event.at:.3f}s {body.before.value} -> {body.state.value} ({reason})"
+        return f"#{event.seq} {event.at:.3f}s callback {body.before.value} → {body.state.value} ({reason})"
