@@ -12,10 +12,8 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.events import Body, EventSink
 from trunkline.core.events.hands import CallbackChanged
 from trunkline.core.hands.callback_message import callback_message
-from trunkline.core.hands.states import CallbackEvent, CallbackState
+from trunkline.core.hands.states import CallbackState
 from trunkline.core.prompts import Prompt, PromptKind, PromptQuestion, compose_prompts
-from trunkline.core.reasons import Reason
-from trunkline.core.store.commands import FinishTurn
 from trunkline.core.store.delegations import FinishDelegation
 from trunkline.core.values import Peer, WorkKind
 from trunkline.sim.bugs.base import bug, changing_write, deciding
@@ -142,11 +140,3 @@ def _install_no_reason(wiring: Wiring) -> None:
     """A result is not reported, and nothing says why."""
     before = wiring.wrap_events
     wiring.wrap_events = lambda sink: _SaysNoReason(before(sink))
-
-
-@bug("no-reply-is-failure", changing_write(FinishTurn), reports=("B141",), caught_by=("C4",))
-def _no_reply_is_failure(command: FinishTurn) -> FinishTurn:
-    """A callback turn that is silent on purpose counts as a failed delivery."""
-    if command.callback is not CallbackEvent.SUPPRESS:
-        return command
-    return msgspec.structs.replace(command, callback=CallbackEvent.FAIL, callback_reason=Reason.NO_RECEIPT)

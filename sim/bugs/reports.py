@@ -1,19 +1,27 @@
-"""Defects of what is left for a gateway, and of what operators do with reports: lost, forgotten, or without effect."""
+"""Defects of what is left for a gateway, and of reports: lost, forgotten, repeated, or not as an operator wants them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import msgspec
 
+from trunkline.core.gateway import Gateway
 from trunkline.core.hands.states import CallbackEvent, CallbackState
+from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import FinishTurn
 from trunkline.core.store.delegations import ChangeCallback, DropPost, HandPost, ReadPosts, RetryCallback
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents
 from trunkline.core.store.records import OpenIntent
 from trunkline.core.store.sqlite.handlers import ReadSql
 from trunkline.sim.bugs.base import bug, replacing_read, replacing_write
+from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
+
+#: how often a report is tried in all that nobody sees
+_MOST_REPEATS = 5
 
 
 @bug("posts-removed-when-read", replacing_read(ReadPosts), caught_by=("C6",))
@@ -45,3 +53,29 @@ async def _still_sent(store: RewiredStore, command: ChangeCallback, story: Any, 
 async def _only_noted(store: RewiredStore, command: RetryCallback, story: Any, _then: Any) -> Any:
     """A report that an operator retries is marked as due, and its turn does not run before the next start."""
     return await store.inner.write(command, story)
+
+
+@bug("no-reply-is-failure", reports=("B141",), caught_by=("C4",))
+def _install_registry(wiring: Wiring) -> None:
+    """A callback turn that is silent on purpose counts as a failed delivery, and is repeated until a limit."""
+    gateways: list[Gateway] = []
+    repeats: Counter[str] = Counter()
+    make = wiring.make_gateway
+
+    def gateway(**parts: Any) -> Gateway:
+        gateways[:] = [make(**parts)]
+        return gateways[0]
+
+    async def finish(store: RewiredStore, command: FinishTurn, story: Any, then: Any) -> Any:
+        done = command.work.callback
+        if done is None or command.callback is not CallbackEvent.SUPPRESS:
+            return await store.inner.write(command, story, then)
+        failed = msgspec.structs.replace(command, callback=CallbackEvent.FAIL, callback_reason=Reason.NO_RECEIPT)
+        written = await store.inner.write(failed, story, then)
+        repeats[done.delegation] += 1
+        if repeats[done.delegation] < _MOST_REPEATS:
+            await gateways[0].hands.retry_callback(done.delegation, by="registry")
+        return written
+
+    wiring.make_gateway = gateway
+    wiring.replace_write(FinishTurn, finish)
