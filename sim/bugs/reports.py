@@ -1,4 +1,4 @@
-"""Defects of what is left for a gateway, and of reports: lost, forgotten, repeated, or not as an operator wants them."""
+"""Defects of what is left for a gateway, and of reports: lost, forgotten, repeated, or sent against an operator."""
 
 from __future__ import annotations
 
