@@ -75,7 +75,7 @@ class WorkerSpec(Model):
     """A worker in a process of its own: it takes tasks of a hand, one at a time, and answers on the store.
 
     It needs no gateway: it survives crashes, and answers while none runs. The hand must be configured with
-    `gateway.hands.each.HAND.worker`.
+    `gateway.hands.each.HAND.worker`. A running gateway takes an answer within `gateway.hands.watch`.
     """
 
     hand: str
