@@ -260,7 +260,10 @@ class DropPost(Write[bool], frozen=True, kw_only=True):
 
 
 class ReadPosts(Read[tuple[HandPost, ...]], frozen=True, kw_only=True):
-    """The oldest of what other processes left, in order. Each stays until the command that applies it is stored."""
+    """The oldest of what other processes left, in order. Each stays until the command that applies it is stored.
+
+    Answers fewer than `limit` where their texts are long, and at least one if there is any.
+    """
 
     limit: int = 100
     #: only what was left for this one

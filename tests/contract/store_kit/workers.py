@@ -329,3 +329,18 @@ async def a_change_of_a_callback_applies_where_its_table_allows_it(bench: Bench)
             await it.store.write(ChangeCallback(delegation=DelegationId("nobody"), event=CallbackEvent.BEGIN), same)
             is None
         )
+
+
+@check
+async def long_answers_are_read_a_few_at_a_time(bench: Bench) -> None:
+    async with bench.opened() as it:
+        names = [f"m{n}.hand1" for n in range(1, 5)]
+        await accept(it, *(task(name) for name in names))
+        while await take(it):
+            pass
+        await leave(it, *(post(name=name, text="x" * 9_000_000) for name in names))
+        first = await it.store.read(ReadPosts())
+        assert [one.delegation for one in first] == names[:2]
+        for one in first:
+            await it.store.write(DropPost(n=one.n), same)
+        assert [one.delegation for one in await it.store.read(ReadPosts())] == names[2:]

@@ -115,10 +115,21 @@ def read_posts(c: sqlite3.Connection, query: ReadPosts) -> tuple[HandPost, ...]:
     """Handle `ReadPosts`."""
     one = query.delegation
     if one is None:
-        rows = c.execute(_LIST.format(""), (query.limit,)).fetchall()
+        rows = c.execute(_LIST.format(""), (query.limit,))
     else:
-        rows = c.execute(_LIST.format("WHERE delegation_id = ?"), (one, query.limit)).fetchall()
-    return tuple([_post_of(row) for row in rows])
+        rows = c.execute(_LIST.format("WHERE delegation_id = ?"), (one, query.limit))
+    found: list[HandPost] = []
+    size = 0
+    for row in rows:
+        found.append(_post_of(row))
+        size += len(row[4])
+        if size >= _ENOUGH:
+            break
+    return tuple(found)
+
+
+#: bytes of texts that are read at a time: a hundred long answers might not fit into memory
+_ENOUGH = 16 * 1024 * 1024
 
 
 _LIST = (
