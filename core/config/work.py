@@ -21,7 +21,8 @@ class HandConfig(Model):
     deadline: Duration = 1800.0
     """A run that has not ended after this long is reported as timed out."""
     on_restart: Literal["lost", "rerun"] = "lost"
-    """What happens to a run whose process died: it is reported as lost, or run again if it is declared repeatable."""
+    """What happens to a run whose process died: it is reported as lost, or run again if it is declared repeatable.
+    Agents that are hands run again in any case, as their other turns do; workers go on."""
     max_attempts: int = Field(default=3, gt=0)
     """How often a repeatable run is made if the process dies each time. Then it is reported as lost."""
 
@@ -41,6 +42,8 @@ class HandLimitsConfig(Model):
     """A delegation that has not ended after this long is ended as timed out, however often it was restarted."""
     inline_result: int = Field(default=65_536, gt=0)
     """Results longer than this, in characters, are stored once, by their content."""
+    max_task: int = Field(default=1_000_000, gt=0)
+    """Maximum length of a task, in characters. A longer one is refused."""
     max_result: int = Field(default=10_000_000, gt=0)
     """Maximum length of a result, in characters. A longer answer of a worker is refused; of another hand only the
     beginning is kept, and it counts as failed."""

@@ -57,7 +57,7 @@ def admit_delegation(asked: DelegationRequest, facts: AdmissionFacts, config: Ha
 
 def _check(asked: DelegationRequest, facts: AdmissionFacts, config: HandsConfig) -> None:
     _check_hand(asked, facts, config)
-    _check_request(asked)
+    _check_request(asked, config)
     _check_place(asked, facts)
     if facts.over:
         raise DelegationRefused("the task that this turn works on has ended", Reason.PARENT_ENDED)
@@ -84,7 +84,13 @@ def _check_hand(asked: DelegationRequest, facts: AdmissionFacts, config: HandsCo
         raise DelegationRefused(detail, Reason.HAND_NOT_ALLOWED)
 
 
-def _check_request(asked: DelegationRequest) -> None:
+def _check_request(asked: DelegationRequest, config: HandsConfig) -> None:
+    if not asked.task.strip():
+        raise DelegationRefused("the task is empty; say what is to be done", Reason.BAD_ARGUMENT)
+    longest = config.limits.max_task
+    if len(asked.task) > longest:
+        detail = f"the task has {len(asked.task)} characters, and hands.limits.max_task is {longest}; shorten it"
+        raise DelegationRefused(detail, Reason.TEXT_TOO_LONG)
     seconds = asked.timeout
     if seconds is not None and not (0 < seconds < math.inf):
         detail = f"timeout is {seconds!r}; give a number of seconds above 0, or none"

@@ -31,6 +31,8 @@ from trunkline.core.runtime.delegation.open_delegations import OpenDelegation
 from trunkline.core.store.delegations import AcceptDelegation, FindDelegation
 from trunkline.core.values import Address, ChatKind, DelegationId, SessionId
 
+#: how much of a task that is too long is kept in the events
+_SHOWN = 200
 #: names of the tools in events
 DELEGATE, CANCEL = "delegate", "cancel"
 
@@ -64,9 +66,9 @@ class HandTools:
         Raises `DelegationRefused`; and `BindingError` if the work should have its own thread and that cannot be made.
         """
         ctx, work = self._ctx, call.work
-        called = ctx.events.record(
-            ToolCalled(tool=DELEGATE, detail=f"{asked.hand}: {asked.task}"), call.cause, **call.ids
-        )
+        # What is too long is refused below, and is not kept in the events either.
+        task = asked.task if len(asked.task) <= ctx.config.hands.limits.max_task else f"{asked.task[:_SHOWN]}…"
+        called = ctx.events.record(ToolCalled(tool=DELEGATE, detail=f"{asked.hand}: {task}"), call.cause, **call.ids)
         accepted = Delegated(delegation=DelegationId(f"{work.id}.hand{call.number}"), hand=asked.hand)
         if call.again and await self._is_known(accepted.delegation):
             # The process died after an earlier run of this turn had delegated it.

@@ -13,7 +13,7 @@ from trunkline.core.reasons import Reason
 
 CONFIG = HandsConfig.model_validate(
     {
-        "limits": {"depth": 2, "open": 10, "open_per_session": 3},
+        "limits": {"max_task": 100, "depth": 2, "open": 10, "open_per_session": 3},
         "each": {"vault": {"callers": ["boss"]}},
     }
 )
@@ -37,6 +37,8 @@ def decided(asked: dict[str, Any], facts: dict[str, Any]) -> Refusal | None:
         ({"timeout": float("nan")}, {}, Reason.BAD_ARGUMENT, "timeout is nan"),
         ({"timeout": float("inf")}, {}, Reason.BAD_ARGUMENT, "timeout is inf"),
         ({"label": "x" * (LONGEST_LABEL + 1)}, {}, Reason.BAD_ARGUMENT, "label has 201 characters"),
+        ({"task": " \n"}, {}, Reason.BAD_ARGUMENT, "the task is empty"),
+        ({"task": "x" * 101}, {}, Reason.TEXT_TOO_LONG, "101 characters, and hands.limits.max_task is 100"),
         ({}, {"has_place": False}, Reason.NO_ORIGIN, "name one with reply_to"),
         ({"reply_to": direct("1")}, {}, Reason.BAD_ARGUMENT, "the place of this turn"),
         ({"reply_to": "user:1"}, {"has_place": False, "serves": True}, Reason.BAD_ARGUMENT, "the task"),
