@@ -309,7 +309,7 @@ async def test_a_defect_is_written_as_what_must_break(tmp_path, monkeypatch):
         await press(pilot, "W")
         file = load(Path("told-twice-observed.yaml"))
         assert aside(lambda: run_scenario(file)).holds
-        assert set(file.scenario.breaks) == {"D2", "R1"}
+        assert set(file.scenario.breaks) == {"D2", "R1", "C3"}
         assert not aside(lambda: run_scenario(file, bugs=file.scenario.bugs)).holds
 
 

@@ -7,13 +7,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
 
 from tests.support.pages import DOCS, only_block
-from trunkline import EventLog, Gateway, GatewayConfig, HandOutcome, HandResult, SqliteStore, connect_file, system_env
+from trunkline import (
+    Agent,
+    EventLog,
+    Gateway,
+    GatewayConfig,
+    HandOutcome,
+    HandResult,
+    SqliteStore,
+    connect_file,
+    system_env,
+)
 from trunkline.core.errors import StoreError
 
 EXAMPLES = DOCS / "examples"
@@ -108,7 +118,7 @@ async def test_the_agent_and_the_worker_of_the_embedding_page(tmp_path: Path, ex
         config=GatewayConfig.model_validate({"hands": {"each": {"robot": {"worker": True}}}}),
         store=SqliteStore(lambda: connect_file(tmp_path / "gateway.db"), events),
         adapters=[platform],
-        agents={"main": type("Main", (), {"turn": names["turn"]})()},
+        agents={"main": cast("Agent", type("Main", (), {"turn": names["turn"]})())},
         hands=Mailer(),
         env=env,
         events=events,
