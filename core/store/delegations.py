@@ -60,7 +60,7 @@ class DelegationFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LateResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A result that came after the first one: kept, and never reported."""
+    """A result that came after the first one: kept, and never reported. Of a long text only the beginning is kept."""
 
     outcome: HandOutcome
     text: str
@@ -246,8 +246,9 @@ class RetryCallback(Write[CallbackRetry], frozen=True, kw_only=True):
 class PostToGateway(Write[bool], frozen=True, kw_only=True):
     """Leave an answer, progress or a request for the gateway that works the store, from any process.
 
-    Answers whether no answer was there before: a later one is kept and never reported. Raises `UnknownName`; and
-    `AnswerRefused` for what the delegation's row already refuses.
+    Answers whether no answer was there before: a later one is kept and never reported. Progress replaces the progress
+    that still waits. Raises `UnknownName`; and `AnswerRefused` for what the delegation's row already refuses, and for
+    one answer more than may wait (`already-finished`).
     """
 
     post: HandPost
@@ -260,8 +261,9 @@ class DropPost(Write[bool], frozen=True, kw_only=True):
 
 
 class ReadPosts(Read[tuple[HandPost, ...]], frozen=True, kw_only=True):
-    """The oldest of what other processes left, in order. Each stays until the command that applies it is stored.
+    """The oldest of what other processes left. Each stays until the command that applies it is stored.
 
+    What workers left comes before the requests of operators, so that an answer that came in time counts.
     Answers fewer than `limit` where their texts are long, and at least one if there is any.
     """
 

@@ -13,14 +13,12 @@ from trunkline.core.errors import AnswerRefused, IllegalTransition, UnknownName
 from trunkline.core.events.hands import AnswerTurnedAway
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
-from trunkline.core.store.delegations import DropPost, HandPost, HasPosts, PostVerb, ReadPosts
+from trunkline.core.store.delegations import DropPost, HandPost, HasPosts, ReadPosts
 from trunkline.core.well_formed import well_formed
 
 #: minimum seconds between two looks
 _LEAST = 0.01
 Apply = Callable[[HandPost, int | None], Awaitable[None]]
-#: what workers have left is applied before requests of operators, in order, so that an answer that came in time counts
-_FIRST = (PostVerb.TAKEN, PostVerb.PROGRESS, PostVerb.ANSWER)
 
 
 class Posts:
@@ -45,7 +43,7 @@ class Posts:
             return
         async with self._one:
             while found := await self._ctx.store.read(ReadPosts()):
-                for post in sorted(found, key=lambda one: one.verb not in _FIRST):
+                for post in found:
                     await self._take(post, self._apply, cause)
 
     async def watch(self, worker: Callable[[], Awaitable[None]]) -> None:

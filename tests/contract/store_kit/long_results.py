@@ -117,6 +117,16 @@ async def a_result_that_nothing_reports_stays_until_it_is_old(bench: Bench) -> N
 
 
 @check
+async def of_a_long_result_that_comes_too_late_the_beginning_is_kept(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await long_result(it)
+        await long_result(it, text=LONG + "late")
+        await long_result(it, text="short")
+        details = await it.store.read(ShowDelegation(delegation=TASK))
+        assert [one.text for one in details.late] == [LONG[:50] + "\n[the beginning of 604 characters]", "short"]
+
+
+@check
 async def a_result_of_100_megabytes_is_refused_whole(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.store.write(AcceptDelegation(row=delegation(kind=HandKind.WORKER)), same)

@@ -259,6 +259,54 @@ async def an_answer_after_the_end_is_left_too_and_a_cancel_is_not(bench: Bench) 
 
 
 @check
+async def progress_replaces_the_progress_that_waits(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await accept(it, task(), task("other"))
+        await take(it)
+        await take(it)
+        await leave(it, post(PostVerb.PROGRESS, text="a"), post(PostVerb.PROGRESS, "other", text="b"))
+        first = (await it.store.read(ReadPosts()))[0]
+        await leave(it, post(PostVerb.PROGRESS, text="c"))
+        assert [one.text for one in await it.store.read(ReadPosts())] == ["b", "c"]
+        # A gateway that had read the replaced one applies nothing with it.
+        note = NoteProgress(delegation=TASK, text="a", ticket="t1", post=first.n)
+        assert await it.store.write(note, same) is False
+        assert (await shown(it)).progress == ""
+
+
+@check
+async def answers_that_wait_are_bounded(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await accept(it, task(max_result=100), task("many"))
+        await take(it)
+        await take(it)
+        assert await leave(it, post(text="x" * 100), post(text="y" * 99)) == [True, False]
+        with pytest.raises(AnswerRefused, match="has 2 answers that the gateway has not picked up") as error:
+            await leave(it, post(text="zz"))
+        assert error.value.reason is Reason.ALREADY_FINISHED
+        await leave(it, *[post(name="many")] * 50)
+        with pytest.raises(AnswerRefused, match="has 50 answers"):
+            await leave(it, post(name="many"))
+        assert len(await it.store.read(ReadPosts())) == 52
+        # Other posts of it are not answers.
+        await leave(it, post(PostVerb.CANCEL), post(PostVerb.PROGRESS, text="half"))
+
+
+@check
+async def what_workers_left_is_read_before_the_requests_of_operators(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await accept(it, task(), task("other"))
+        await take(it)
+        await leave(it, *[post(PostVerb.CANCEL, "other")] * 3, post(PostVerb.CANCEL), post(text="in time"))
+        [first] = await it.store.read(ReadPosts(limit=1))
+        assert (first.verb, first.text) == (PostVerb.ANSWER, "in time")
+        two = await it.store.read(ReadPosts(limit=2))
+        assert [(one.verb, one.delegation) for one in two[1:]] == [(PostVerb.CANCEL, "other")]
+        own = await it.store.read(ReadPosts(delegation=TASK))
+        assert [one.verb for one in own] == [PostVerb.ANSWER, PostVerb.CANCEL]
+
+
+@check
 async def a_post_that_cannot_be_read_does_not_stop_the_others(bench: Bench) -> None:
     async with bench.opened() as it:
         await accept(it, task())
@@ -266,7 +314,7 @@ async def a_post_that_cannot_be_read_does_not_stop_the_others(bench: Bench) -> N
         await leave(it, post(), post(text="second"))
         first = (await it.store.read(ReadPosts()))[0]
         await it.spoil(str(first.n), "verb", "sing", "hand_posts")
-        broken, second = await it.store.read(ReadPosts())
+        second, broken = await it.store.read(ReadPosts())
         assert (broken.n, "sing" in broken.problem, second.text, second.problem) == (first.n, True, "second", "")
 
 

@@ -91,7 +91,7 @@ def finish_delegation(c: sqlite3.Connection, command: FinishDelegation) -> HandF
     turn = None if command.turn is None else finish_turn(c, command.turn)
     posts.take(c, command.post)
     if before not in OPEN_WORK:
-        results.keep_late(c, command.delegation, command.result, command.now)
+        results.keep_late(c, command.delegation, command.result, command.now, command.inline)
         return HandFinish(first=False, before=before, turn=turn)
     state = next_work_state(before, ENDED_BY[command.result.outcome])
     c.execute(

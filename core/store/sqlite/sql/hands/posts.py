@@ -19,6 +19,8 @@ from trunkline.core.values import DelegationId, IntentState
 
 #: of a row that an earlier version accepted
 DEFAULT_MAX_RESULT = 10_000_000
+#: answers of one delegation that may wait; together they may have twice the characters of the longest result
+_MOST_WAITING = 50
 _INSERT = "INSERT INTO hand_posts (delegation_id, verb, outcome, text, by, ticket, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -47,11 +49,24 @@ def post_to_gateway(c: sqlite3.Connection, command: PostToGateway) -> bool:
     if ended and post.verb in (PostVerb.PROGRESS, PostVerb.CANCEL):
         raise AnswerRefused(f"{post.delegation} has ended: it is {state}", Reason.ALREADY_FINISHED)
     _check_callback(c, post, callback, reason)
-    answered = c.execute(
-        "SELECT 1 FROM hand_posts WHERE delegation_id = ? AND verb = 'answer' LIMIT 1", (post.delegation,)
-    ).fetchone()
+    waiting = _check_waiting(c, post, most)
+    if post.verb is PostVerb.PROGRESS:
+        c.execute("DELETE FROM hand_posts WHERE delegation_id = ? AND verb = 'progress'", (post.delegation,))
     leave(c, post)
-    return not ended and answered is None
+    return not ended and not waiting
+
+
+def _check_waiting(c: sqlite3.Connection, post: HandPost, most: int | None) -> int:
+    """How many answers wait. Raises for one more than may: while no gateway runs, nothing else bounds the file."""
+    waiting, size = c.execute(
+        "SELECT count(*), coalesce(sum(length(text)), 0) FROM hand_posts WHERE delegation_id = ? AND verb = 'answer'",
+        (post.delegation,),
+    ).fetchone()
+    limit = DEFAULT_MAX_RESULT if most is None else most
+    if post.verb is PostVerb.ANSWER and waiting and (waiting >= _MOST_WAITING or size + len(post.text) > 2 * limit):
+        facts = f"{post.delegation} has {waiting} answers that the gateway has not picked up; no more are kept"
+        raise AnswerRefused(facts, Reason.ALREADY_FINISHED)
+    return waiting
 
 
 def _check_callback(c: sqlite3.Connection, post: HandPost, callback: str, reason: str | None) -> None:
@@ -114,17 +129,16 @@ def has_posts(c: sqlite3.Connection, _: HasPosts) -> bool:
 def read_posts(c: sqlite3.Connection, query: ReadPosts) -> tuple[HandPost, ...]:
     """Handle `ReadPosts`."""
     one = query.delegation
-    if one is None:
-        rows = c.execute(_LIST.format(""), (query.limit,))
-    else:
-        rows = c.execute(_LIST.format("WHERE delegation_id = ?"), (one, query.limit))
+    which, values = ("", ()) if one is None else ("AND delegation_id = ?", (one,))
     found: list[HandPost] = []
     size = 0
-    for row in rows:
-        found.append(_post_of(row))
-        size += len(row[4])
-        if size >= _ENOUGH:
-            break
+    # Two queries in the order of the rows: sorted by one, all texts would be in memory at once.
+    for verbs in ("IN", "NOT IN"):
+        for row in c.execute(_LIST.format(verbs, which), (*values, query.limit - len(found))):
+            found.append(_post_of(row))
+            size += len(row[4])
+            if size >= _ENOUGH:
+                return tuple(found)
     return tuple(found)
 
 
@@ -134,7 +148,8 @@ _ENOUGH = 16 * 1024 * 1024
 
 _LIST = (
     "SELECT n, CAST(delegation_id AS BLOB), CAST(verb AS BLOB), CAST(outcome AS BLOB), CAST(text AS BLOB),"
-    " CAST(by AS BLOB), CAST(ticket AS BLOB), at FROM hand_posts {} ORDER BY n LIMIT ?"
+    " CAST(by AS BLOB), CAST(ticket AS BLOB), at FROM hand_posts"
+    " WHERE verb {} ('taken', 'progress', 'answer') {} ORDER BY n LIMIT ?"
 )
 
 

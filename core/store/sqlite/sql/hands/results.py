@@ -81,10 +81,11 @@ _PRUNABLE = (
 )
 
 
-def keep_late(c: sqlite3.Connection, delegation: str, result: HandResult, now: float) -> None:
-    """Keep a result that came after the first one."""
+def keep_late(c: sqlite3.Connection, delegation: str, result: HandResult, now: float, inline: int | None) -> None:
+    """Keep a result that came after the first one. `inline`: of a longer text, so many characters; none: all of it."""
+    text = result.text if inline is None or len(result.text) <= inline else beginning_of(result.text, inline)
     c.execute(
         "INSERT INTO late_results (delegation_id, outcome, text, at) SELECT ?, ?, ?, ?"
         " WHERE (SELECT count(*) FROM late_results WHERE delegation_id = ?) < ?",
-        (delegation, result.outcome.value, result.text, now, delegation, _MOST_LATE),
+        (delegation, result.outcome.value, text, now, delegation, _MOST_LATE),
     )
