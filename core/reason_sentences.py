@@ -78,6 +78,7 @@ SENTENCES: dict[str, str] = {
     "no-reply": "The agent chose not to answer.",
     "no-origin": "The turn did not start from a conversation, so its text or its hand's result has no destination.",
     "already-queued": "The same turn already queued the same intent (a re-run after a crash).",
+    "call-changed": "An earlier run of the turn delegated something else with the same call; that one counts.",
     "agent-raised": "The agent raised an error; the turn ended without an answer.",
     "bad-answer": "The agent returned something that is no text; the turn ended without an answer.",
     "prompt-failed": "The system prompts of the turn could not be composed, so the agent was not asked.",

@@ -103,6 +103,7 @@ class Reason(StrEnum):
     NO_REPLY = "no-reply"
     NO_ORIGIN = "no-origin"
     ALREADY_QUEUED = "already-queued"
+    CALL_CHANGED = "call-changed"
     # turns and hands
     AGENT_RAISED = "agent-raised"
     BAD_ANSWER = "bad-answer"

@@ -291,7 +291,7 @@ class ToolCalled(Body, frozen=True, kw_only=True):
 
 
 class ToolRefused(Body, frozen=True, kw_only=True):
-    """A tool call was refused before it had any effect; the agent gets the reason."""
+    """A tool call was refused before it had any effect; the agent gets the reason, or what an earlier run of it got."""
 
     kind: ClassVar[str] = "tool.refused"
     tool: str

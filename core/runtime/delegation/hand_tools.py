@@ -70,9 +70,10 @@ class HandTools:
         task = asked.task if len(asked.task) <= ctx.config.hands.limits.max_task else f"{asked.task[:_SHOWN]}…"
         called = ctx.events.record(ToolCalled(tool=DELEGATE, detail=f"{asked.hand}: {task}"), call.cause, **call.ids)
         accepted = Delegated(delegation=DelegationId(f"{work.id}.hand{call.number}"), hand=asked.hand)
-        if call.again and await self._is_known(accepted.delegation):
-            # The process died after an earlier run of this turn had delegated it.
-            return accepted
+        before = await self._of_earlier_run(accepted.delegation) if call.again else None
+        if before is not None:
+            self._compare(call, asked, before, called)
+            return msgspec.structs.replace(accepted, hand=before.hand)
         try:
             kind = self._admitted(call, asked)
             await self._accept(call, asked, kind, accepted.delegation, called)
@@ -81,9 +82,18 @@ class HandTools:
             raise
         return accepted
 
-    async def _is_known(self, delegation: DelegationId) -> bool:
-        known = self._open.find(delegation) is not None
-        return known or await self._ctx.store.read(FindDelegation(delegation=delegation)) is not None
+    async def _of_earlier_run(self, delegation: DelegationId) -> DelegationRow | None:
+        """What an earlier run of the turn had delegated with this call before the process died."""
+        known = self._open.find(delegation)
+        return await self._ctx.store.read(FindDelegation(delegation=delegation)) if known is None else known.row
+
+    def _compare(self, call: ToolCall, asked: DelegationRequest, before: DelegationRow, called: int) -> None:
+        """Record that the turn now delegates something else with this call: nothing works on it."""
+        if (asked.hand, asked.task) == (before.hand, before.task):
+            return
+        facts = f"{before.id} was given to {before.hand}: {before.task[:_SHOWN]}"
+        body = ToolRefused(tool=DELEGATE, reason=Reason.CALL_CHANGED, detail=facts)
+        self._ctx.events.record(body, called, **{**call.ids, "delegation": before.id})
 
     def _admitted(self, call: ToolCall, asked: DelegationRequest) -> HandKind:
         """What will work on a task. Raises `DelegationRefused`."""
