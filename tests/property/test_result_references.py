@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tests.support.factories import delegation, intent, session, work
+from tests.support.scale import scaled
 from trunkline.core.agent import CallbackFacts
 from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import TrunklineError
@@ -176,4 +177,4 @@ class Results(RuleBasedStateMachine):
 
 
 TestResults = Results.TestCase
-TestResults.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestResults.settings = settings(max_examples=scaled(150, 25), stateful_step_count=30, deadline=None)

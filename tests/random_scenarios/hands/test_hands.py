@@ -5,6 +5,7 @@ import pytest
 from tests.random_scenarios.generator import as_yaml
 from tests.random_scenarios.hands.generator import crashes_of, make_hand_scenario
 from tests.random_scenarios.hands.trial import try_hand_tree, try_hands
+from tests.support.scale import scaled
 
 
 @pytest.mark.slow(every=5)
@@ -26,7 +27,6 @@ def test_scenarios_differ_and_most_of_them_kill_the_process():
 
 @pytest.mark.parametrize("bug", ["announce-busy-twice", "hand-announces-too"])
 def test_the_oracle_alone_finds_what_is_reported_twice_or_elsewhere(bug):
-    faults = [
-        fault for seed in range(1, 31) for fault in try_hand_tree(seed, make_hand_scenario(seed), bugs=[bug]).faults
-    ]
+    seeds = range(1, scaled(31, 5))
+    faults = [fault for seed in seeds for fault in try_hand_tree(seed, make_hand_scenario(seed), bugs=[bug]).faults]
     assert "ORACLE" in {kind for kind, _ in faults}

@@ -8,6 +8,7 @@ import anyio
 
 from tests.support.hands.crowd import ROOM, Crowd, cost_of_completions, held
 from tests.support.hands.stage import Stage, staged
+from tests.support.scale import scaled
 
 SESSIONS, MANY = 200, 1000
 
@@ -47,7 +48,7 @@ def test_s22_the_same_if_the_process_dies_in_the_middle():
 
 
 def test_memory_is_bounded_by_what_is_open():
-    crowd, many = Crowd(SESSIONS), 400
+    crowd, many = Crowd(scaled(SESSIONS, 50)), scaled(400, 200)
 
     async def play(stage: Stage) -> None:
         async def round_of(name: str) -> tuple[int, int]:

@@ -64,7 +64,7 @@ def test_the_worker_answers_the_gateway_of_another_process(tmp_path: Path, examp
         worker.main(tmp_path / "trunkline.db", tasks=1)
 
 
-@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("fails", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_worker_of_the_hands_page_answers(tmp_path: Path, monkeypatch, *, fails: bool) -> None:
     block = only_block(DOCS / "hands.md", "python", "HandWorker(").text.replace("store.db", "trunkline.db")
     monkeypatch.chdir(tmp_path)
