@@ -9,6 +9,7 @@ import msgspec
 from trunkline.core.hands.origin import Origin
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.hands.states import CallbackState, WorkState
+from trunkline.core.hands.ticket import repr_without_ticket
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, DelegationId, InboundId, SessionId, TurnId
 
@@ -72,3 +73,6 @@ class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     timeout: float | None = None
     #: maximum length of its result, in characters, as configured at its acceptance; none in rows of earlier versions
     max_result: int | None = None
+
+    def __repr__(self) -> str:
+        return repr_without_ticket(self, self.ticket)

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from trunkline.core.hands.states import CallbackState, WorkState
+from trunkline.core.hands.ticket import repr_without_ticket
 from trunkline.core.values import Address, DelegationId, Peer
 
 
@@ -72,6 +73,9 @@ class HandTask(msgspec.Struct, frozen=True, kw_only=True):
     #: for a worker: the secret that its answer must have
     ticket: str | None = None
     progress: Callable[[str], Awaitable[None]] = _unheard
+
+    def __repr__(self) -> str:
+        return repr_without_ticket(self, self.ticket)
 
 
 class HandRunner(Protocol):

@@ -10,6 +10,7 @@ import msgspec
 from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.hands.states import CallbackEvent, CallbackState, WorkState
+from trunkline.core.hands.ticket import repr_without_ticket
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import Admit, FinishTurn, TurnFinish, Write
 from trunkline.core.store.queries import Read
@@ -47,6 +48,9 @@ class HandPost(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     n: int = 0
     #: why its row cannot be read; then nothing but its number and the delegation is known
     problem: str = ""
+
+    def __repr__(self) -> str:
+        return repr_without_ticket(self, self.ticket)
 
 
 class DelegationFilter(msgspec.Struct, frozen=True, kw_only=True):

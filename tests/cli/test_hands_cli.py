@@ -267,6 +267,24 @@ def test_a_task_is_printed_with_its_ticket(trunkline, store):
     assert last == "“count”"
 
 
+@pytest.mark.parametrize("text", ["-", "said"])
+@pytest.mark.parametrize("where", ["environment", "standard input"])
+def test_a_ticket_need_not_be_an_argument(where, text, trunkline, store, monkeypatch):
+    _, out, _ = trunkline("hands", "take", "smith", "--store", store, "--json")
+    ticket = json.loads(out)["task"]["ticket"]
+    said = "all\nof it\n" if text == "-" else text
+    arguments = ["hands", "answer", "d2", text, "--store", store]
+    if where == "environment":
+        assert trunkline(*arguments)[0] == 2
+        monkeypatch.setenv("TRUNKLINE_TICKET", ticket)
+        monkeypatch.setattr("sys.stdin", io.StringIO(said))
+    else:
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{ticket}\n{said}"))
+        arguments += ["--ticket", "-"]
+    assert trunkline(*arguments)[0] == 0
+    assert posts(store)[-1][:3] == ("answer", "d2", said)
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [

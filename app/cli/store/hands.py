@@ -49,7 +49,7 @@ _WHICH = Group("Which", sort_key=1)
 States = Annotated[tuple[WorkState, ...], Parameter(group=_WHICH, negative=(), show_default=False)]
 Callbacks = Annotated[tuple[CallbackState, ...], Parameter(group=_WHICH, negative=(), show_default=False)]
 Name = Annotated[str, Parameter(group=_WHICH, show_default=False)]
-Ticket = Annotated[str, Parameter(allow_leading_hyphen=True)]
+Ticket = Annotated[str, Parameter(allow_leading_hyphen=True, env_var="TRUNKLINE_TICKET")]
 Worker = Annotated[str, Parameter(name="--as")]
 Text = Annotated[str, Parameter(allow_leading_hyphen=True)]
 
@@ -225,12 +225,14 @@ def answer(
     text:
         The result; `-` reads it from standard input.
     ticket:
-        The ticket, as `take` printed it.
+        The ticket, as `take` printed it; `-` reads it from the first line of standard input. Arguments are visible
+        to other users of the machine; the environment and standard input are not.
     failed:
         There is no result; the text says why.
     worker:
         Your name, as operators see it.
     """
+    secret = _secret(ticket)
     said = sys.stdin.read() if text == "-" else text
     outcome = HandOutcome.ERROR if failed else HandOutcome.OK
     post = HandPost(
@@ -239,10 +241,15 @@ def answer(
         outcome=outcome,
         text=said,
         by=worker,
-        ticket=ticket,
+        ticket=secret,
         at=time.time(),
     )
     return _post(post, store, json=json)
+
+
+def _secret(ticket: str) -> str:
+    """The ticket, which may be the first line of standard input."""
+    return sys.stdin.readline().strip() if ticket == "-" else ticket
 
 
 @app.command
@@ -259,7 +266,8 @@ def progress(
     text:
         What to show.
     ticket:
-        The ticket, as `take` printed it.
+        The ticket, as `take` printed it; `-` reads it from the first line of standard input. Arguments are visible
+        to other users of the machine; the environment and standard input are not.
     worker:
         Your name, as operators see it.
     """
@@ -268,7 +276,7 @@ def progress(
         verb=PostVerb.PROGRESS,
         text=text,
         by=worker,
-        ticket=ticket,
+        ticket=_secret(ticket),
         at=time.time(),
     )
     return _post(post, store, json=json)

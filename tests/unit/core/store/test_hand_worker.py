@@ -85,6 +85,19 @@ def test_a_worker_that_was_restarted_answers_with_its_ticket(store: Path, env: E
     assert (last.verb, last.outcome, last.by, last.at) == (PostVerb.ANSWER, HandOutcome.ERROR, "w2", NOW)
 
 
+def test_a_ticket_is_not_in_what_is_printed(store: Path, env: Env) -> None:
+    task = HandWorker(store, env=env).take("clerk")
+    assert task is not None and task.ticket is not None
+    assert HandWorker(store, env=env).answer(task.delegation, task.ticket, "three")
+    with writing(store) as raw:
+        row, post = ask(raw, ShowDelegation(delegation="m1.hand1")).row, ask(raw, ReadPosts())[-1]
+    assert (row.ticket, post.ticket) == (task.ticket, task.ticket)
+    for one in (task, row, post):
+        assert task.ticket not in repr(one)
+        assert "ticket='…'" in repr(one)
+    assert "ticket=None" in repr(delegation())
+
+
 def test_every_ticket_is_another_one(store: Path, env: Env) -> None:
     with writing(store) as raw:
         execute(raw, AcceptDelegation(row=delegation("m2.hand1", kind=HandKind.WORKER)))
