@@ -9,7 +9,6 @@ import msgspec
 from trunkline.core.hands.origin import Origin
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.hands.states import CallbackState, WorkState
-from trunkline.core.hands.ticket import repr_without_ticket
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, DelegationId, InboundId, SessionId, TurnId
 
@@ -23,6 +22,12 @@ class HandKind(StrEnum):
     AGENT = "agent"
     #: a worker outside, which takes the task and answers later
     WORKER = "worker"
+
+
+def repr_without_ticket(value: msgspec.Struct, ticket: str | None) -> str:
+    """The `repr` of a value that has a ticket, without it: logs and tracebacks must not show the secret."""
+    shown = value if ticket is None else msgspec.structs.replace(value, ticket="…")
+    return msgspec.Struct.__repr__(shown)
 
 
 class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

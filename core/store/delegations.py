@@ -7,10 +7,9 @@ from enum import StrEnum
 
 import msgspec
 
-from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.hands.delegation import DelegationRow, repr_without_ticket
 from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.hands.states import CallbackEvent, CallbackState, WorkState
-from trunkline.core.hands.ticket import repr_without_ticket
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import Admit, FinishTurn, TurnFinish, Write
 from trunkline.core.store.queries import Read
