@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import anyio
 
 from trunkline.core.hands.delegation import DelegationRow, HandKind
@@ -11,25 +9,27 @@ from trunkline.core.hands.port import DelegationStatus
 from trunkline.core.values import DelegationId, SessionId
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
 class OpenDelegation:
     """A delegation whose work has not ended, as this process knows it."""
 
-    row: DelegationRow
-    #: seq of the event that it goes on from
-    cause: int
-    #: it is durable; until then it only counts
-    stored: bool = False
-    #: cancels the run of a function, or the turn of an agent that works on it
-    scope: anyio.CancelScope | None = None
-    #: held while an end of it is being stored: of two, the first counts
-    ending: anyio.Lock = field(default_factory=anyio.Lock)
-    #: it holds one of the places for runs at the same time
-    runs: bool = False
-    #: how many turns that work on it are due or running; a task that is being stored counts, too
-    turns: int = 0
-    #: the delegations of those turns that have not ended
-    children: dict[DelegationId, None] = field(default_factory=dict[DelegationId, None])
+    __slots__ = ("cause", "children", "ending", "row", "runs", "scope", "stored", "turns")
+
+    def __init__(self, *, row: DelegationRow, cause: int, stored: bool = False) -> None:
+        self.row = row
+        #: seq of the event that it goes on from
+        self.cause = cause
+        #: it is durable; until then it only counts
+        self.stored = stored
+        #: cancels the run of a function, or the turn of an agent that works on it
+        self.scope: anyio.CancelScope | None = None
+        #: held while an end of it is being stored: of two, the first counts
+        self.ending = anyio.Lock()
+        #: it holds one of the places for runs at the same time
+        self.runs = False
+        #: how many turns that work on it are due or running; a task that is being stored counts, too
+        self.turns = 0
+        #: the delegations of those turns that have not ended
+        self.children: dict[DelegationId, None] = {}
 
     @property
     def status(self) -> DelegationStatus:
