@@ -14,6 +14,9 @@ from trunkline.core.values import Address
 from trunkline.sim.events.hands import AgentDelegated, AgentGiven, HandAnswered, HandBegan, WorkerAnswered, WorkerTook
 from trunkline.sim.index.projection import Projection, on
 
+#: what precedes the id of a delegation in the key of its session
+_SUBAGENT = ":subagent:"
+
 
 @dataclass(slots=True)
 class HandRun:
@@ -123,8 +126,8 @@ class RunHands(Projection):
         try:
             delegation = parse_v1(key).subagent
         except KeyFormatError:
-            # A key of an upstream profile.
-            return session
+            # A key of an upstream profile, which has the id as it is.
+            delegation = key.partition(_SUBAGENT)[2] or None
         if delegation is None or delegation not in self.runs:
             return session
         asked = self.top(delegation).asked

@@ -100,10 +100,10 @@ def test_a_sound_gateway_is_not_blamed(name, crash):
         # Three ends in one commit, each with a notice for the same channel.
         ("full-queue-of-ends", [CrashAt(what="commit", n=8)], None),
         # The process dies before it has stored the binding, or its end, that an operator asks for.
-        ("bound-two-accounts", [CrashAt(what="step", n=91)], DifferenceCause.NOT_ASKED),
-        ("bound-two-accounts", [CrashAt(what="step", n=131)], DifferenceCause.NOT_ASKED),
+        ("bound-two-accounts", [CrashAt(what="step", n=99)], DifferenceCause.NOT_ASKED),
+        ("bound-two-accounts", [CrashAt(what="step", n=138)], DifferenceCause.NOT_ASKED),
         # While the notice of a turn that was given up is prepared.
-        ("turn-takes-gateway-down", [CrashAt(what="commit", n=17)], DifferenceCause.GIVEN_UP),
+        ("turn-takes-gateway-down", [CrashAt(what="commit", n=23)], DifferenceCause.GIVEN_UP),
         # The second death in one message: it waits for its backoff, which is ten minutes.
         (
             "B103-backoff-stops-recovery",

@@ -18,8 +18,10 @@ from trunkline.app.view.index.visible_messages import VisibleMessage
 from trunkline.app.view.sessions.alignment_index import AlignedPair, AlignmentIndex, TranscriptDifference
 from trunkline.app.view.sessions.ownership import Ownership
 from trunkline.core.delivery.mirror_text import mirror_text
+from trunkline.core.errors import KeyFormatError
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
 from trunkline.core.events.gateway import InboundAdmitted
+from trunkline.core.keys import canonical_key
 from trunkline.core.values import Address, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid
@@ -114,12 +116,28 @@ class Sessions:
             yield
         pairs: list[AlignedPair] = []
         for pair in self._align(self.view.transcripts.of(owner) if isinstance(owner, str) else (), seen):
-            pairs.append(pair)
+            pairs.append(self._of_another_agent(owner, pair))
             yield
         self._pairs[owner] = sorted(pairs, key=lambda pair: pair.seq)
         yield
         self._indexes[owner] = AlignmentIndex(self._pairs[owner], self.view.marks)
         yield
+
+    def _of_another_agent(self, owner: str | PlaceKey, pair: AlignedPair) -> AlignedPair:
+        """A message that another agent wrote there is remembered in that agent's session of the same conversation."""
+        if (
+            pair.difference is not TranscriptDifference.MISSING_MIRROR
+            or pair.seen is None
+            or not isinstance(owner, str)
+        ):
+            return pair
+        for event in self.view.of_intent(pair.seen.intent, MirrorAppended):
+            key = self.view.session_moves.last_key(getattr(event.body, "session_key", ""), event.seq)
+            if _agent(key) != _agent(owner) and pair.seen.place in self._places.get(key, ()):
+                return msgspec.structs.replace(
+                    pair, difference=TranscriptDifference.NONE, note=f"said by {_agent(key)}"
+                )
+        return pair
 
     def _learn(self, key: str) -> Iterator[int]:
         """Find the conversations of a session and the posted message of each entry. Yields the messages."""
@@ -292,6 +310,14 @@ class Sessions:
             key = self.view.session_moves.last_key(getattr(event.body, "session_key", ""), event.seq)
             places = ", ".join(self._label(place) for place in self._places.get(key, ()))
             return f"mirrored for {places or key}, {'as asked' if named else 'not here'}"
+        return ""
+
+
+def _agent(key: str) -> str:
+    """The agent of a session; empty for a key that no form describes."""
+    try:
+        return canonical_key(key).agent
+    except KeyFormatError:
         return ""
 
 

@@ -70,7 +70,7 @@ def test_every_shipped_scenario_describes_its_faults():
     assert told["crash-while-taking"] == ("1s  the gateway is killed, at inbound.received, and is back after 3s",)
     assert told["told-twice"] == ()
     entry = entry_of(load(Path("scenarios/tour/told-twice.yaml")))
-    assert entry.breaks == ("D2", "R1")
+    assert entry.breaks == ("D2", "R1", "C3")
     assert not entry.unread
 
 
