@@ -1,4 +1,4 @@
-"""An outside worker: a process that takes tasks from the store file and answers them later, whoever works the store.
+"""An outside worker: a process that takes tasks from the store file and answers them later, to any gateway.
 
 It knows nothing of the gateway, and never waits for it. The next process of its name goes on with what it had taken
 when it was killed. Now and then it reports progress, answers twice, answers with a wrong ticket, or answers for a task

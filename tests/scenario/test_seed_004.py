@@ -161,7 +161,7 @@ def test_callback_response_routed_to_original_user() -> None:
 
 
 def test_async_context_stored_on_delegation() -> None:
-    """The context is that of the turn that delegates, not that of whoever wrote last, and outlives the process."""
+    """The context is that of the turn that delegates, not that of the last writer, and outlives the process."""
     file, result = play(
         f"at: 1s, as: philippe, in: {MAIL}, say: clean my inbox",
         "at: 2s, as: eve, in: slack:club/lounge, say: good morning",
