@@ -247,6 +247,14 @@ class SendFailed(TrunklineError):
         self.final = final
 
 
+class AgentFailed(TrunklineError):
+    """The agent could not answer; `reason` says why, and ends the turn."""
+
+    def __init__(self, facts: str, reason: Reason) -> None:
+        super().__init__(facts)
+        self.reason = reason
+
+
 class HandError(TrunklineError):
     """The hand failed."""
 

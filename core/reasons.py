@@ -107,6 +107,12 @@ class Reason(StrEnum):
     # turns and hands
     AGENT_RAISED = "agent-raised"
     BAD_ANSWER = "bad-answer"
+    AGENT_TIMEOUT = "agent-timeout"
+    AGENT_UNREACHABLE = "agent-unreachable"
+    AGENT_BROKE_OFF = "agent-broke-off"
+    AGENT_REFUSED = "agent-refused"
+    TOO_MANY_CALLS = "too-many-calls"
+    ANSWER_TOO_LONG = "answer-too-long"
     PROMPT_FAILED = "prompt-failed"
     BAD_ARGUMENT = "bad-argument"
     TURN_OVER = "turn-over"

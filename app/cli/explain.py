@@ -14,10 +14,6 @@ from cyclopts import App, Group, Parameter
 
 from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.options import Flag
-from trunkline.app.explain.decide import InboundQuestion, decide_inbound, decide_send, read_any_key
-from trunkline.app.explain.heartbeat import decide_heartbeat, time_of
-from trunkline.app.explain.policy import PolicyQuestion, decide_policy
-from trunkline.app.explain.prompts import PromptsQuestion, decide_prompts
 from trunkline.app.report.explain import (
     as_json,
     inbound_facts,
@@ -34,6 +30,10 @@ from trunkline.app.report.explain_prompts import prompts_facts, prompts_json
 from trunkline.app.view.text.fact import Fact
 from trunkline.core.config import GatewayConfig
 from trunkline.core.env import system_env
+from trunkline.core.explain.decide import InboundQuestion, decide_inbound, decide_send, read_any_key
+from trunkline.core.explain.heartbeat import decide_heartbeat, time_of
+from trunkline.core.explain.policy import PolicyQuestion, decide_policy
+from trunkline.core.explain.prompts import PromptsQuestion, decide_prompts
 from trunkline.core.profiles import Profile
 from trunkline.core.routing.outbound import OutboundQuestion
 from trunkline.core.values import ChatKind

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from trunkline.app.explain.heartbeat import EntryAnswer, HeartbeatAnswer
 from trunkline.app.view.text.cells import span
 from trunkline.app.view.text.fact import Fact, Tone, listed, reason_text
+from trunkline.core.explain.heartbeat import EntryAnswer, HeartbeatAnswer
 
 
 def heartbeat_facts(answer: HeartbeatAnswer) -> Iterator[Fact]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trunkline.app.explain.policy import PolicyAnswer
 from trunkline.app.report.explain import place_json
 from trunkline.app.view.explain.policy_facts import policy_facts
 from trunkline.app.view.explain.route_facts import place_of
 from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.core.explain.policy import PolicyAnswer
 
 
 def policy_answer_facts(answer: PolicyAnswer) -> Iterator[Fact]:

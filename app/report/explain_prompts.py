@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trunkline.app.explain.prompts import PromptsAnswer
 from trunkline.app.view.text.cells import clean, quoted
 from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.core.explain.prompts import PromptsAnswer
 
 
 def prompts_facts(answer: PromptsAnswer) -> Iterator[Fact]:

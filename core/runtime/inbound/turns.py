@@ -9,7 +9,7 @@ import anyio.lowlevel
 import msgspec
 
 from trunkline.core.delivery.answers import AnswerFacts, SaidInTurn
-from trunkline.core.errors import InvalidSend, StoreError, UsageError
+from trunkline.core.errors import AgentFailed, InvalidSend, StoreError, UsageError
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.events.gateway import ToolRefused, TurnEnded, TurnStarted
 from trunkline.core.hands.states import CallbackEvent
@@ -262,6 +262,8 @@ class Turns:
         except Exception as error:  # noqa: BLE001 -- any error of an agent is recorded and ends the turn
             # An agent may turn the cancellation of a stopping gateway into an error: then the turn has not failed.
             await anyio.lowlevel.checkpoint_if_cancelled()
+            if isinstance(error, AgentFailed):
+                return None, TurnEnded(outcome="failed", reason=error.reason, detail=error.facts)
             return None, TurnEnded(outcome="failed", reason=Reason.AGENT_RAISED, detail=describe(error))
         finally:
             turn.end()

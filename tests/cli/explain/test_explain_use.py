@@ -9,12 +9,12 @@ import pytest
 
 from tests.support.cli.explanations import INBOUND, asked, explanation
 from tests.support.paths import ROOT
-from trunkline.app.explain.decide import decide_inbound
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import TargetResolved
 from trunkline.core.events.gateway import ConfigReloaded, InboundReceived, RouteDecided
+from trunkline.core.explain.decide import decide_inbound
 from trunkline.sim import ScenarioFile, find_scenarios, load_scenario, run_scenario, scenario_home
 
 # ---------------------------------------------------------------- wrong use

@@ -2,8 +2,8 @@
 
 import json
 
-from trunkline.app.explain.decide import InboundQuestion
 from trunkline.core.events.gateway import InboundReceived
+from trunkline.core.explain.decide import InboundQuestion
 from trunkline.sim import ScenarioFile
 
 CONFIG = """\

@@ -1,0 +1,1 @@
+"""`trunkline serve`: a gateway of one process, from one configuration file."""

@@ -1,0 +1,1 @@
+"""Agents that ship: echo, OpenAI-compatible models, programs, and webhooks. Only `trunkline.app` imports them."""

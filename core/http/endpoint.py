@@ -1,0 +1,62 @@
+"""An endpoint as a value: what the router, the OpenAPI document and the authorisation matrix are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from trunkline.core.http.served import Served
+
+
+class Scope(StrEnum):
+    """What a token allows. Each is separate: `operate` does not contain the others."""
+
+    READ = "read"
+    SEND = "send"
+    OPERATE = "operate"
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks, according to the token."""
+
+    name: str
+    scopes: frozenset[Scope]
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """One request, with its parameters, query and body decoded and checked."""
+
+    served: Served
+    caller: Caller
+    #: id of the request, in its log line and in the response
+    request_id: str
+    #: parameters of the path, percent-decoded
+    path: dict[str, str]
+    #: an instance of `Endpoint.query`, or none
+    query: Any = None
+    #: an instance of `Endpoint.body`, or none
+    body: Any = None
+    headers: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+
+
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One method of one path. `query`, `body` and `answer` are types that msgspec decodes, encodes and describes."""
+
+    method: str
+    #: with parameters in braces, e.g. ``/v1/queue/{intent}``
+    path: str
+    #: none: open to everybody
+    scope: Scope | None
+    #: a line for the OpenAPI document
+    summary: str
+    #: answers with a value of `answer`; raises a `TrunklineError`, or `Problem` for what only HTTP knows
+    run: Callable[[Call], Awaitable[Any]]
+    query: Any = None
+    body: Any = None
+    answer: Any = None
+    status: int = 200
+    #: heading in the OpenAPI document
+    tag: str = ""

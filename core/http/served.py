@@ -1,0 +1,21 @@
+"""What the HTTP API speaks for: the running gateway and its parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trunkline.core.env import Env
+from trunkline.core.events import EventLog, EventSink
+from trunkline.core.gateway import Gateway
+from trunkline.core.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """The running gateway, as the routes see it."""
+
+    gateway: Gateway
+    store: Store
+    log: EventLog
+    events: EventSink
+    env: Env
