@@ -221,6 +221,11 @@ class Gateway:
             with anyio.CancelScope(shield=True):
                 await ctx.store.close()
 
+    @property
+    def serving(self) -> bool:
+        """Whether the gateway holds its store, has queued the unfinished work in it, and takes new work."""
+        return self._up.is_set()
+
     async def wake(self, agent: str, text: str, cause: int | None = None) -> None:
         """Start a turn without an inbound message; see `Intake.wake`."""
         await self._until_up()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trunkline.core.http.served import Served
+if TYPE_CHECKING:
+    from trunkline.core.http.served import Served
+
+JSON = "application/json"
 
 
 class Scope(StrEnum):
@@ -26,6 +29,10 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     scopes: frozenset[Scope]
 
 
+#: who asks without a token, where none is needed
+ANYBODY = Caller(name="", scopes=frozenset())
+
+
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One request, with its parameters, query and body decoded and checked."""
 
@@ -39,6 +46,15 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     query: Any = None
     #: an instance of `Endpoint.body`, or none
     body: Any = None
+    #: names in lower case
+    headers: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer with another status than the endpoint's own, or with headers. The status must be in `Endpoint.also`."""
+
+    answer: Any
+    status: int | None = None
     headers: dict[str, str] = msgspec.field(default_factory=dict[str, str])
 
 
@@ -52,11 +68,21 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     scope: Scope | None
     #: a line for the OpenAPI document
     summary: str
-    #: answers with a value of `answer`; raises a `TrunklineError`, or `Problem` for what only HTTP knows
+    #: answers a value of `answer`, or a `Reply`; raises a `TrunklineError`, or `Problem` for what only HTTP knows
     run: Callable[[Call], Awaitable[Any]]
+    #: a struct that forbids unknown fields
     query: Any = None
+    #: a struct that forbids unknown fields
     body: Any = None
     answer: Any = None
     status: int = 200
+    #: further statuses with the same answer
+    also: tuple[int, ...] = ()
+    #: statuses of the problems that are the endpoint's own, for the OpenAPI document
+    problems: tuple[int, ...] = ()
+    #: of the answer; one that is not JSON is text
+    media_type: str = JSON
+    #: answered also while the gateway waits for its store, or stops
+    always: bool = False
     #: heading in the OpenAPI document
     tag: str = ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import anyio
 
 from trunkline.core.env import Env
 from trunkline.core.events import EventLog, EventSink
@@ -19,3 +21,5 @@ class Served:
     log: EventLog
     events: EventSink
     env: Env
+    #: set when the server stops: streams end then
+    stopping: anyio.Event = field(default_factory=anyio.Event)

@@ -1,0 +1,114 @@
+"""The application: endpoints and further routes behind one set of guards."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from trunkline.core.http.api import ENDPOINTS
+from trunkline.core.http.auth import Tokens, bearer, require
+from trunkline.core.http.endpoint import ANYBODY, JSON, Call, Endpoint, Reply
+from trunkline.core.http.guard.guard import Guard
+from trunkline.core.http.problems import PROBLEM_JSON, Problem, document_of, problem_of
+from trunkline.core.http.requests import body_of, check_media_type, path_of, query_of
+from trunkline.core.http.routes.health import check_ready
+from trunkline.core.http.served import Served
+from trunkline.core.http.settings import HttpSettings
+
+LOG = logging.getLogger("trunkline.http")
+
+
+def build_app(
+    served: Served,
+    settings: HttpSettings,
+    *,
+    endpoints: Sequence[Endpoint] = ENDPOINTS,
+    more: Sequence[BaseRoute] = (),
+) -> Starlette:
+    """The HTTP API of a gateway. `more`: streams, pages and WebSockets, which authenticate by `app.state.tokens`.
+
+    Routes find the gateway in `app.state.served`, the tokens in `app.state.tokens`, the id of the request in
+    `request.state.request_id`. A `Problem` or `TrunklineError` that they raise is answered as a problem.
+    """
+    tokens = Tokens(settings.tokens)
+    by_path: defaultdict[str, list[Endpoint]] = defaultdict(list)
+    for endpoint in endpoints:
+        by_path[endpoint.path].append(endpoint)
+    routes = [_route(path, found, served, tokens) for path, found in by_path.items()]
+    app = Starlette(routes=[*routes, *more], exception_handlers={HTTPException: _answer_routing})
+    app.router.redirect_slashes = False
+    app.state.served = served
+    app.state.tokens = tokens
+    app.state.settings = settings
+    app.add_middleware(Guard, served=served, settings=settings)
+    return app
+
+
+def problem_response(error: Exception, request_id: str) -> Response:
+    """An error as the response that it is answered with."""
+    problem = problem_of(error)
+    content = msgspec.json.encode(document_of(problem, request_id))
+    return Response(content, problem.status, problem.headers, PROBLEM_JSON)
+
+
+def _route(path: str, endpoints: Sequence[Endpoint], served: Served, tokens: Tokens) -> Route:
+    by_method = {endpoint.method: endpoint for endpoint in endpoints}
+
+    async def answer(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        return await _run(by_method[method], request, served, tokens)
+
+    return Route(path, answer, methods=sorted(by_method))
+
+
+async def _run(endpoint: Endpoint, request: Request, served: Served, tokens: Tokens) -> Response:
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    request_id: str = request.state.request_id
+    caller = ANYBODY
+    if endpoint.scope is not None:
+        caller = tokens.caller(bearer(headers))
+        require(caller, endpoint.scope)
+    call = Call(served=served, caller=caller, request_id=request_id, path={}, headers=headers)
+    if not endpoint.always:
+        check_ready(call)
+    call = msgspec.structs.replace(
+        call,
+        path=path_of(request),
+        query=query_of(request, endpoint.query),
+        body=await _body(endpoint, request),
+    )
+    return _response(endpoint, await endpoint.run(call))
+
+
+async def _body(endpoint: Endpoint, request: Request) -> Any:
+    if endpoint.body is None:
+        return None
+    check_media_type(request)
+    return body_of(await request.body(), endpoint.body)
+
+
+def _response(endpoint: Endpoint, answer: Any) -> Response:
+    status, headers = endpoint.status, {}
+    if isinstance(answer, Reply):
+        status, headers, answer = answer.status or status, answer.headers, answer.answer
+    content = msgspec.json.encode(answer) if endpoint.media_type == JSON else answer
+    return Response(content, status, headers, endpoint.media_type)
+
+
+def _answer_routing(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        detail = f"The method {request.method} is not possible here."
+        problem = Problem(405, "method-not-allowed", detail, headers=dict(error.headers or {}))
+    else:
+        problem = Problem(404, "not-found", "There is nothing at this address. `/openapi.json` has all addresses.")
+    return problem_response(problem, request.state.request_id)

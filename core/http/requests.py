@@ -1,0 +1,90 @@
+"""From a request to a call: parameters of the path, query and body, decoded and checked."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+from starlette.requests import Request
+
+from trunkline.core.http.endpoint import JSON
+from trunkline.core.http.problems import Problem
+
+
+def path_of(request: Request) -> dict[str, str]:
+    """The parameters of the path, percent-decoded. Raises `Problem` 400 for what is not UTF-8."""
+    return {name: _decoded(str(value), "path") for name, value in request.path_params.items()}
+
+
+def query_of(request: Request, type_: Any) -> Any:
+    """The query as an instance of a struct, or none. Raises `Problem` 400 and 422."""
+    raw = request.scope["query_string"].decode("ascii", "replace")
+    found: dict[str, Any] = {}
+    many = _lists(type_)
+    for part in raw.split("&") if raw else ():
+        name, _, value = part.partition("=")
+        name, value = (_decoded(text.replace("+", " "), "query") for text in (name, value))
+        if name in many:
+            found.setdefault(name, []).append(value)
+        elif name in found:
+            raise Problem(422, "invalid-query", f"The parameter `{name}` is there twice.", field=name)
+        else:
+            found[name] = value
+    if type_ is None:
+        if found:
+            raise Problem(422, "invalid-query", f"There is no parameter `{next(iter(found))}` here.")
+        return None
+    try:
+        return msgspec.convert(found, type_, strict=False)
+    except msgspec.ValidationError as error:
+        raise _invalid(error, "invalid-query", "query") from None
+
+
+def check_media_type(request: Request) -> None:
+    """Raise `Problem` 415 unless the body is JSON in UTF-8."""
+    given = request.headers.get("content-type", "")
+    media_type, _, parameters = given.partition(";")
+    charset = parameters.strip().lower().replace('"', "")
+    if media_type.strip().lower() != JSON or charset not in ("", "charset=utf-8"):
+        raise Problem(415, "unsupported-media-type", f"The body must be `{JSON}` in UTF-8.", headers={"Accept": JSON})
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise Problem(415, "unsupported-media-type", "Bodies with a `Content-Encoding` are not read.")
+
+
+def body_of(content: bytes, type_: Any) -> Any:
+    """A body as an instance of a struct. Raises `Problem` 400 for what is no JSON, 422 for wrong fields."""
+    try:
+        return msgspec.json.decode(content, type=type_)
+    except msgspec.ValidationError as error:
+        raise _invalid(error, "invalid-body", "body") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise Problem(400, "invalid-json", f"The body is not JSON: {said}") from None
+
+
+def _invalid(error: msgspec.ValidationError, type_: str, where: str) -> Problem:
+    said, _, path = str(error).rpartition(" - at `")
+    field = path.removesuffix("`") if said else "$"
+    return Problem(422, type_, f"The {where} is unusable: {said or error} (at {field})", field=field)
+
+
+def _decoded(text: str, where: str) -> str:
+    try:
+        return unquote_to_bytes(text).decode("utf-8")
+    except UnicodeDecodeError:
+        raise Problem(400, "not-utf-8", f"The {where} is not UTF-8.") from None
+
+
+def _lists(type_: Any) -> frozenset[str]:
+    if type_ is None:
+        return frozenset()
+    kinds = (
+        msgspec.inspect.ListType,
+        msgspec.inspect.VarTupleType,
+        msgspec.inspect.SetType,
+        msgspec.inspect.FrozenSetType,
+    )
+    info = msgspec.inspect.type_info(type_)
+    assert isinstance(info, msgspec.inspect.StructType)
+    return frozenset(field.encode_name for field in info.fields if isinstance(field.type, kinds))

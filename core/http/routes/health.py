@@ -1,0 +1,64 @@
+"""Liveness and readiness."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from trunkline.core.http.endpoint import Call, Endpoint
+from trunkline.core.http.problems import AGAIN, Problem
+
+TAG = "Health"
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the process is alive, or ready for work."""
+
+    status: Literal["live", "ready"]
+
+
+async def live(call: Call) -> Health:
+    """The loop answers, so the process is alive."""
+    return Health(status="live")
+
+
+async def ready(call: Call) -> Health:
+    """The gateway holds its store and takes work."""
+    check_ready(call)
+    return Health(status="ready")
+
+
+def check_ready(call: Call) -> None:
+    """Raise `Problem` 503 while the gateway takes no work: it waits for its store, recovers, or stops."""
+    headers = {"Retry-After": str(AGAIN)}
+    if call.served.stopping.is_set():
+        raise Problem(503, "stopping", "The gateway is stopping.", headers=headers)
+    if not call.served.gateway.serving:
+        detail = "The gateway waits for its store, or recovers unfinished work. Ask again soon."
+        raise Problem(503, "standby", detail, headers=headers)
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint(
+        method="GET",
+        path="/v1/health/live",
+        scope=None,
+        summary="Is the process alive?",
+        run=live,
+        answer=Health,
+        always=True,
+        tag=TAG,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/health/ready",
+        scope=None,
+        summary="Does the gateway take work?",
+        run=ready,
+        answer=Health,
+        problems=(503,),
+        always=True,
+        tag=TAG,
+    ),
+)

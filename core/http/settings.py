@@ -1,0 +1,65 @@
+"""The settings of the HTTP server, as values; `app/serve` makes them from the configuration file."""
+
+from __future__ import annotations
+
+import ssl
+
+import msgspec
+
+from trunkline.core.http.endpoint import Caller
+
+
+class Token(msgspec.Struct, frozen=True, kw_only=True):
+    """A bearer token and what it allows. Never printed: its `repr` has the name only."""
+
+    caller: Caller
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"Token({self.caller.name!r})"
+
+
+class Rate(msgspec.Struct, frozen=True, kw_only=True):
+    """A token bucket: so many requests per second over time, and so many at once."""
+
+    per_second: float = 200.0
+    burst: int = 400
+
+
+class HttpLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What one request, one connection and one token may take up. Times in seconds, sizes in bytes."""
+
+    #: largest body
+    body: int = 1_048_576
+    #: time in which a body must have come
+    body_time: float = 30.0
+    #: request line and headers together
+    headers: int = 16_384
+    #: time in which the request line and the headers must have come
+    headers_time: float = 10.0
+    #: time after which an idle connection is closed
+    idle_time: float = 75.0
+    #: time that running requests get when the server stops
+    stop_time: float = 10.0
+    #: connections open at once
+    connections: int = 1_000
+    #: requests in work at once, streams not counted
+    requests: int = 200
+    #: requests of one token, or of one address without a token
+    rate: Rate = Rate()
+    #: largest frame of a WebSocket
+    frame: int = 262_144
+
+
+class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How the server answers."""
+
+    tokens: tuple[Token, ...] = ()
+    limits: HttpLimits = HttpLimits()
+    #: names that a request may ask for in its `Host`, lower case, without port; loopback is always allowed
+    hosts: tuple[str, ...] = ()
+    #: whether a `Host` outside of `hosts` and loopback is refused: against pages that rebind their name to this address
+    only_hosts: bool = True
+    #: origins of pages of other hosts that may use the API, e.g. ``https://chat.example.org``
+    origins: tuple[str, ...] = ()
+    tls: ssl.SSLContext | None = None

@@ -1,0 +1,102 @@
+"""The HTTP API on a small real gateway: in the process, and through a real socket."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute
+
+from tests.support.small_gateway import Running, TinyPlatform, serving
+from trunkline.core.agent import Agent
+from trunkline.core.env import system_env
+from trunkline.core.http.api import ENDPOINTS
+from trunkline.core.http.app import build_app
+from trunkline.core.http.endpoint import Caller, Endpoint, Scope
+from trunkline.core.http.served import Served
+from trunkline.core.http.server import HttpServer
+from trunkline.core.http.settings import HttpSettings, Token
+
+#: a token with every scope, and one with each
+ALL = "token-with-every-scope"
+TOKENS = (
+    Token(caller=Caller(name="all", scopes=frozenset(Scope)), secret=ALL),
+    *(Token(caller=Caller(name=one, scopes=frozenset({one})), secret=f"token-{one}") for one in Scope),
+)
+SETTINGS = HttpSettings(tokens=TOKENS)
+
+
+def authorised(secret: str = ALL) -> dict[str, str]:
+    """The header of a token."""
+    return {"Authorization": f"Bearer {secret}"}
+
+
+@dataclass
+class Api:
+    """The HTTP API of a gateway that serves."""
+
+    app: Starlette
+    served: Served
+    #: its gateway, store and event log
+    running: Running
+    #: a client with every scope
+    http: httpx.AsyncClient
+    settings: HttpSettings
+
+
+@asynccontextmanager
+async def api(
+    path: Path,
+    *,
+    settings: HttpSettings = SETTINGS,
+    agent: Agent | None = None,
+    platform: TinyPlatform | None = None,
+    endpoints: Sequence[Endpoint] = ENDPOINTS,
+    more: Sequence[BaseRoute] = (),
+    **config: Any,
+) -> AsyncGenerator[Api]:
+    """The API on a store file, asked in the process."""
+    own = platform or TinyPlatform()
+    async with serving(path, own, agent, **config) as running:
+        served = Served(
+            gateway=running.gateway,
+            store=running.store,
+            log=running.log,
+            events=running.log.recorder("http"),
+            env=system_env(),
+        )
+        app = build_app(served, settings, endpoints=endpoints, more=more)
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=authorised()) as client:
+            await ready(running)
+            yield Api(app, served, running, client, settings)
+    if platform is None:
+        own.close()
+
+
+async def ready(running: Running) -> None:
+    """Wait until the gateway takes work."""
+    with anyio.fail_after(30):
+        while not running.gateway.serving:  # noqa: ASYNC110 (the gateway has no event for it)
+            await anyio.sleep(0.01)
+
+
+@asynccontextmanager
+async def over_socket(api: Api) -> AsyncGenerator[tuple[httpx.AsyncClient, int]]:
+    """The same API through a real socket: a client with every scope, and the port on 127.0.0.1."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    server = HttpServer(api.app, api.served, api.settings)
+    async with anyio.create_task_group() as group:
+        await group.start(server.run, [listener])
+        base = f"http://127.0.0.1:{port}"
+        async with httpx.AsyncClient(base_url=base, headers=authorised(), timeout=30, trust_env=False) as client:
+            yield client, port
+        server.stop()
