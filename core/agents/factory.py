@@ -1,0 +1,46 @@
+"""Makes an agent from its configuration, and runs what agents need while a gateway runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from trunkline.core.agent import Agent
+from trunkline.core.agents.config import AgentImplementation
+from trunkline.core.agents.echo import EchoAgent
+from trunkline.core.env import Env
+from trunkline.core.errors import ConfigError
+
+
+@runtime_checkable
+class Lasting(Protocol):
+    """An agent that has something of its own while the gateway runs: a process, connections."""
+
+    def running(self) -> AbstractAsyncContextManager[object]:
+        """Its life: entered before the first turn, left after the last one."""
+        ...
+
+
+def make_agent(
+    agent_id: str, implementation: AgentImplementation, *, folder: Path, environ: Mapping[str, str], env: Env
+) -> Agent:
+    """The agent that a configuration describes. Its paths are relative to `folder`; `environ` may have its secrets.
+
+    Starts nothing: enter `running` with all agents around `Gateway.run`. Raises `ConfigError` for a secret or a file
+    that is not there, and for an extra that is not installed.
+    """
+    if implementation.echo is not None:
+        return EchoAgent(implementation.echo.introduction)
+    raise ConfigError(f"agents.{agent_id}: `{implementation.kind}` is not available")
+
+
+@asynccontextmanager
+async def running(agents: Iterable[Agent]) -> AsyncGenerator[None, None]:
+    """Keep what the agents need until the block ends; processes are started at their first turn, and ended here."""
+    async with AsyncExitStack() as stack:
+        for agent in agents:
+            if isinstance(agent, Lasting):
+                await stack.enter_async_context(agent.running())
+        yield

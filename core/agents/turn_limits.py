@@ -1,0 +1,31 @@
+"""The limits that programs and webhooks share: how much of a session they are given, and how much they may do."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from trunkline.core.config.base import Duration, Model
+
+
+class HistoryLimits(Model):
+    """How much of the session's transcript a turn has: whole lines, from the newest back."""
+
+    lines: int = Field(default=20, ge=0, le=1000)
+    """At most this many lines before the message of the turn."""
+    characters: int = Field(default=20_000, ge=0, le=1_000_000)
+    """At most this many characters in all of them."""
+
+
+class TurnLimits(Model):
+    """What one turn of an outside agent is given, and how much it may do and take."""
+
+    timeout: Duration = Field(default=120.0, gt=0, le=86_400)
+    """How long a turn may take, from its start to its answer, with waiting and every call."""
+    max_calls: int = Field(default=50, ge=0, le=10_000)
+    """How many tools a turn may call."""
+    max_answer: int = Field(default=100_000, ge=1, le=10_000_000)
+    """Characters that an answer may have."""
+    history: HistoryLimits = HistoryLimits()
+    """How much of the transcript a turn is given."""
+    tools: bool = True
+    """Give the agent the definitions of its tools with each turn, as JSON Schema. It may call them without, too."""

@@ -1,0 +1,1 @@
+"""Webhooks as agents: each turn is posted to a URL, and the response has the answer."""
