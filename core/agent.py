@@ -36,6 +36,11 @@ class Turn(Protocol):
         ...
 
     @property
+    def again(self) -> bool:
+        """Whether the turn runs again after a crash: an earlier process may have made some of its calls."""
+        ...
+
+    @property
     def agent(self) -> str: ...
 
     @property

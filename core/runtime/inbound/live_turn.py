@@ -85,7 +85,7 @@ class LiveTurn:
         self._work = work
         self._started = started
         #: the turn runs again: an earlier process may have made its calls
-        self._again = again
+        self.again: bool = again
         self._calls = 0
         self._over = False
         #: what it has queued with the message tool
@@ -253,7 +253,7 @@ class LiveTurn:
             session=self.session_id,
             number=self._calls,
             cause=self._started,
-            again=self._again,
+            again=self.again,
             said=self._said,
         )
 

@@ -1,0 +1,101 @@
+"""The tools of a turn for agents outside of the process: calls by name with JSON parameters, and what comes back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from trunkline.core.actions.schema import NAME as MESSAGE
+from trunkline.core.agent import Turn
+from trunkline.core.agents.turn_document import history_of
+from trunkline.core.errors import AgentFailed, PlatformError, TrunklineError, UsageError
+from trunkline.core.reasons import Reason
+from trunkline.core.untrusted import check_json
+
+#: the tool that reads more of the transcript than the document of the turn has
+HISTORY = "history"
+#: bounds of what that tool returns
+_LINES, _CHARACTERS = 1000, 1_000_000
+
+
+class CallOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a call returned, or why nothing was done."""
+
+    ok: bool
+    #: of the message tool an object, of the tools for hands a text, of `history` an object with `lines` and `cut`
+    result: Any = None
+    #: what is wrong with the call, and what to do about it
+    error: str = ""
+    #: reason code of the refusal, if it has one
+    reason: Reason | None = None
+
+
+class _Made(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that was carried out."""
+
+    tool: str
+    params: dict[str, Any]
+    outcome: CallOutcome
+
+
+class Calls:
+    """Carries out the calls of one turn, in order, and counts them."""
+
+    def __init__(self, turn: Turn, most: int) -> None:
+        self._turn = turn
+        self._most = most
+        self._made: list[_Made] = []
+        #: how many calls the present run of the agent has made
+        self._at = 0
+
+    def repeat(self) -> None:
+        """The agent runs the turn once more: its first calls are those that it has made, and are not done again."""
+        self._at = 0
+
+    async def make(self, tool: str, params: dict[str, Any]) -> CallOutcome:
+        """Carry out a call; what refuses it is in the outcome.
+
+        Raises `AgentFailed` for one call too many, and if a repeated run makes another call than the first one made.
+        """
+        if self._at >= self._most:
+            raise AgentFailed(f"more than {self._most} calls of tools; see `max_calls`", Reason.TOO_MANY_CALLS)
+        number, self._at = self._at, self._at + 1
+        if number < len(self._made):
+            before = self._made[number]
+            if (before.tool, before.params) != (tool, params):
+                facts = f"call {number + 1} is another one than before the agent broke off, so the turn is not repeated"
+                raise AgentFailed(facts, Reason.AGENT_BROKE_OFF)
+            return before.outcome
+        outcome = await self._carry_out(tool, params)
+        self._made.append(_Made(tool=tool, params=params, outcome=outcome))
+        return outcome
+
+    async def _carry_out(self, tool: str, params: dict[str, Any]) -> CallOutcome:
+        if wrong := check_json(params):
+            return CallOutcome(ok=False, error=f"params {wrong}", reason=Reason.BAD_ARGUMENT)
+        try:
+            return CallOutcome(ok=True, result=await self._result(tool, params))
+        except (UsageError, PlatformError) as error:
+            reason: object = getattr(error, "reason", None)
+            return CallOutcome(ok=False, error=_words(error), reason=reason if isinstance(reason, Reason) else None)
+
+    async def _result(self, tool: str, params: dict[str, Any]) -> Any:
+        if tool == MESSAGE:
+            return (await self._turn.message(params)).for_model()
+        if tool == HISTORY:
+            lines, cut = await history_of(self._turn, _limit(params), _CHARACTERS)
+            return {"lines": [msgspec.to_builtins(line) for line in lines], "cut": cut}
+        return await self._turn.call_hand_tool(tool, params)
+
+
+def _limit(params: dict[str, Any]) -> int:
+    """How many lines a call of `history` asks for. Raises `UsageError`."""
+    limit: object = params.get("limit", 100)
+    if set(params) - {"limit"} or type(limit) is not int or not 1 <= limit <= _LINES:
+        raise UsageError(f"`history` takes one parameter, `limit`: the number of lines, from 1 to {_LINES}")
+    return limit
+
+
+def _words(error: TrunklineError) -> str:
+    return error.facts or str(error)

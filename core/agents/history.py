@@ -1,0 +1,40 @@
+"""Which lines of a transcript a turn is given: those before its own message, from the newest back. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from trunkline.core.delivery.notes import ROLE as NOTE
+from trunkline.core.values import TranscriptLine, TurnId
+
+#: the roles of what went out, and of notes about it; every other line is work of a turn of its own
+_OUTBOUND = frozenset({"assistant", NOTE})
+
+
+class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a transcript, in order. `cut`: earlier lines were left out."""
+
+    lines: tuple[TranscriptLine, ...]
+    cut: bool
+
+
+def earlier_lines(turn: TurnId, lines: Sequence[TranscriptLine]) -> tuple[TranscriptLine, ...]:
+    """The transcript without the turn's own message, and without messages that came later and wait for their turns.
+
+    What went out after the message stays: answers to earlier messages, and what the turn itself sent before a crash.
+    """
+    own = next((n for n, line in enumerate(lines) if turn == f"t-{line.ref}"), None)
+    if own is None:
+        return tuple(lines)
+    return (*lines[:own], *(line for line in lines[own + 1 :] if line.role in _OUTBOUND))
+
+
+def newest_lines(lines: Sequence[TranscriptLine], most: int, characters: int) -> Excerpt:
+    """The newest lines within both limits. A line is never cut, and none is left out in the middle."""
+    left, first = characters, len(lines)
+    while first > max(0, len(lines) - most) and left >= len(lines[first - 1].text):
+        first -= 1
+        left -= len(lines[first].text)
+    return Excerpt(lines=tuple(lines[first:]), cut=first > 0)

@@ -1,0 +1,45 @@
+"""What programs and services say, made fit for a log: bounded, rationed, and without control characters."""
+
+from __future__ import annotations
+
+import logging
+
+#: everything about agents that ship; `extra` has the agent's id
+LOGGER = logging.getLogger("trunkline.agents")
+
+
+def shown(text: str, most: int = 500) -> str:
+    """A text of a stranger as a part of one line: control characters escaped, and cut if it is long."""
+    kept = text if len(text) <= most else text[:most]
+    safe = "".join(
+        one if one.isprintable() else one.encode("unicode_escape", "replace").decode("ascii") for one in kept
+    )
+    return safe if kept is text else f"{safe}… ({len(text)} characters)"
+
+
+class Ration:
+    """Allows so many units per second, and as many at once after a pause. Times are seconds of one steady clock."""
+
+    def __init__(self, per_second: float, burst: float, now: float) -> None:
+        self._rate = per_second
+        self._burst = burst
+        self._left = burst
+        self._at = now
+
+    def take(self, units: float, now: float) -> bool:
+        """Use units if there are enough."""
+        self._fill(now)
+        if self._left < units:
+            return False
+        self._left -= units
+        return True
+
+    def borrow(self, units: float, now: float) -> float:
+        """Use units in any case; returns the seconds to wait until they are paid back."""
+        self._fill(now)
+        self._left -= units
+        return max(0.0, -self._left / self._rate)
+
+    def _fill(self, now: float) -> None:
+        self._left = min(self._burst, self._left + (now - self._at) * self._rate)
+        self._at = now

@@ -1,0 +1,105 @@
+"""A turn as programs and webhooks get it: one JSON document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from trunkline.core.agent import CallbackFacts, Turn
+from trunkline.core.agents.history import earlier_lines, newest_lines
+from trunkline.core.agents.turn_limits import TurnLimits
+from trunkline.core.prompts import Prompt
+from trunkline.core.values import Address, Peer, TranscriptLine, WorkKind
+
+#: version of the document and of the messages around it
+PROTOCOL = 1
+
+
+class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The session of a turn. A reset gives a new id under the same key."""
+
+    id: str
+    key: str
+
+
+class HistoryLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A line of the transcript before the message of the turn. `at`: seconds since the epoch."""
+
+    #: ``user``, ``assistant``, ``hand``, or ``delivery`` for a note about a message that did not arrive
+    role: str
+    text: str
+    at: float
+    #: only a part of the text arrived
+    partial: bool = False
+    #: the message was deleted; its text is left out
+    deleted: bool = False
+
+
+class TurnDocument(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="turn"):
+    """A turn: what came, from whom, where, and what the agent knows and can do."""
+
+    protocol: int = PROTOCOL
+    #: the same when the turn runs again
+    id: str
+    #: the turn runs again: calls that an earlier run has made have no effect, if they come in the same order
+    again: bool
+    agent: str
+    session: SessionFacts
+    #: why the turn runs
+    work: WorkKind
+    #: the message of the peer, the result of the hand, or the text of the wake-up
+    text: str
+    #: the same for a model: the result of a hand is marked as data
+    for_model: str
+    #: the author of the text; a hand is ``hand:<id>``
+    peer: Peer
+    #: the person for whom the turn is done
+    asked_by: Peer | None
+    #: where the text came from; none: nowhere, as of a wake-up
+    place: Address | None
+    #: of a turn that brings the result of a hand
+    callback: CallbackFacts | None
+    #: system prompts, in order
+    prompts: tuple[Prompt, ...]
+    #: the newest lines of the transcript before the message, oldest first
+    history: tuple[HistoryLine, ...]
+    #: earlier lines were left out
+    history_cut: bool
+    #: definitions of the tools, as OpenAI's interface takes them; empty if the configuration leaves them out
+    tools: tuple[dict[str, Any], ...]
+
+
+async def document_of(turn: Turn, limits: TurnLimits) -> TurnDocument:
+    """The document of a turn, within its limits."""
+    past, cut = await history_of(turn, limits.history.lines, limits.history.characters)
+    return TurnDocument(
+        id=turn.id,
+        again=turn.again,
+        agent=turn.agent,
+        session=SessionFacts(id=turn.session_id, key=turn.session_key),
+        work=turn.work,
+        text=turn.text,
+        for_model=turn.for_model,
+        peer=turn.peer,
+        asked_by=turn.asked_by,
+        place=turn.place,
+        callback=turn.callback,
+        prompts=turn.prompts,
+        history=past,
+        history_cut=cut,
+        tools=(turn.message_tool(), *turn.hand_tools()) if limits.tools else (),
+    )
+
+
+async def history_of(turn: Turn, lines: int, characters: int) -> tuple[tuple[HistoryLine, ...], bool]:
+    """The newest lines before the message of a turn, within limits; and whether earlier ones were left out."""
+    if lines == 0:
+        return (), False
+    found = newest_lines(earlier_lines(turn.id, await turn.history()), lines, characters)
+    return tuple(_shown(line) for line in found.lines), found.cut
+
+
+def _shown(line: TranscriptLine) -> HistoryLine:
+    text = "" if line.deleted else line.text
+    return HistoryLine(role=line.role, text=text, at=line.at, partial=line.partial, deleted=line.deleted)
