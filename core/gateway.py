@@ -226,6 +226,11 @@ class Gateway:
         """Whether the gateway holds its store, has queued the unfinished work in it, and takes new work."""
         return self._up.is_set()
 
+    @property
+    def load(self) -> tuple[int, int]:
+        """Number of open intents, and of open delegations."""
+        return self._delivery.backlog.open, len(self._delegations.open)
+
     async def wake(self, agent: str, text: str, cause: int | None = None) -> None:
         """Start a turn without an inbound message; see `Intake.wake`."""
         await self._until_up()

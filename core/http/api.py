@@ -11,6 +11,9 @@ Streams, pages and WebSockets are Starlette routes, passed to `build_app` as `mo
 from __future__ import annotations
 
 from trunkline.core.http.endpoint import Endpoint
-from trunkline.core.http.routes import health
+from trunkline.core.http.routes import health, metrics
 
-ENDPOINTS: tuple[Endpoint, ...] = (*health.ENDPOINTS,)
+ENDPOINTS: tuple[Endpoint, ...] = (
+    *health.ENDPOINTS,
+    *metrics.ENDPOINTS,
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -18,13 +18,13 @@ from trunkline.core.http.api import ENDPOINTS
 from trunkline.core.http.auth import Tokens, bearer, require
 from trunkline.core.http.endpoint import ANYBODY, JSON, Call, Endpoint, Reply
 from trunkline.core.http.guard.guard import Guard
+from trunkline.core.http.openapi import document_endpoint
 from trunkline.core.http.problems import PROBLEM_JSON, Problem, document_of, problem_of
+from trunkline.core.http.request_log import Seen, log_request
 from trunkline.core.http.requests import body_of, check_media_type, path_of, query_of
 from trunkline.core.http.routes.health import check_ready
 from trunkline.core.http.served import Served
 from trunkline.core.http.settings import HttpSettings
-
-LOG = logging.getLogger("trunkline.http")
 
 
 def build_app(
@@ -40,16 +40,31 @@ def build_app(
     `request.state.request_id`. A `Problem` or `TrunklineError` that they raise is answered as a problem.
     """
     tokens = Tokens(settings.tokens)
+
+    def observe(seen: Seen) -> None:
+        served.metrics.request(seen)
+        log_request(seen)
+
     by_path: defaultdict[str, list[Endpoint]] = defaultdict(list)
-    for endpoint in endpoints:
+    every = (*endpoints, document_endpoint(endpoints))
+    for endpoint in every:
         by_path[endpoint.path].append(endpoint)
     routes = [_route(path, found, served, tokens) for path, found in by_path.items()]
     app = Starlette(routes=[*routes, *more], exception_handlers={HTTPException: _answer_routing})
     app.router.redirect_slashes = False
+    app.state.endpoints = every
     app.state.served = served
     app.state.tokens = tokens
     app.state.settings = settings
-    app.add_middleware(Guard, served=served, settings=settings)
+    app.add_middleware(Guard, served=served, settings=settings, tokens=tokens, observe=observe)
+    if settings.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.origins,
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "X-Request-ID", "Last-Event-ID"],
+            expose_headers=["X-Request-ID", "Retry-After"],
+        )
     return app
 
 
@@ -76,6 +91,7 @@ async def _run(endpoint: Endpoint, request: Request, served: Served, tokens: Tok
     caller = ANYBODY
     if endpoint.scope is not None:
         caller = tokens.caller(bearer(headers))
+        request.state.caller = caller.name
         require(caller, endpoint.scope)
     call = Call(served=served, caller=caller, request_id=request_id, path={}, headers=headers)
     if not endpoint.always:

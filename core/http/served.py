@@ -9,6 +9,7 @@ import anyio
 from trunkline.core.env import Env
 from trunkline.core.events import EventLog, EventSink
 from trunkline.core.gateway import Gateway
+from trunkline.core.http.metrics.metrics import Metrics
 from trunkline.core.store import Store
 
 
@@ -23,3 +24,8 @@ class Served:
     env: Env
     #: set when the server stops: streams end then
     stopping: anyio.Event = field(default_factory=anyio.Event)
+    #: what is counted from now on
+    metrics: Metrics = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metrics", Metrics(self))

@@ -11,6 +11,7 @@ import anyio.abc
 import uvicorn
 from starlette.types import ASGIApp
 
+from trunkline.core.http.connection import connection_type
 from trunkline.core.http.served import Served
 from trunkline.core.http.settings import HttpSettings
 
@@ -39,7 +40,7 @@ class HttpServer:
         limits = settings.limits
         config = uvicorn.Config(
             app,
-            http="httptools",
+            http=connection_type(limits),
             ws="websockets-sansio",
             ws_max_size=limits.frame,
             ws_per_message_deflate=False,

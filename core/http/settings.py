@@ -22,8 +22,8 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
     """A token bucket: so many requests per second over time, and so many at once."""
 
-    per_second: float = 200.0
-    burst: int = 400
+    per_second: float = 1_000.0
+    burst: int = 2_000
 
 
 class HttpLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,16 +35,20 @@ class HttpLimits(msgspec.Struct, frozen=True, kw_only=True):
     body_time: float = 30.0
     #: request line and headers together
     headers: int = 16_384
+    #: path and query
+    target: int = 8_192
     #: time in which the request line and the headers must have come
     headers_time: float = 10.0
+    #: time in which a client must have read what is written to it
+    write_time: float = 30.0
     #: time after which an idle connection is closed
     idle_time: float = 75.0
     #: time that running requests get when the server stops
     stop_time: float = 10.0
     #: connections open at once
-    connections: int = 1_000
+    connections: int = 2_000
     #: requests in work at once, streams not counted
-    requests: int = 200
+    requests: int = 1_000
     #: requests of one token, or of one address without a token
     rate: Rate = Rate()
     #: largest frame of a WebSocket

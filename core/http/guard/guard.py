@@ -1,67 +1,179 @@
-"""The guard around the application: gives each request its id, and answers errors as problems."""
+"""The guard around the application: ids, checks, limits, headers, and errors as problems."""
 
 from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 
+import anyio
 import msgspec
 from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from trunkline.core.http.problems import PROBLEM_JSON, document_of, problem_of
+from trunkline.core.http.auth import Tokens, bearer
+from trunkline.core.http.guard.body import BodyReader
+from trunkline.core.http.guard.origins import check_origin, values
+from trunkline.core.http.guard.rates import RateLimit
+from trunkline.core.http.problems import AGAIN, PROBLEM_JSON, Problem, document_of, problem_of
+from trunkline.core.http.request_log import Observe, Seen
 from trunkline.core.http.served import Served
 from trunkline.core.http.settings import HttpSettings
 
 LOG = logging.getLogger("trunkline.http")
 #: what is taken over from a client as the id of its request
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
+#: headers of every answer that has no others of the same name
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_STREAM = "text/event-stream"
 
 
 class Guard:
-    """ASGI middleware, outermost."""
+    """ASGI middleware, outermost. `observe` is called with each request that has ended."""
 
-    def __init__(self, app: ASGIApp, served: Served, settings: HttpSettings) -> None:
+    def __init__(self, app: ASGIApp, served: Served, settings: HttpSettings, tokens: Tokens, observe: Observe) -> None:
         self._app = app
         self._served = served
         self._settings = settings
+        self._tokens = tokens
+        self._observe = observe
+        self._rate = RateLimit(settings.limits.rate, served.env.steady)
+        #: requests in work
+        self._working = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request, or one WebSocket."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        request_id = self._request_id(scope)
-        scope.setdefault("state", {})["request_id"] = request_id
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+        scope.setdefault("state", {})["request_id"] = self._request_id(scope)
+        # Parameters of the path are decoded after it was matched, so that one may contain a slash.
         scope["path"] = scope["raw_path"].decode("ascii", "replace")
-        begun = False
+        if scope["type"] == "websocket":
+            await self._socket(scope, receive, send)
+        else:
+            await self._request(scope, receive, send)
 
-        async def answer(message: Message) -> None:
-            nonlocal begun
-            if message["type"] == "http.response.start":
-                begun = True
-                MutableHeaders(scope=message)["X-Request-ID"] = request_id
-            await send(message)
-
+    async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await self._app(scope, receive, answer)
-        except Exception as error:
-            problem = problem_of(error)
-            if problem.status == 500:
-                LOG.exception("request %s failed", request_id)
-            if begun:
-                raise
-            content = msgspec.json.encode(document_of(problem, request_id))
-            headers = {**problem.headers, "Content-Type": PROBLEM_JSON, "Content-Length": str(len(content))}
-            raw = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
-            await answer({"type": "http.response.start", "status": problem.status, "headers": raw})
-            await answer({"type": "http.response.body", "body": content})
+            self._admit(scope)
+        except Problem as problem:
+            LOG.info("socket refused: %s", problem.slug)
+            await send({"type": "websocket.close", "code": 1008, "reason": problem.slug})
+            return
+        await self._app(scope, receive, send)
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = self._served.env.steady()
+        body = BodyReader(scope["headers"], receive, self._settings.limits)
+        answer = _Answer(scope, body, send, self._settings.limits.write_time)
+        answer.on_stream = self._leave
+        self._working += 1
+        try:
+            try:
+                if self._working > self._settings.limits.requests:
+                    headers = {"Retry-After": str(AGAIN)}
+                    raise Problem(503, "busy", "Too many requests are in work.", headers=headers)
+                self._admit(scope)
+                body.check()
+                await self._app(scope, body.receive, answer.send)
+            except Exception as error:  # noqa: BLE001 (every error is answered, and logged if it is a defect)
+                await self._fail(error, scope, answer)
+        finally:
+            if not answer.streams:
+                self._leave()
+            self._observe(Seen.of(scope, answer.status, self._served.env.steady() - began, stream=answer.streams))
+
+    def _leave(self) -> None:
+        self._working -= 1
+
+    def _admit(self, scope: Scope) -> None:
+        headers = scope["headers"]
+        token = bearer({"authorization": (values(headers, b"authorization") or [""])[0]})
+        caller = None if token is None else self._tokens.find(token)
+        client = scope.get("client")
+        self._rate.take(f"token {caller.name}" if caller else f"address {client[0] if client else ''}")
+        check_origin(headers, self._settings)
+
+    async def _fail(self, error: Exception, scope: Scope, answer: _Answer) -> None:
+        if isinstance(error, OSError | ClientDisconnect):
+            answer.abort()
+            return
+        problem = problem_of(error)
+        if problem.status == 500:
+            LOG.error("request %s failed", scope["state"]["request_id"], exc_info=error)
+        if answer.begun:
+            # Half an answer must not look like a whole one.
+            answer.abort()
+            return
+        content = msgspec.json.encode(document_of(problem, scope["state"]["request_id"]))
+        headers = {**problem.headers, "Content-Type": PROBLEM_JSON, "Content-Length": str(len(content))}
+        raw = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
+        await answer.send({"type": "http.response.start", "status": problem.status, "headers": raw})
+        await answer.send({"type": "http.response.body", "body": content})
 
     def _request_id(self, scope: Scope) -> str:
         for name, value in scope["headers"]:
             if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
                 return value.decode()
         return self._served.env.ids.new("request")
+
+
+class _Answer:
+    """Sends for the application: adds headers, and waits for no reader that has stopped to read."""
+
+    def __init__(self, scope: Scope, body: BodyReader, send: Send, write_time: float) -> None:
+        self._scope = scope
+        self._body = body
+        self._send = send
+        self._write_time = write_time
+        self.begun = False
+        self.status = 0
+        #: it is a stream of events, which is not counted as a request in work
+        self.streams = False
+        self.on_stream: Callable[[], None] = lambda: None
+        self._closes = False
+
+    async def send(self, message: Message) -> None:
+        """Send one message. Raises `OSError` if the client does not read."""
+        if message["type"] == "http.response.start":
+            self._begin(message)
+        elif self._closes and not message.get("more_body", False):
+            await self._write({**message, "more_body": True})
+            await self._body.drain()
+            message = {"type": "http.response.body", "body": b""}
+        await self._write(message)
+
+    def abort(self) -> None:
+        """Cut the connection."""
+        cut: Callable[[], None] | None = self._scope["state"].get("abort")
+        if cut is not None:
+            cut()
+
+    def _begin(self, message: Message) -> None:
+        self.begun = True
+        self.status = message["status"]
+        headers = MutableHeaders(scope=message)
+        for name, value in _HEADERS.items():
+            headers.setdefault(name, value)
+        headers["X-Request-ID"] = self._scope["state"]["request_id"]
+        if self._body.refused:
+            headers["Connection"] = "close"
+            self._closes = "content-length" in headers
+        if headers.get("content-type", "").startswith(_STREAM):
+            self.streams = True
+            self.on_stream()
+
+    async def _write(self, message: Message) -> None:
+        with anyio.move_on_after(self._write_time):
+            await self._send(message)
+            return
+        self.abort()
+        raise OSError("the client does not read")

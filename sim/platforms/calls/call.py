@@ -13,7 +13,7 @@ from trunkline.core.values import Address, Peer, SendRequest
 from trunkline.sim.platforms.rooms import Room
 
 #: chooses the call for the sound of a text at a place out of those that are going on; None: the one that it names
-ChooseCall = Callable[[Address, Sequence["Call"]], "Call | None"]
+ChooseCall = Callable[[Address, Sequence["VoiceCall"]], "VoiceCall | None"]
 
 
 class CallState(StrEnum):
@@ -41,7 +41,7 @@ class Utterance:
 
 
 @dataclass(slots=True, kw_only=True)
-class Call:
+class VoiceCall:
     """A call. Its room is the thread of the caller's conversation."""
 
     room: Room

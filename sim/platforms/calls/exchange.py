@@ -10,7 +10,7 @@ from trunkline.core.errors import CallEnded, UnknownName
 from trunkline.core.values import Address, ChatKind, Peer
 from trunkline.sim.events.calls import CallChanged, CallStarted
 from trunkline.sim.events.script import ScriptSkipped
-from trunkline.sim.platforms.calls.call import Call, CallState
+from trunkline.sim.platforms.calls.call import CallState, VoiceCall
 from trunkline.sim.platforms.calls.engine import seconds_of
 from trunkline.sim.platforms.rooms import Room, WorldPort
 
@@ -30,7 +30,7 @@ class Exchange:
         self._platform = platform
         self._world = world
         #: (account, id of the call) -> the call
-        self._calls: dict[tuple[str, str], Call] = {}
+        self._calls: dict[tuple[str, str], VoiceCall] = {}
         #: what people are about to say or do
         self._pending = 0
 
@@ -41,16 +41,16 @@ class Exchange:
 
     # ------------------------------------------------------------ looking up
 
-    def calls_of(self, line: Room) -> list[Call]:
+    def calls_of(self, line: Room) -> list[VoiceCall]:
         """The calls of a person with an account that have not ended, in order of their beginning."""
         mine = (call for call in self._calls.values() if call.room.conversation == line.conversation)
         return [call for call in mine if call.account == line.owner and call.state is not CallState.ENDED]
 
-    def open_calls(self, account: str) -> list[Call]:
+    def open_calls(self, account: str) -> list[VoiceCall]:
         """All calls of an account in which something can be said now or later, in order of their beginning."""
         return [call for call in self._calls.values() if call.account == account and call.open]
 
-    def own(self, room: Room) -> Call:
+    def own(self, room: Room) -> VoiceCall:
         """The call that a person means by a place of theirs. Raises `UnknownName` unless it is exactly one."""
         if room.thread is not None:
             return self._calls[room.owner, room.thread]
@@ -60,7 +60,7 @@ class Exchange:
             raise UnknownName(f"{room.name} has no single call that is going on, but {names}")
         return there[0]
 
-    def meant(self, place: Address) -> Call:
+    def meant(self, place: Address) -> VoiceCall:
         """The call in which the gateway can say something at a place. Raises `CallEnded`."""
         if place.thread is not None:
             call = self._calls.get((place.account, place.thread))
@@ -83,7 +83,7 @@ class Exchange:
 
     # ------------------------------------------------------------ what callers do
 
-    def call(self, line: Room, peer: Peer, name: str) -> Call:
+    def call(self, line: Room, peer: Peer, name: str) -> VoiceCall:
         """A person calls. It rings until the account is connected, unless all of its lines are taken."""
         platform, world = self._platform, self._world
         id = platform.new_id("call", line.owner, line.conversation, name)  # noqa: A001 -- the word
@@ -96,7 +96,7 @@ class Exchange:
             accounts=line.accounts,
         )
         taken = sum(call.account == line.owner and call.state is not CallState.ENDED for call in self._calls.values())
-        call = self._calls[line.owner, id] = Call(room=room, peer=peer, began=world.now())
+        call = self._calls[line.owner, id] = VoiceCall(room=room, peer=peer, began=world.now())
         platform.add_room(room, under=line.name)
         platform.events.record(CallStarted(address=room.address(line.owner), peer=peer, name=name))
         if platform.spec.lines is not None and taken >= platform.spec.lines:
@@ -105,7 +105,7 @@ class Exchange:
             self._later(_RINGS, self._ring, call)
         return call
 
-    def _ring(self, call: Call) -> None:
+    def _ring(self, call: VoiceCall) -> None:
         if call.state is not CallState.RINGING:
             return
         if self._platform.pushes.is_connected(call.account):
@@ -115,7 +115,7 @@ class Exchange:
         else:
             self._later(_RINGS, self._ring, call)
 
-    def answer(self, call: Call) -> None:
+    def answer(self, call: VoiceCall) -> None:
         """Connect a call; the caller begins to speak."""
         self._change(call, CallState.ON, "answered")
         for name, seconds, post in call.unsaid:
@@ -133,7 +133,7 @@ class Exchange:
         else:
             self._speak(call, name, seconds_of(text), say)
 
-    def _speak(self, call: Call, name: str, seconds: float, post: Callable[[], None]) -> None:
+    def _speak(self, call: VoiceCall, name: str, seconds: float, post: Callable[[], None]) -> None:
         call.talks_until = max(call.talks_until, self._world.now()) + seconds
         self._later(call.talks_until - self._world.now(), post)
 
@@ -164,7 +164,7 @@ class Exchange:
             if call.state is CallState.HELD:
                 self._end(call, _HUNG_UP)
 
-    def _end(self, call: Call, why: str) -> None:
+    def _end(self, call: VoiceCall, why: str) -> None:
         if call.state is CallState.ENDED:
             return
         call.room.closed = "ended"
@@ -173,7 +173,7 @@ class Exchange:
             self._platform.events.record(ScriptSkipped(step=name, why=f"{call.room.name} ended as {why}"))
         self._platform.speaking.cut_off(call)
 
-    def _change(self, call: Call, state: CallState, word: str, why: str = "") -> None:
+    def _change(self, call: VoiceCall, state: CallState, word: str, why: str = "") -> None:
         call.state = state
         self._platform.events.record(CallChanged(address=call.room.address(call.account), state=word, why=why))
 

@@ -17,7 +17,7 @@ from trunkline.sim.events.calls import SpeechHeard
 from trunkline.sim.platforms.api.request_checks import check_request
 from trunkline.sim.platforms.api.wire import Wire
 from trunkline.sim.platforms.api.wire_faults import raise_refusal
-from trunkline.sim.platforms.calls.call import Call, CallState, ChooseCall, Utterance
+from trunkline.sim.platforms.calls.call import CallState, ChooseCall, Utterance, VoiceCall
 from trunkline.sim.platforms.calls.engine import PACE
 from trunkline.sim.platforms.rooms import WorldPort
 
@@ -79,7 +79,7 @@ class Speaking(Wire):
 
     # ------------------------------------------------------------ time
 
-    def go_on(self, call: Call) -> None:
+    def go_on(self, call: VoiceCall) -> None:
         """Say the first utterance, or what is left of it, unless the call is on hold."""
         if call.state is not CallState.ON or not call.queue or call.queue[0].since is not None:
             return
@@ -87,14 +87,14 @@ class Speaking(Wire):
         first.since = now
         self._world.at(now + first.speech.seconds - first.heard, self._finish, call, first, now)
 
-    def pause(self, call: Call) -> None:
+    def pause(self, call: VoiceCall) -> None:
         """Stop in the middle of an utterance."""
         first = call.queue[0] if call.queue else None
         if first is not None and first.since is not None:
             first.heard += self._world.now() - first.since
             first.since = None
 
-    def _finish(self, call: Call, utterance: Utterance, since: float) -> None:
+    def _finish(self, call: VoiceCall, utterance: Utterance, since: float) -> None:
         """An utterance was heard to its end, if nothing has interrupted it."""
         if utterance.since != since or call.state is not CallState.ON:
             return
@@ -109,7 +109,7 @@ class Speaking(Wire):
             self._respond(one, answer, given, kind)
         self.go_on(call)
 
-    def cut_off(self, call: Call) -> None:
+    def cut_off(self, call: VoiceCall) -> None:
         """The call has ended: what was not said to its end never will be."""
         self.pause(call)
         unheard, call.queue = call.queue, []
@@ -124,7 +124,7 @@ class Speaking(Wire):
                 self.refused(one, utterance.token, error)
                 self._answer(answer, error, one)
 
-    def _heard(self, call: Call, utterance: Utterance, text: str, seconds: float, *, whole: bool) -> None:
+    def _heard(self, call: VoiceCall, utterance: Utterance, text: str, seconds: float, *, whole: bool) -> None:
         request = utterance.request
         body = SpeechHeard(
             address=call.room.address(call.account),

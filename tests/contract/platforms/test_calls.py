@@ -17,7 +17,7 @@ from trunkline.sim.events.wire import WireAccepted, WireDeduplicated
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.loop import Node, SimLoop, run
 from trunkline.sim.platforms import FakeVoice, PlaceAdapter, Room
-from trunkline.sim.platforms.calls.call import Call
+from trunkline.sim.platforms.calls.call import VoiceCall
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import PlaceRef, load_text
 from trunkline.sim.scenario.model.scenario import Fault
@@ -48,7 +48,7 @@ class Stage:
     def line(self, person: str) -> Room:
         return self.world.room(PlaceRef(platform="voice", account="default", person=person))
 
-    def call(self, person: str, name: str, *, answered: bool = True) -> Call:
+    def call(self, person: str, name: str, *, answered: bool = True) -> VoiceCall:
         call = self.voice.exchange.call(self.line(person), self.world.peer("voice", person), name)
         if answered:
             self.voice.exchange.answer(call)
@@ -91,7 +91,7 @@ def play(test: Callable[[Stage], Awaitable[None]], settings: str = "{}") -> None
     run(main)
 
 
-def place(call: Call) -> Address:
+def place(call: VoiceCall) -> Address:
     return call.room.address("default")
 
 

@@ -1,0 +1,67 @@
+"""Which host a request may ask for, and which pages may make it: against rebound names and pages of other sites."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from trunkline.core.http.problems import Problem
+from trunkline.core.http.settings import HttpSettings
+
+_LOOPBACK_NAME = "localhost"
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+def check_origin(headers: Headers, settings: HttpSettings) -> None:
+    """Raise `Problem` for a host that is not ours, and for a page that may not use the API.
+
+    A page whose name is rebound to this address asks for its own name, which is no address and not configured. A page
+    of another site says so in `Origin` or `Sec-Fetch-Site`, which no script can change.
+    """
+    hosts = values(headers, b"host")
+    if len(hosts) != 1 or not _is_host(hosts[0]):
+        raise Problem(400, "bad-host", "A request has one `Host`, a name or an address with an optional port.")
+    if settings.only_hosts and not _is_ours(hosts[0], settings.hosts):
+        detail = "This host is not served here. Name it in `http.hosts` of the configuration, or ask for the address."
+        raise Problem(421, "host-not-served", detail)
+    origins = values(headers, b"origin")
+    if origins:
+        allowed = len(origins) == 1 and (_is_same(origins[0], hosts[0]) or origins[0].lower() in settings.origins)
+    else:
+        site, mode = values(headers, b"sec-fetch-site"), values(headers, b"sec-fetch-mode")
+        allowed = "cross-site" not in site or mode == ["navigate"]
+    if not allowed:
+        raise Problem(403, "cross-site", "Pages of other sites may not use this API, unless `http.origins` names them.")
+
+
+def values(headers: Headers, wanted: bytes) -> list[str]:
+    """The values of a header."""
+    return [value.decode("latin-1").strip() for name, value in headers if name == wanted]
+
+
+def _is_host(host: str) -> bool:
+    try:
+        parts = urlsplit(f"//{host}")
+        return bool(parts.hostname) and parts.netloc == host and parts.username is None and (parts.port or 1) > 0
+    except ValueError:
+        return False
+
+
+def _is_ours(host: str, names: Sequence[str]) -> bool:
+    name = urlsplit(f"//{host}").hostname or ""
+    return name == _LOOPBACK_NAME or name in names or _is_address(name)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_same(origin: str, host: str) -> bool:
+    scheme, _, rest = origin.lower().partition("://")
+    return scheme in ("http", "https") and rest == host.lower()

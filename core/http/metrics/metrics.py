@@ -1,0 +1,132 @@
+"""What is measured: the gateway by its events, the API by its requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from trunkline.core.events.bindings import BindingBound
+from trunkline.core.events.delivery import AttemptEnded, BacklogWaiting, IntentPrepared, IntentSettled
+from trunkline.core.events.gateway import (
+    AdapterFailed,
+    InboundAdmitted,
+    InboundDropped,
+    StoreFailed,
+    TurnEnded,
+    TurnStarted,
+)
+from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
+from trunkline.core.http.metrics.families import OTHER, Counter, Family, Gauge, Histogram, render
+
+if TYPE_CHECKING:
+    from trunkline.core.events import Event
+    from trunkline.core.http.request_log import Seen
+    from trunkline.core.http.served import Served
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+#: seconds
+_LATENCIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+class Metrics:
+    """The metrics of one process, counted from its start."""
+
+    def __init__(self, served: Served) -> None:
+        env, gateway = served.env, served.gateway
+        started = env.now()
+        self._inbound = Counter(
+            "trunkline_inbound_total", "Inbound messages, by what became of them.", ["status", "reason"]
+        )
+        self._turns_started = Counter("trunkline_turns_started_total", "Turns that began to run.")
+        self._turns = Counter("trunkline_turns_total", "Turns that have ended, by outcome.", ["outcome", "reason"])
+        self._prepared = Counter("trunkline_intents_prepared_total", "Outbound messages queued.", ["kind"])
+        self._settled = Counter("trunkline_intents_total", "Outbound messages that have ended, by state.", ["state"])
+        self._attempts = Counter(
+            "trunkline_attempts_total", "Attempts to send, by what was decided after them.", ["decision", "reason"]
+        )
+        self._backlog = Counter("trunkline_backlog_waits_total", "Times that the queue was full and senders waited.")
+        self._accepted = Counter("trunkline_delegations_accepted_total", "Tasks given to hands.")
+        self._finished = Counter("trunkline_delegations_total", "Delegations that have ended, by outcome.", ["outcome"])
+        self._bindings = Counter("trunkline_bindings_total", "Conversations bound to sessions.")
+        self._store = Counter("trunkline_store_failures_total", "Writes that the store refused and that are retried.")
+        self._adapters = Counter("trunkline_adapter_failures_total", "Connections of accounts that failed.", ["reason"])
+        self._requests = Counter(
+            "trunkline_http_requests_total", "HTTP requests, by route and status.", ["method", "route", "status"]
+        )
+        self._latency = Histogram(
+            "trunkline_http_request_seconds", "Time from a request to the end of its answer.", _LATENCIES, ["route"]
+        )
+        self._gauges = [
+            Gauge("trunkline_serving", "1 while the gateway holds its store and takes work.", lambda: gateway.serving),
+            Gauge("trunkline_intents_open", "Outbound messages in the queue.", lambda: gateway.load[0]),
+            Gauge("trunkline_delegations_open", "Delegations without a result.", lambda: gateway.load[1]),
+            Gauge("trunkline_start_time_seconds", "When the process began, since the epoch.", lambda: started),
+        ]
+        served.log.subscribe(self._see, *_COUNTED)
+
+    def add_gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
+        """Have a number in the text that another part knows, e.g. how many clients a stream has."""
+        self._gauges.append(Gauge(name, help_text, read))
+
+    def request(self, seen: Seen) -> None:
+        """Count a request that has ended."""
+        method = seen.method if seen.method in _METHODS else OTHER
+        self._requests.add(method, seen.route, str(seen.status))
+        if not seen.stream:
+            self._latency.observe(seen.seconds, seen.route)
+
+    def text(self) -> str:
+        """All of it in the text format."""
+        counted = [value for value in vars(self).values() if isinstance(value, Counter | Histogram)]
+        families: list[Family] = [*counted, *self._gauges]
+        return render(sorted(families, key=lambda family: family.name))
+
+    def _see(self, event: Event) -> None:
+        # Called by the thread that records, for each event that is counted.
+        match event.body:
+            case InboundAdmitted():
+                self._inbound.add("admitted", "")
+            case InboundDropped(reason=reason):
+                self._inbound.add("dropped", str(reason))
+            case TurnStarted():
+                self._turns_started.add()
+            case TurnEnded(outcome=outcome, reason=reason):
+                self._turns.add(outcome, str(reason or ""))
+            case IntentPrepared(intent_kind=kind):
+                self._prepared.add(str(kind))
+            case IntentSettled(state=state):
+                self._settled.add(str(state))
+            case AttemptEnded(decision=decision, reason=reason):
+                self._attempts.add(decision, str(reason))
+            case BacklogWaiting():
+                self._backlog.add()
+            case DelegationAccepted():
+                self._accepted.add()
+            case DelegationFinished(outcome=outcome):
+                self._finished.add(str(outcome))
+            case BindingBound():
+                self._bindings.add()
+            case StoreFailed():
+                self._store.add()
+            case AdapterFailed(reason=reason):
+                self._adapters.add(str(reason))
+            case _:
+                pass
+
+
+#: the events that are counted
+_COUNTED = (
+    InboundAdmitted,
+    InboundDropped,
+    TurnStarted,
+    TurnEnded,
+    IntentPrepared,
+    IntentSettled,
+    AttemptEnded,
+    BacklogWaiting,
+    DelegationAccepted,
+    DelegationFinished,
+    BindingBound,
+    StoreFailed,
+    AdapterFailed,
+)

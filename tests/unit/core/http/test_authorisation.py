@@ -1,0 +1,110 @@
+"""Every endpoint with every kind of token, against a table that is written by hand."""
+
+import hmac
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.http import ALL, SETTINGS, Api, api, authorised
+from trunkline.core.http.auth import Tokens
+from trunkline.core.http.endpoint import Caller, Endpoint, Scope
+from trunkline.core.http.settings import Token
+
+pytestmark = pytest.mark.anyio
+
+READ, SEND, OPERATE = Scope.READ, Scope.SEND, Scope.OPERATE
+
+#: the scope that each endpoint needs; none: open to everybody
+EXPECTED: dict[tuple[str, str], Scope | None] = {
+    ("GET", "/openapi.json"): None,
+    ("GET", "/v1/health/live"): None,
+    ("GET", "/v1/health/ready"): None,
+    ("GET", "/metrics"): READ,
+}
+
+
+def endpoints_of(one: Api) -> tuple[Endpoint, ...]:
+    return one.app.state.endpoints
+
+
+async def ask(one: Api, endpoint: Endpoint, secret: str | None) -> tuple[int, str]:
+    """The status, and the type of the problem, of a request whose path names nothing and whose body is empty."""
+    path = re.sub(r"\{\w+\}", "nothing", endpoint.path)
+    headers = {} if secret is None else authorised(secret)
+    answer = await one.http.request(endpoint.method, path, headers={"Authorization": "", **headers})
+    problem = answer.headers["content-type"] == "application/problem+json"
+    return answer.status_code, answer.json()["type"].rpartition(":")[2] if problem else ""
+
+
+async def test_the_table_has_every_endpoint_and_no_other(tmp_path: Path) -> None:
+    async with api(tmp_path / "gateway.db") as one:
+        found = {(endpoint.method, endpoint.path): endpoint.scope for endpoint in endpoints_of(one)}
+        assert found == EXPECTED
+
+
+async def test_each_endpoint_asks_for_its_scope_and_no_other(tmp_path: Path) -> None:
+    async with api(tmp_path / "gateway.db") as one:
+        for endpoint in endpoints_of(one):
+            needed = EXPECTED[endpoint.method, endpoint.path]
+            where = f"{endpoint.method} {endpoint.path}"
+            if needed is None:
+                for secret in (None, "wrong", *(f"token-{scope}" for scope in Scope)):
+                    assert (await ask(one, endpoint, secret))[0] not in (401, 403), where
+                continue
+            for secret in (None, "wrong", "token-rea", "token-readx"):
+                assert await ask(one, endpoint, secret) == (401, "unauthorized"), where
+            for scope in Scope:
+                refused = await ask(one, endpoint, f"token-{scope}") == (403, "missing-scope")
+                assert refused == (scope is not needed), f"{where} with {scope}"
+            assert (await ask(one, endpoint, ALL))[1] not in ("unauthorized", "missing-scope"), where
+
+
+async def test_a_refusal_names_what_is_missing(tmp_path: Path) -> None:
+    async with api(tmp_path / "gateway.db") as one:
+        without = await one.http.get("/metrics", headers={"Authorization": ""})
+        assert without.headers["www-authenticate"].startswith("Bearer")
+        lacking = await one.http.get("/metrics", headers=authorised("token-send"))
+        assert (lacking.status_code, lacking.json()["scope"]) == (403, "read")
+        assert "token-send" not in lacking.text, "the secret"
+
+
+@pytest.mark.parametrize(
+    "header", ["", "Bearer", "Bearer ", f"Basic {ALL}", ALL, f"Bearer {ALL}x", f"Bearer {ALL[:-1]}", "Bearer \xff\xfe"]
+)
+async def test_what_is_no_token_is_not_let_in(tmp_path: Path, header: str) -> None:
+    async with api(tmp_path / "gateway.db") as one:
+        answer = await one.http.get("/metrics", headers={b"Authorization": header.encode("latin-1")})
+        assert answer.status_code == 401
+
+
+async def test_the_scheme_is_read_in_any_case(tmp_path: Path) -> None:
+    async with api(tmp_path / "gateway.db") as one:
+        assert (await one.http.get("/metrics", headers={"Authorization": f"bEARER {ALL}"})).status_code == 200
+
+
+def test_every_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(left: bytes, right: bytes) -> bool:
+        compared.append((left, right))
+        return real(left, right)
+
+    real = hmac.compare_digest
+    monkeypatch.setattr(hmac, "compare_digest", compare)
+    tokens = Tokens(SETTINGS.tokens)
+    secrets = [token.secret.encode() for token in SETTINGS.tokens]
+    for given, name in {ALL: "all", "token-read": "read", "token-operate": "operate", "wrong": None}.items():
+        compared.clear()
+        found = tokens.find(given)
+        assert (found and found.name) == name
+        assert compared == [(given.encode(), secret) for secret in secrets], "all of them, whichever fits"
+
+
+def test_an_empty_secret_lets_nobody_in() -> None:
+    tokens = Tokens([Token(caller=Caller(name="empty", scopes=frozenset(Scope)), secret="")])
+    assert tokens.find("") is None
+
+
+def test_a_token_is_not_printed() -> None:
+    assert ALL not in repr(SETTINGS.tokens)
