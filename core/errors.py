@@ -6,6 +6,8 @@ TrunklineError
     KeyFormatError        the text is not a session key
     ChannelConflict       the channel has other rules already
     UnknownName           there is no such agent, hand, account or place
+    BadCursor             the text is no cursor of the list
+    ExpiredCursor         what a cursor of a list points to is gone
     TargetError           the text does not name a place on its platform
       AmbiguousTarget     it may name several places
     InvalidSend           the send is invalid; nothing was sent or stored
@@ -82,6 +84,14 @@ class UnknownName(UsageError):
 
 class ChannelConflict(UsageError):
     """Channel taken."""
+
+
+class BadCursor(UsageError):
+    """Not a cursor of this list."""
+
+
+class ExpiredCursor(UsageError):
+    """What the cursor points to is gone; begin the list again."""
 
 
 class TargetError(UsageError):

@@ -6,21 +6,19 @@ In the JSON every field is always present; each time is given in seconds on the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from rich.cells import cell_len
 
 from trunkline.app.report.explain import lines, place_json
-from trunkline.app.report.queue import WATCH, ago, as_json_of, moment
+from trunkline.app.report.queue import ago, as_json_of, holder_line, moment
 from trunkline.app.view.text.cells import clean, count, cut, pad, quoted, span
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.hands.delegation import DelegationRow
-from trunkline.core.hands.port import HandTask
 from trunkline.core.store.delegations import DelegationDetails, HandPost, PostVerb
+from trunkline.core.store.operators.hands import HandInspection, HandPosted, HandsOverview, TakenTask
 from trunkline.core.store.records import BrokenRow
-from trunkline.core.store.sqlite.offline.hands_file import HandInspection, HandPosted, HandsOverview
 
 #: version of the JSON
 HANDS_VERSION = 1
@@ -44,7 +42,7 @@ def as_json(document: Mapping[str, Any]) -> str:
 # ---------------------------------------------------------------- lists
 
 
-def table(found: HandsOverview, now: float) -> Iterator[str]:
+def table(found: HandsOverview) -> Iterator[str]:
     """Lines with the totals by both columns, and a line for each delegation."""
     counts = found.counts
     yield _totals(count(counts.total, "delegation"), counts.states)
@@ -55,7 +53,7 @@ def table(found: HandsOverview, now: float) -> Iterator[str]:
         yield "none of them matches" if counts.total else "nothing to list"
         return
     cells = [("work", "report", "age", "hand", "agent", "reason", "id", "task")]
-    cells += [_cells(row, now) for row in rows]
+    cells += [_cells(row, found.at) for row in rows]
     widths = [max(cell_len(line[n]) for line in cells) for n in range(len(cells[0]))]
     for line in cells if rows else ():
         yield "  ".join(pad(text, width) for text, width in zip(line, widths, strict=True)).rstrip()
@@ -83,7 +81,7 @@ def _cells(row: DelegationRow, now: float) -> tuple[str, ...]:
     )
 
 
-def list_json(found: HandsOverview, now: float) -> dict[str, Any]:
+def list_json(found: HandsOverview) -> dict[str, Any]:
     """The same as JSON."""
     return {
         "total": found.counts.total,
@@ -91,7 +89,7 @@ def list_json(found: HandsOverview, now: float) -> dict[str, Any]:
         "callbacks": found.counts.callbacks,
         "holder": found.holder,
         "more": found.more,
-        "delegations": [row_json(row, now) for row in found.page.rows],
+        "delegations": [row_json(row, found.at) for row in found.page.rows],
         "broken": [_broken_json(row) for row in found.page.broken],
     }
 
@@ -136,13 +134,13 @@ def _times(row: DelegationRow) -> dict[str, Any]:
 # ---------------------------------------------------------------- one delegation
 
 
-def shown_text(found: HandInspection, now: float, store: Path) -> str:
+def shown_text(found: HandInspection, option: str) -> str:
     """All facts about a delegation, one line each."""
-    return lines(_facts(found, now, store))
+    return lines(_facts(found, option))
 
 
-def _facts(found: HandInspection, now: float, store: Path) -> Iterator[Fact]:
-    shown = found.details
+def _facts(found: HandInspection, option: str) -> Iterator[Fact]:
+    shown, now = found.details, found.at
     yield Fact(label="delegation", text=found.id)
     if shown is None:
         yield Fact(label="broken", text=found.problem, tone=Tone.BAD)
@@ -165,7 +163,7 @@ def _facts(found: HandInspection, now: float, store: Path) -> Iterator[Fact]:
     yield from _left(found, now)
     yield from _messages(shown)
     for n, verb in enumerate(found.can):
-        yield Fact(label="" if n else "can", text=f"{_command(verb, found, store)}  ({_COMMANDS[verb]})")
+        yield Fact(label="" if n else "can", text=f"{_command(verb, found, option)}  ({_COMMANDS[verb]})")
 
 
 def _origin(row: DelegationRow) -> Iterator[Fact]:
@@ -245,12 +243,12 @@ def _messages(shown: DelegationDetails) -> Iterator[Fact]:
         yield Fact(label="" if n else "messages", text=f"{row.id}: {row.state.value}{reason}{place}")
 
 
-def _command(verb: PostVerb, found: HandInspection, store: Path) -> str:
+def _command(verb: PostVerb, found: HandInspection, option: str) -> str:
     """A command as an operator types it."""
-    return f"trunkline hands {verb.value} {quote(found.id)} --store {quote(str(store))}"
+    return f"trunkline hands {verb.value} {quote(found.id)} {option}"
 
 
-def shown_json(found: HandInspection, now: float, store: Path) -> dict[str, Any]:
+def shown_json(found: HandInspection, option: str) -> dict[str, Any]:
     """The same as JSON."""
     shown = found.details
     document: dict[str, Any] = {"broken": found.problem or None, "holder": found.holder}
@@ -258,7 +256,7 @@ def shown_json(found: HandInspection, now: float, store: Path) -> dict[str, Any]
         return {"delegation": {"id": found.id}, **document, "can": []}
     row, origin = shown.row, shown.row.origin
     whole = {
-        **row_json(row, now),
+        **row_json(row, found.at),
         "inbound": row.inbound,
         "turn": row.turn,
         "session": row.session,
@@ -284,7 +282,7 @@ def shown_json(found: HandInspection, now: float, store: Path) -> dict[str, Any]
         "left": [_left_json(post) for post in found.left],
         "messages": [_message_json(one.id, one.state, one.reason, place_json(one.address)) for one in shown.intents],
         "children": shown.children,
-        "can": [_command(verb, found, store) for verb in found.can],
+        "can": [_command(verb, found, option) for verb in found.can],
     }
 
 
@@ -306,20 +304,14 @@ def _message_json(name: str, state: object, reason: object, place: object) -> di
 # ---------------------------------------------------------------- what was left
 
 
-def posted_text(done: HandPosted) -> Iterator[str]:
-    """What was left for the gateway, and which one takes it."""
+def posted_text(done: HandPosted, *, at_once: bool) -> Iterator[str]:
+    """What was asked of the gateway, and which one acts on it."""
     post, name = done.post, clean(done.post.delegation)
     if post.verb is PostVerb.ANSWER and not done.first:
         yield f"{name}: it has a result already; this one is kept, and not reported"
     else:
-        yield f"{name}: {post.verb.value} is left for the gateway"
-    yield _holder(done.holder)
-
-
-def _holder(holder: str | None) -> str:
-    if holder is None:
-        return "no gateway holds this store: the next one that starts picks it up"
-    return f"{clean(holder)} holds this store, and picks it up within its delivery.watch ({WATCH}s by default)"
+        yield f"{name}: {post.verb.value} is {'done' if at_once else 'left for the gateway'}"
+    yield holder_line(done.holder, at_once=at_once)
 
 
 def posted_json(done: HandPosted) -> dict[str, Any]:
@@ -329,9 +321,9 @@ def posted_json(done: HandPosted) -> dict[str, Any]:
     return {"verb": post.verb, "delegation": post.delegation, "first": first, "holder": done.holder}
 
 
-def taken_text(task: HandTask) -> Iterator[str]:
+def taken_text(task: TakenTask) -> Iterator[str]:
     """A task that a worker has taken, and how to answer."""
-    yield f"{clean(task.delegation)}  ticket {clean(task.ticket or '')}"
+    yield f"{clean(task.delegation)}  ticket {clean(task.ticket)}"
     if task.timeout is not None:
         yield f"to be answered within {span(task.timeout)}"
     if task.asked_by is not None:
@@ -339,7 +331,7 @@ def taken_text(task: HandTask) -> Iterator[str]:
     yield quoted(task.task)
 
 
-def taken_json(task: HandTask | None) -> dict[str, Any]:
+def taken_json(task: TakenTask | None) -> dict[str, Any]:
     """The same as JSON."""
     if task is None:
         return {"task": None}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from shlex import quote
 from typing import Any
 
@@ -19,9 +18,9 @@ from trunkline.app.view.text.cells import clean, count, cut, pad, quoted, span
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.delivery.mirror_text import media_name
 from trunkline.core.delivery.states import DeliveryEvent
+from trunkline.core.store.operators.queue import IntentInspection, QueueChange, QueueChanges, QueueOverview
 from trunkline.core.store.queue_admin import IntentDetails, QueueRow
 from trunkline.core.store.records import IntentRow
-from trunkline.core.store.sqlite.offline.queue_file import Inspection, QueueChange, QueueChanges, QueueOverview
 from trunkline.core.values import Address, IntentState, Receipt
 
 #: version of the JSON
@@ -80,14 +79,14 @@ def conservation(counts: Mapping[IntentState, int]) -> str:
     return f"{total}: {by_state}" if counts else total
 
 
-def table(found: QueueOverview, now: float) -> Iterator[str]:
+def table(found: QueueOverview) -> Iterator[str]:
     """A line with the totals, and a line for each intent."""
     yield conservation(found.counts)
     if not found.rows:
         yield "none of them matches; --all lists everything" if found.counts else "nothing to list"
         return
     cells = [("state", "age", "tries", "chunks", "reason", "next", "place", "id", "text")]
-    cells += [_cells(row, now) for row in found.rows]
+    cells += [_cells(row, found.at) for row in found.rows]
     widths = [max(cell_len(line[n]) for line in cells) for n in range(len(cells[0]))]
     for line in cells:
         yield "  ".join(pad(text, width) for text, width in zip(line, widths, strict=True)).rstrip()
@@ -115,14 +114,14 @@ def _said(row: QueueRow) -> str:
     return " ".join(filter(None, (clean(row.action), text))) or _NOTHING
 
 
-def list_json(found: QueueOverview, now: float) -> dict[str, Any]:
+def list_json(found: QueueOverview) -> dict[str, Any]:
     """The same as JSON."""
     return {
         "counts": found.counts,
         "total": sum(found.counts.values()),
         "holder": found.holder,
         "more": found.more,
-        "intents": [row_json(row, now) for row in found.rows],
+        "intents": [row_json(row, found.at) for row in found.rows],
     }
 
 
@@ -152,19 +151,19 @@ def _times(**times: float | None) -> dict[str, Any]:
     return found
 
 
-def shown_text(found: Inspection, now: float, store: Path) -> str:
+def shown_text(found: IntentInspection, option: str) -> str:
     """All facts about an intent, one line each."""
-    return lines(_facts(found, now, store))
+    return lines(_facts(found, option))
 
 
-def _command(event: DeliveryEvent, found: Inspection, store: Path) -> str:
+def _command(event: DeliveryEvent, found: IntentInspection, option: str) -> str:
     """A command as an operator types it."""
     words = _COMMANDS[event][0].format(id=quote(found.row.id))
-    return f"trunkline queue {words} --store {quote(str(store))}"
+    return f"trunkline queue {words} {option}"
 
 
-def _facts(found: Inspection, now: float, store: Path) -> Iterator[Fact]:
-    row, shown = found.row, found.details
+def _facts(found: IntentInspection, option: str) -> Iterator[Fact]:
+    row, shown, now = found.row, found.details, found.at
     yield Fact(label="intent", text=row.id)
     yield Fact(label="state", text=row.state.value)
     if row.reason is not None:
@@ -178,7 +177,7 @@ def _facts(found: Inspection, now: float, store: Path) -> Iterator[Fact]:
     yield from _tries(shown.intent, now)
     yield from _chunks(shown)
     yield from _besides(shown.intent)
-    yield from _to_do(found, store)
+    yield from _to_do(found, option)
 
 
 def _whose(intent: IntentRow, row: QueueRow) -> Iterator[Fact]:
@@ -242,7 +241,7 @@ def _besides(intent: IntentRow) -> Iterator[Fact]:
     yield from _if_set(payload=intent.payload)
 
 
-def _to_do(found: Inspection, store: Path) -> Iterator[Fact]:
+def _to_do(found: IntentInspection, option: str) -> Iterator[Fact]:
     """What the gateway still has to do about it, and what operators can do."""
     details = found.details
     if details is not None and details.mirror_due:
@@ -253,7 +252,7 @@ def _to_do(found: Inspection, store: Path) -> Iterator[Fact]:
         text = f"its client sent it again: {details.replaced_by} counts"
         yield Fact(label="replaced", text=text, tone=Tone.WARN)
     for n, event in enumerate(found.can):
-        yield Fact(label="" if n else "can", text=f"{_command(event, found, store)}  ({_COMMANDS[event][1]})")
+        yield Fact(label="" if n else "can", text=f"{_command(event, found, option)}  ({_COMMANDS[event][1]})")
 
 
 #: fields of an intent that have the same name in the JSON
@@ -263,15 +262,15 @@ _SAME_NAME = (
 )
 
 
-def shown_json(found: Inspection, now: float, store: Path) -> dict[str, Any]:
+def shown_json(found: IntentInspection, option: str) -> dict[str, Any]:
     """The same as JSON."""
     shown = found.details
     document: dict[str, Any] = {"broken": found.problem or None, "holder": found.holder}
     if shown is None:
-        return {"intent": row_json(found.row, now), **document, "can": []}
+        return {"intent": row_json(found.row, found.at), **document, "can": []}
     intent = shown.intent
     whole = {
-        **row_json(found.row, now),
+        **row_json(found.row, found.at),
         "agent": intent.agent,
         "session_key": intent.mirror_key,
         **{name: getattr(intent, name) for name in _SAME_NAME},
@@ -285,7 +284,7 @@ def shown_json(found: Inspection, now: float, store: Path) -> dict[str, Any]:
         {"text": text, "fate": _fate(shown, n).partition(" as ")[0], "receipt": _receipt(shown.receipts, n)}
         for n, text in enumerate(intent.chunks)
     ]
-    can = [_command(event, found, store) for event in found.can]
+    can = [_command(event, found, option) for event in found.can]
     return {"intent": whole, **document, "chunks": chunks, "can": can}
 
 
@@ -295,18 +294,22 @@ def _receipt(receipts: tuple[Receipt, ...], n: int) -> dict[str, Any] | None:
     return {"message_id": receipts[n].provider_id, "place": place_json(receipts[n].address)}
 
 
-def changed_text(done: QueueChanges) -> Iterator[str]:
-    """The changes, a line for each intent, and which gateway picks them up."""
+def changed_text(done: QueueChanges, *, at_once: bool) -> Iterator[str]:
+    """The changes, a line for each intent, and which gateway acts on them."""
     for change in done.changes:
         yield f"{clean(change.id)}: was {change.before.value}, is {change.after.value}{_rest(change)}"
     for left in done.skipped:
         yield f"{clean(left.id)}: unchanged: {clean(left.why)}"
-    if not done.changes:
-        yield "nothing was changed"
-    elif done.holder is None:
-        yield "no gateway holds this store: the next one that starts picks it up"
-    else:
-        yield f"{clean(done.holder)} holds this store, and picks it up within its delivery.watch ({WATCH}s by default)"
+    yield holder_line(done.holder, at_once=at_once) if done.changes else "nothing was changed"
+
+
+def holder_line(holder: str | None, *, at_once: bool) -> str:
+    """Which gateway acts on a change. `at_once`: it was asked itself; else it finds the change in its store."""
+    if holder is None:
+        return "no gateway holds this store: the next one that starts picks it up"
+    if at_once:
+        return f"{clean(holder)} holds this store, and acts on it now"
+    return f"{clean(holder)} holds this store, and picks it up within its delivery.watch ({WATCH}s by default)"
 
 
 def _rest(change: QueueChange) -> str:

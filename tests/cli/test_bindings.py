@@ -22,7 +22,7 @@ BORN, NOW = 1_700_000_000.0, 1_700_000_000.0 + 3600
 
 @pytest.fixture(autouse=True)
 def _now(monkeypatch):
-    monkeypatch.setattr("trunkline.app.cli.store.bindings.time.time", lambda: NOW)
+    monkeypatch.setattr("trunkline.app.operators.store_file.time.time", lambda: NOW)
 
 
 @contextlib.contextmanager

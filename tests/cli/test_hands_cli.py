@@ -35,7 +35,7 @@ ORIGIN = Origin(
 
 @pytest.fixture(autouse=True)
 def _now(monkeypatch):
-    monkeypatch.setattr("trunkline.app.cli.store.hands.time.time", lambda: NOW)
+    monkeypatch.setattr("trunkline.app.operators.store_file.time.time", lambda: NOW)
 
 
 @contextlib.contextmanager

@@ -14,11 +14,11 @@ import pytest
 
 from tests.support.contract.version_1 import write_version_1
 from tests.support.paths import ROOT
-from trunkline.core.errors import StoreError
+from trunkline.app.operators.store_file import StoreFileOperator
+from trunkline.core.errors import UsageError
 from trunkline.core.events import EventLog
 from trunkline.core.store.sqlite import SqliteStore, connect_file
 from trunkline.core.store.sqlite.migrate import migrate
-from trunkline.core.store.sqlite.offline.transcript_export import find_session, reading, transcript_lines
 
 ANA = "main:discord:default:direct:100"
 BEN = "main:discord:default:direct:200"
@@ -210,7 +210,7 @@ def test_an_unknown_session_is_reported_with_names_near_it(trunkline, store):
 
 @pytest.mark.parametrize("name", ["zzz", "", "x" * 100_000])
 def test_an_unknown_session_without_any_near_it_points_to_the_list(trunkline, store, name):
-    assert "without a name all sessions are listed" in refused(trunkline, name, "--store", store)
+    assert "the list of sessions has all of them" in refused(trunkline, name, "--store", store)
 
 
 def test_a_store_without_sessions_has_none_near(trunkline, tmp_path):
@@ -258,16 +258,13 @@ def test_a_store_must_be_named(trunkline):
     assert "--store" in refused(trunkline, ANA)
 
 
-def test_a_store_that_breaks_while_it_is_read_is_reported(store):
+def test_a_store_that_breaks_while_it_is_read_is_reported(talkative):
     def read() -> None:
-        with reading(store) as connection:
-            header = find_session(connection, ANA)
-            assert header is not None
-            for _ in transcript_lines(connection, header):
-                with writing(store) as raw:
-                    raw.execute("DROP TABLE IF EXISTS transcript")
+        for _ in StoreFileOperator(talkative).transcript(TOPIC):
+            with writing(talkative) as raw:
+                raw.execute("DROP TABLE IF EXISTS transcript")
 
-    with pytest.raises(StoreError, match=r"store #1 100%\.db: no such table"):
+    with pytest.raises(UsageError, match=r"store #1 100%\.db: no such table"):
         read()
 
 
@@ -317,30 +314,25 @@ def talkative(store):
 
 
 def test_a_long_transcript_is_not_held_in_memory(talkative):
-    with reading(talkative) as connection:
-        header = find_session(connection, TOPIC)
-        assert header is not None
-        tracemalloc.start()
-        try:
-            found = sum(len(one) > LONG for one in transcript_lines(connection, header))
-            _, peak = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
+    tracemalloc.start()
+    try:
+        pages = StoreFileOperator(talkative).transcript(TOPIC)
+        found = sum(len(one.text) > LONG for page in pages for one in page.lines)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
     assert found == MANY
     assert peak < 20 * LONG
 
 
 def test_a_slow_reader_holds_up_no_checkpoint_and_misses_no_line(talkative):
-    with reading(talkative) as connection, writing(talkative) as raw:
-        header = find_session(connection, TOPIC)
-        assert header is not None
-        lines = transcript_lines(connection, header)
-        first = [next(lines) for _ in range(MANY // 2)]
+    pages = StoreFileOperator(talkative).transcript(TOPIC)
+    read = [next(pages) for _ in range(3)]
+    with writing(talkative) as raw:
         line(raw, "s-topic", "later")
         busy, *_ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        assert busy == 0
-        refs = [json.loads(one)["ref"] for one in [*first, *lines][1:]]
-    assert refs == [f"m{number}" for number in range(MANY)]
+    assert busy == 0
+    assert [one.ref for page in [*read, *pages] for one in page.lines] == [f"m{number}" for number in range(MANY)]
 
 
 def test_a_reader_may_close_the_pipe(talkative):

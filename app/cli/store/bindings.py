@@ -1,8 +1,7 @@
-"""``trunkline bindings``: the session bindings of a store file."""
+"""``trunkline bindings``: the session bindings of a gateway."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,21 +9,17 @@ from cyclopts import App
 
 from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.options import Flag
-from trunkline.app.cli.store.files import Id, Json, StoreFile, open_to_change, open_to_read, or_exit
+from trunkline.app.cli.store.files import NOWHERE, Gateway, Id, Json, or_exit
 from trunkline.app.report.queue import ago, as_json_of, moment
 from trunkline.app.view.text.cells import count
 from trunkline.core.bindings.conversation_match import ref_of
 from trunkline.core.bindings.records import END_NOTE, SessionBindingRecord
 from trunkline.core.reasons import Reason
-from trunkline.core.store.queries import ListBindings
-from trunkline.core.store.records import StoredBindings
-from trunkline.core.store.sqlite.handlers import ask
-from trunkline.core.store.sqlite.offline import bindings_file
-from trunkline.core.store.sqlite.offline.queue_file import holder_of
+from trunkline.core.store.operators.bindings import BindingsOverview
 
 app = App(
     name="bindings",
-    help="List conversations that are bound to sessions, and unbind one while no gateway runs. "
+    help="List conversations that are bound to sessions, and unbind one. "
     "Exit code: 0 done, 1 not possible and nothing was changed, 2 wrong usage or file.",
 )
 #: version of the JSON
@@ -32,7 +27,7 @@ BINDINGS_VERSION = 1
 
 
 @app.command(name="list")
-def list_(*, store: StoreFile, ended: Flag = False, json: Json = False) -> int:
+def list_(*, gateway: Gateway = NOWHERE, ended: Flag = False, json: Json = False) -> int:
     """List bindings, oldest first.
 
     Parameters
@@ -40,24 +35,24 @@ def list_(*, store: StoreFile, ended: Flag = False, json: Json = False) -> int:
     ended:
         Also those that have ended.
     """
-    now = time.time()
-    with open_to_read(store) as connection:
-        found, holder = ask(connection, ListBindings(ended=ended)), holder_of(connection, now)
+    found = gateway.operator().bindings(ended=ended)
     if json:
         rows = [_row(one) for one in found.rows]
-        print_json(_as_json({"bindings": rows, "broken": found.broken, "holder": holder}))
+        print_json(_as_json({"bindings": rows, "broken": found.broken, "holder": found.holder}))
         return 0
-    for line in _lines(found, now):
+    for line in _lines(found):
         print_lines(line)
     return 0
 
 
 @app.command
 @or_exit
-def unbind(binding: Id, /, *, store: StoreFile, reason: str = Reason.UNBOUND.value, json: Json = False) -> int:
-    """End a binding: its conversation takes its default route from the next start on.
+def unbind(
+    binding: Id, /, *, gateway: Gateway = NOWHERE, reason: str = Reason.UNBOUND.value, json: Json = False
+) -> int:
+    """End a binding: its conversation takes its default route again.
 
-    While a gateway runs, ask the gateway: through its program, or with `/unfocus` in the conversation.
+    A gateway that is running is asked itself: with `--url`, or with `/unfocus` in the conversation.
 
     Parameters
     ----------
@@ -66,8 +61,7 @@ def unbind(binding: Id, /, *, store: StoreFile, reason: str = Reason.UNBOUND.val
     reason:
         A reason code, or a text, which is kept beside the code `unbound`.
     """
-    with open_to_change(store) as connection:
-        after = bindings_file.unbind(connection, binding, now=time.time(), reason=reason)
+    after = gateway.operator().unbind(binding, reason)
     if json:
         print_json(_as_json({"unbound": _row(after)}))
     else:
@@ -75,7 +69,8 @@ def unbind(binding: Id, /, *, store: StoreFile, reason: str = Reason.UNBOUND.val
     return 0
 
 
-def _lines(found: StoredBindings, now: float) -> Iterator[str]:
+def _lines(found: BindingsOverview) -> Iterator[str]:
+    now = found.at
     yield count(len(found.rows), "binding")
     for one in found.rows:
         when = ""

@@ -1,10 +1,9 @@
-"""What the commands on a store file share: options, opening the file, and the exit code for what is not possible."""
+"""What operators' commands share: which gateway, and the exit code for what is not possible."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, ParamSpec
@@ -13,19 +12,49 @@ from cyclopts import Group, Parameter
 
 from trunkline.app.cli.io.output import print_error
 from trunkline.app.cli.options import Flag
-from trunkline.core.errors import IllegalTransition, StoreError, UsageError
-from trunkline.core.store.sqlite.offline import queue_file
+from trunkline.app.operators.port import NotPossible, Operator
+from trunkline.core.errors import UsageError
 
 P = ParamSpec("P")
 OUTPUT = Group("Output", sort_key=2)
 #: ids may begin with a dash
 Id = Annotated[str, Parameter(allow_leading_hyphen=True)]
 Json = Annotated[Flag, Parameter(group=OUTPUT, help="Print JSON.")]
-StoreFile = Annotated[Path, Parameter(help="The store file of a gateway.")]
 
 
-class NotPossible(Exception):
-    """The command is not possible, and changed nothing."""
+@dataclass(frozen=True, kw_only=True)
+class GatewayOptions:
+    """Which gateway."""
+
+    store: Path | None = None
+    """The store file of a gateway, which may be running or not."""
+    url: str | None = None
+    """Instead of a store file: the address of a gateway that is running, e.g. `http://127.0.0.1:8420`."""
+    token_file: Path | None = None
+    """With `--url`: the file that holds its token. By default the variable `TRUNKLINE_TOKEN`, else the file that
+    `trunkline serve` made."""
+
+    def operator(self) -> Operator:
+        """The gateway. Raises `UsageError` unless exactly one is named."""
+        if (self.store is None) == (self.url is None):
+            raise UsageError("say which gateway: --store FILE, or --url URL of one that is running")
+        if self.store is not None:
+            if self.token_file is not None:
+                raise UsageError("--token-file goes with --url")
+            from trunkline.app.operators.store_file import StoreFileOperator
+
+            return StoreFileOperator(self.store)
+        assert self.url is not None
+        try:
+            from trunkline.app.operators.over_http import HttpOperator
+        except ModuleNotFoundError as error:
+            raise UsageError(f"--url needs {error.name}: pip install 'trunkline[http]'") from error
+
+        return HttpOperator.at(self.url, self.token_file)
+
+
+Gateway = Annotated[GatewayOptions, Parameter(name="*", group=Group("Gateway", sort_key=0))]
+NOWHERE = GatewayOptions()
 
 
 def or_exit(command: Callable[P, int]) -> Callable[P, int]:
@@ -40,27 +69,3 @@ def or_exit(command: Callable[P, int]) -> Callable[P, int]:
             return 1
 
     return run
-
-
-@contextmanager
-def open_to_read(store: Path) -> Generator[sqlite3.Connection, None, None]:
-    """Open a store file to read. Raises `UsageError` for what is no store."""
-    try:
-        with queue_file.open_to_read(store) as connection:
-            yield connection
-    except StoreError as error:
-        raise UsageError(error.facts) from error
-
-
-@contextmanager
-def open_to_change(store: Path) -> Generator[sqlite3.Connection, None, None]:
-    """Open a store file for changes. Raises `UsageError` for what is no store, `NotPossible` for a refused change."""
-    opened = False
-    try:
-        with queue_file.open_to_change(store) as connection:
-            opened = True
-            yield connection
-    except IllegalTransition as error:
-        raise NotPossible(error.facts) from error
-    except StoreError as error:
-        raise NotPossible(error.facts) if opened else UsageError(error.facts) from error

@@ -1,9 +1,8 @@
-"""``trunkline hands``: the delegations of a store file, for operators and for workers."""
+"""``trunkline hands``: the delegations of a gateway, for operators and for workers."""
 
 from __future__ import annotations
 
 import sys
-import time
 from typing import Annotated
 
 from cyclopts import App, Group, Parameter
@@ -11,15 +10,15 @@ from cyclopts import App, Group, Parameter
 from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.options import Flag
 from trunkline.app.cli.store.files import (
+    NOWHERE,
     OUTPUT,
+    Gateway,
+    GatewayOptions,
     Id,
     Json,
-    NotPossible,
-    StoreFile,
-    open_to_change,
-    open_to_read,
     or_exit,
 )
+from trunkline.app.operators.port import NotPossible
 from trunkline.app.report.hands import (
     as_json,
     list_json,
@@ -31,12 +30,10 @@ from trunkline.app.report.hands import (
     taken_json,
     taken_text,
 )
-from trunkline.core.errors import AnswerRefused, StoreError, UsageError
+from trunkline.core.errors import UsageError
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.store.delegations import DelegationFilter, HandPost, PostVerb
-from trunkline.core.store.sqlite.offline import hands_file
-from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
 from trunkline.core.values import DelegationId
 
 app = App(
@@ -57,7 +54,7 @@ Text = Annotated[str, Parameter(allow_leading_hyphen=True)]
 @app.command(name="list")
 def list_(
     *,
-    store: StoreFile,
+    gateway: Gateway = NOWHERE,
     state: States = (),
     callback: Callbacks = (),
     hand: Name = "",
@@ -86,19 +83,16 @@ def list_(
     if limit < 1:
         raise UsageError("--limit must be at least 1")
     which = DelegationFilter(states=state, callbacks=callback, hand=hand, agent=agent)
-    now = time.time()
-    with open_to_read(store) as connection:
-        last = DelegationId(before) if before else None
-        found = hands_file.overview(connection, which, limit=limit, now=now, before=last)
+    found = gateway.operator().hands(which, before=DelegationId(before) if before else None, limit=limit)
     if json:
-        print_json(as_json(list_json(found, now)))
+        print_json(as_json(list_json(found)))
         return 0
-    print_lines(*table(found, now))
+    print_lines(*table(found))
     return 0
 
 
 @app.command
-def show(delegation: Id, /, *, store: StoreFile, json: Json = False) -> int:
+def show(delegation: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -> int:
     """Show one delegation: its work, its report, its origin, its results and messages, and what can be done.
 
     Parameters
@@ -106,19 +100,18 @@ def show(delegation: Id, /, *, store: StoreFile, json: Json = False) -> int:
     delegation:
         Its id, as `trunkline hands list` prints it.
     """
-    now = time.time()
-    with open_to_read(store) as connection:
-        found = hands_file.inspect(connection, delegation, now=now)
+    operator = gateway.operator()
+    found = operator.delegation(delegation)
     if json:
-        print_json(as_json(shown_json(found, now, store)))
+        print_json(as_json(shown_json(found, operator.option)))
     else:
-        print_lines(*shown_text(found, now, store).split("\n"))
+        print_lines(*shown_text(found, operator.option).split("\n"))
     return 0
 
 
 @app.command
 @or_exit
-def cancel(delegation: Id, /, *, store: StoreFile, json: Json = False) -> int:
+def cancel(delegation: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -> int:
     """End the work of a delegation. Its hand is stopped, and what it returns later is kept but not reported.
 
     Parameters
@@ -126,12 +119,12 @@ def cancel(delegation: Id, /, *, store: StoreFile, json: Json = False) -> int:
     delegation:
         Its id.
     """
-    return _leave(PostVerb.CANCEL, delegation, store, json=json)
+    return _leave(PostVerb.CANCEL, delegation, gateway, json=json)
 
 
 @app.command(name="retry-callback")
 @or_exit
-def retry_callback(delegation: Id, /, *, store: StoreFile, json: Json = False) -> int:
+def retry_callback(delegation: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -> int:
     """Report a result again that could not be delivered: its messages are sent again, or its turn runs again.
 
     Parameters
@@ -139,12 +132,12 @@ def retry_callback(delegation: Id, /, *, store: StoreFile, json: Json = False) -
     delegation:
         Its id.
     """
-    return _leave(PostVerb.RETRY_CALLBACK, delegation, store, json=json)
+    return _leave(PostVerb.RETRY_CALLBACK, delegation, gateway, json=json)
 
 
 @app.command
 @or_exit
-def discard(delegation: Id, /, *, store: StoreFile, json: Json = False) -> int:
+def discard(delegation: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -> int:
     """Give the report of a delegation up: its turn does not run, and nothing more of it is sent.
 
     Parameters
@@ -152,24 +145,21 @@ def discard(delegation: Id, /, *, store: StoreFile, json: Json = False) -> int:
     delegation:
         Its id.
     """
-    return _leave(PostVerb.DISCARD, delegation, store, json=json)
+    return _leave(PostVerb.DISCARD, delegation, gateway, json=json)
 
 
-def _leave(verb: PostVerb, delegation: str, store: StoreFile, *, json: bool) -> int:
-    post = HandPost(delegation=DelegationId(delegation), verb=verb, by="operator", at=time.time())
-    return _post(post, store, json=json)
+def _leave(verb: PostVerb, delegation: str, gateway: GatewayOptions, *, json: bool) -> int:
+    post = HandPost(delegation=DelegationId(delegation), verb=verb, by="operator")
+    return _post(post, gateway, json=json)
 
 
-def _post(post: HandPost, store: StoreFile, *, json: bool) -> int:
-    try:
-        with open_to_change(store) as connection:
-            done = hands_file.post(connection, post)
-    except AnswerRefused as error:
-        raise NotPossible(error.facts) from error
+def _post(post: HandPost, gateway: GatewayOptions, *, json: bool) -> int:
+    operator = gateway.operator()
+    done = operator.post(post)
     if json:
         print_json(as_json(posted_json(done)))
     else:
-        print_lines(*posted_text(done))
+        print_lines(*posted_text(done, at_once=operator.acts_at_once))
     return 0
 
 
@@ -178,7 +168,7 @@ def _post(post: HandPost, store: StoreFile, *, json: bool) -> int:
 
 @app.command
 @or_exit
-def take(hand: str, /, *, store: StoreFile, worker: Worker = "operator", json: Json = False) -> int:
+def take(hand: str, /, *, gateway: Gateway = NOWHERE, worker: Worker = "operator", json: Json = False) -> int:
     """Take the next task of a hand that is a worker, and print it with its ticket. The answer needs the ticket.
 
     Exit code 1: there is no task.
@@ -190,10 +180,7 @@ def take(hand: str, /, *, store: StoreFile, worker: Worker = "operator", json: J
     worker:
         Your name, as operators see it.
     """
-    try:
-        task = HandWorker(store, name=worker).take(hand)
-    except StoreError as error:
-        raise UsageError(error.facts) from error
+    task = gateway.operator().take(hand, worker)
     if json:
         print_json(as_json(taken_json(task)))
         return 0 if task is not None else 1
@@ -210,7 +197,7 @@ def answer(
     text: Text = "",
     /,
     *,
-    store: StoreFile,
+    gateway: Gateway = NOWHERE,
     ticket: Ticket,
     failed: Flag = False,
     worker: Worker = "operator",
@@ -242,9 +229,8 @@ def answer(
         text=said,
         by=worker,
         ticket=secret,
-        at=time.time(),
     )
-    return _post(post, store, json=json)
+    return _post(post, gateway, json=json)
 
 
 def _secret(ticket: str) -> str:
@@ -255,7 +241,14 @@ def _secret(ticket: str) -> str:
 @app.command
 @or_exit
 def progress(
-    delegation: Id, text: Text, /, *, store: StoreFile, ticket: Ticket, worker: Worker = "operator", json: Json = False
+    delegation: Id,
+    text: Text,
+    /,
+    *,
+    gateway: Gateway = NOWHERE,
+    ticket: Ticket,
+    worker: Worker = "operator",
+    json: Json = False,
 ) -> int:
     """Say how far a task that was taken has come.
 
@@ -277,6 +270,5 @@ def progress(
         text=text,
         by=worker,
         ticket=_secret(ticket),
-        at=time.time(),
     )
-    return _post(post, store, json=json)
+    return _post(post, gateway, json=json)

@@ -1,26 +1,23 @@
-"""``trunkline queue``: inspects the outbound queue of a store file, and records an operator's decisions."""
+"""``trunkline queue``: inspects the outbound queue of a gateway, and records an operator's decisions."""
 
 from __future__ import annotations
 
 import sys
-import time
 from typing import Annotated
 
-import msgspec
 from cyclopts import App, Group, Parameter
 
 from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.options import Flag
 from trunkline.app.cli.store.files import (
+    NOWHERE,
     OUTPUT,
+    Gateway,
     Id,
     Json,
-    NotPossible,
-    StoreFile,
-    open_to_change,
-    open_to_read,
     or_exit,
 )
+from trunkline.app.operators.port import NotPossible, Operator
 from trunkline.app.report.queue import (
     as_json,
     changed_json,
@@ -35,11 +32,8 @@ from trunkline.app.report.queue import (
 from trunkline.app.view.text.cells import count
 from trunkline.core.config import parse_duration
 from trunkline.core.errors import IllegalTransition, UsageError
-from trunkline.core.store.queries import CountPurgeable
+from trunkline.core.store.operators.queue import NOTICEABLE, QueueChanges, check_retry
 from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
-from trunkline.core.store.sqlite.handlers import ask
-from trunkline.core.store.sqlite.offline import queue_file
-from trunkline.core.store.sqlite.offline.queue_file import NOTICEABLE, RETRYABLE, QueueChanges
 from trunkline.core.values import IntentState
 
 app = App(
@@ -56,7 +50,7 @@ Channel = Annotated[str, Parameter(group=_WHICH, show_default=False)]
 @app.command(name="list")
 def list_(
     *,
-    store: StoreFile,
+    gateway: Gateway = NOWHERE,
     state: States = (),
     channel: Channel = "",
     all: Annotated[Flag, Parameter(group=_WHICH)] = False,  # noqa: A002
@@ -83,18 +77,16 @@ def list_(
     if all and state:
         raise UsageError("--all goes without --state")
     which = QueueFilter(states=state if all or state else NOTICEABLE, channel=channel)
-    now = time.time()
-    with open_to_read(store) as connection:
-        found = queue_file.overview(connection, which, limit=limit, now=now)
+    found = gateway.operator().queue(which, limit=limit)
     if json:
-        print_json(as_json(list_json(found, now)))
+        print_json(as_json(list_json(found)))
         return 0
-    print_lines(*table(found, now))
+    print_lines(*table(found))
     return 0
 
 
 @app.command
-def show(intent: Id, /, *, store: StoreFile, json: Json = False) -> int:
+def show(intent: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -> int:
     """Show one intent: its chunks, receipts and attempts, and what can be done to it now.
 
     Parameters
@@ -102,19 +94,20 @@ def show(intent: Id, /, *, store: StoreFile, json: Json = False) -> int:
     intent:
         Its id, as `trunkline queue list` prints it.
     """
-    now = time.time()
-    with open_to_read(store) as connection:
-        found = queue_file.inspect(connection, intent, now=now)
+    operator = gateway.operator()
+    found = operator.intent(intent)
     if json:
-        print_json(as_json(shown_json(found, now, store)))
+        print_json(as_json(shown_json(found, operator.option)))
     else:
-        print_lines(*shown_text(found, now, store).split("\n"))
+        print_lines(*shown_text(found, operator.option).split("\n"))
     return 0
 
 
 @app.command
 @or_exit
-def retry(*intents: str, store: StoreFile, state: States = (), channel: Channel = "", json: Json = False) -> int:
+def retry(
+    *intents: str, gateway: Gateway = NOWHERE, state: States = (), channel: Channel = "", json: Json = False
+) -> int:
     """Retry intents that have ended, from their first chunk without a receipt, behind all others.
 
     Named intents are retried all, or none if one of them cannot be. Intents in doubt are resolved instead.
@@ -133,16 +126,14 @@ def retry(*intents: str, store: StoreFile, state: States = (), channel: Channel 
         raise UsageError("name the intents, or all of a state with --state")
     if channel and not state:
         raise UsageError("--channel goes with --state")
-    never = [one.value for one in state if one not in RETRYABLE]
-    if never:
-        can = ", ".join(one.value for one in RETRYABLE)
-        raise NotPossible(f"what is {', '.join(never)} cannot be tried again; what is {can} can")
-    with open_to_change(store) as connection:
-        if intents:
-            done = queue_file.retry(connection, intents, now=time.time())
-        else:
-            done = queue_file.retry_all(connection, QueueFilter(states=state, channel=channel), now=time.time())
-    return _print_changes("retry", done, json=json)
+    which = QueueFilter(states=state, channel=channel)
+    try:
+        check_retry(which)
+    except IllegalTransition as error:
+        raise NotPossible(error.facts) from error
+    operator = gateway.operator()
+    done = operator.retry(intents) if intents else operator.retry_all(which)
+    return _print_changes("retry", done, operator, json=json)
 
 
 @app.command
@@ -151,7 +142,7 @@ def resolve(
     intent: Id,
     /,
     *,
-    store: StoreFile,
+    gateway: Gateway = NOWHERE,
     sent: Flag = False,
     unsent: Flag = False,
     abandon: Flag = False,
@@ -178,16 +169,16 @@ def resolve(
         raise UsageError("say one of --sent, --unsent and --abandon")
     if message_id and not sent:
         raise UsageError("--message-id goes with --sent")
-    with open_to_change(store) as connection:
-        done = queue_file.resolve(connection, intent, given[0], now=time.time(), provider_id=message_id)
-    return _print_changes(given[0].value, done, json=json)
+    operator = gateway.operator()
+    done = operator.resolve(intent, given[0], message_id=message_id)
+    return _print_changes(given[0].value, done, operator, json=json)
 
 
 @app.command
 @or_exit
 def purge(
     *,
-    store: StoreFile,
+    gateway: Gateway = NOWHERE,
     state: States = (),
     channel: Channel = "",
     older_than: Annotated[str, Parameter(group=_WHICH, show_default=False)] = "",
@@ -212,20 +203,12 @@ def purge(
     if not (state or channel or older_than):
         raise UsageError("say which: --state, --channel or --older-than")
     which = QueueFilter(states=state, channel=channel)
-    if older_than:
-        which = msgspec.structs.replace(which, before=time.time() - _age(older_than))
-    try:
-        queue_file.check_purge(which)
-    except IllegalTransition as error:
-        raise NotPossible(error.facts) from error
-    with open_to_read(store) as connection:
-        counts = ask(connection, CountPurgeable(which=which))
+    age = _age(older_than) if older_than else None
+    operator = gateway.operator()
+    counts = operator.purgeable(which, older_than=age)
     if counts and not (yes or _confirmed(conservation(counts))):
         raise NotPossible("not agreed to")
-    removed = 0
-    if counts:
-        with open_to_change(store) as connection:
-            removed = queue_file.purge(connection, which)
+    removed = operator.purge(which, older_than=age) if counts else 0
     if json:
         print_json(as_json(purged_json(counts, removed)))
     else:
@@ -249,9 +232,9 @@ def _confirmed(what: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _print_changes(verb: str, done: QueueChanges, *, json: bool) -> int:
+def _print_changes(verb: str, done: QueueChanges, operator: Operator, *, json: bool) -> int:
     if json:
         print_json(as_json(changed_json(verb, done)))
         return 0
-    print_lines(*changed_text(done))
+    print_lines(*changed_text(done, at_once=operator.acts_at_once))
     return 0

@@ -1,57 +1,57 @@
-"""``trunkline transcript``: what a session remembers, as JSON lines; or the sessions of a store."""
+"""``trunkline transcript``: what a session remembers, as JSON lines; or the sessions of a gateway."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
+
+import msgspec
 
 from trunkline.app.cli.io.output import print_json, print_lines
-from trunkline.app.cli.store.files import StoreFile
+from trunkline.app.cli.store.files import NOWHERE, Gateway
+from trunkline.app.operators.port import Operator
 from trunkline.app.view.text.cells import count
-from trunkline.core.errors import StoreError, UnknownName, UsageError
-from trunkline.core.store.sqlite.offline.transcript_export import (
-    find_session,
-    near,
-    reading,
-    sessions,
-    transcript_lines,
-)
+
+#: escaped, because a terminal interprets them, and some readers take them for line ends
+_UNSAFE = {number: f"\\u{number:04x}" for number in (*range(0x7F, 0xA0), 0x2028, 0x2029)}
+_json = msgspec.json.Encoder().encode
 
 
-def print_transcript(session: str | None = None, /, *, store: StoreFile) -> int:
-    """Print the transcript of a session as JSON lines; without a session, list the sessions of the store.
+def print_transcript(session: str | None = None, /, *, gateway: Gateway = NOWHERE) -> int:
+    """Print the transcript of a session as JSON lines; without a session, list the sessions.
 
-    The store is only read; a gateway may be running on it.
+    A store file is only read; a gateway may be running on it.
 
     Parameters
     ----------
     session:
         Key of a session, or its id, which also finds a session that has ended.
     """
-    try:
-        with reading(store) as connection:
-            if session is None:
-                print_lines(*_sessions(connection))
-            else:
-                for line in _transcript(connection, session, store):
-                    print_json(line)
-    except StoreError as error:
-        raise UsageError(error.facts) from error
+    operator = gateway.operator()
+    if session is None:
+        for line in _sessions(operator):
+            print_lines(line)
+    else:
+        for line in _transcript(operator, session):
+            print_json(line)
     return 0
 
 
-def _sessions(connection: sqlite3.Connection) -> Iterator[str]:
-    for header, lines in sessions(connection):
-        facts = f"generation {header.generation}, {count(lines, 'line')}"
+def _sessions(operator: Operator) -> Iterator[str]:
+    for found in operator.sessions():
+        header = found.session
+        facts = f"generation {header.generation}, {count(found.lines, 'line')}"
         ended = "" if header.ended is None else f", ended ({header.ended})"
         yield f"{header.session_key}  {header.session_id}  {facts}{ended}"
 
 
-def _transcript(connection: sqlite3.Connection, name: str, store: Path) -> Iterator[str]:
-    header = find_session(connection, name.strip())
-    if header is None:
-        close = ", ".join(near(connection, name.strip()))
-        hint = f"did you mean: {close}?" if close else "without a name all sessions are listed"
-        raise UnknownName(f"{store} has no session {name!r}; {hint}")
-    return transcript_lines(connection, header)
+def _transcript(operator: Operator, name: str) -> Iterator[str]:
+    first = True
+    for page in operator.transcript(name):
+        if first:
+            yield _line(page.session)
+        first = False
+        yield from map(_line, page.lines)
+
+
+def _line(value: msgspec.Struct) -> str:
+    return _json(value).decode().translate(_UNSAFE)

@@ -10,6 +10,10 @@ import msgspec
 
 from trunkline.core.store import commands, delegations, queries, schedule
 from trunkline.core.store.commands import Write
+from trunkline.core.store.operators import bindings as operators_bindings
+from trunkline.core.store.operators import hands as operators_hands
+from trunkline.core.store.operators import queue as operators_queue
+from trunkline.core.store.operators import sessions as operators_sessions
 from trunkline.core.store.queries import Read
 from trunkline.core.store.sqlite.sql import (
     bindings,
@@ -30,6 +34,10 @@ from trunkline.core.store.sqlite.sql.changes.messages import find_message
 from trunkline.core.store.sqlite.sql.hands import callback_states, posts, results, retries, workers
 from trunkline.core.store.sqlite.sql.hands import delegations as delegations_sql
 from trunkline.core.store.sqlite.sql.hands import reads as delegation_reads
+from trunkline.core.store.sqlite.sql.operators import bindings as bindings_overview
+from trunkline.core.store.sqlite.sql.operators import hands as hands_overview
+from trunkline.core.store.sqlite.sql.operators import queue as queue_overview
+from trunkline.core.store.sqlite.sql.operators import sessions as session_pages
 
 A = TypeVar("A")
 Handler = Callable[[sqlite3.Connection, Any], Any]
@@ -94,6 +102,7 @@ HANDLERS: Mapping[type[Write[Any]], Handler] = {
     schedule.SetTimer: schedule_sql.set_timer,
     schedule.Fire: work.fire,
     schedule.AddSystemEvent: schedule_sql.add_system_event,
+    operators_queue.ChangeQueue: queue_overview.change_queue,
     RunSql: lambda c, sql: sql.op(c),
 }
 
@@ -139,6 +148,14 @@ QUERIES: Mapping[type[Read[Any]], Handler] = {
     schedule.ListWaitingAgents: schedule_sql.list_waiting_agents,
     schedule.FindLastRoute: schedule_sql.find_last_route,
     schedule.FindSaid: schedule_sql.find_said,
+    operators_queue.ReadQueueOverview: queue_overview.read_overview,
+    operators_queue.InspectIntent: queue_overview.inspect,
+    operators_hands.ReadHandsOverview: hands_overview.read_overview,
+    operators_hands.InspectDelegation: hands_overview.inspect,
+    operators_bindings.ReadBindingsOverview: bindings_overview.read_overview,
+    operators_sessions.ReadSessions: session_pages.read_sessions,
+    operators_sessions.DescribeSession: session_pages.describe_session,
+    operators_sessions.ReadTranscriptPage: session_pages.read_transcript_page,
     ReadSql: lambda c, sql: sql.op(c),
 }
 

@@ -9,7 +9,7 @@ from trunkline.core.values import IntentState
 
 @pytest.fixture(autouse=True)
 def _now(monkeypatch):
-    monkeypatch.setattr("trunkline.app.cli.store.queue.time.time", lambda: NOW)
+    monkeypatch.setattr("trunkline.app.operators.store_file.time.time", lambda: NOW)
 
 
 @pytest.fixture

@@ -26,9 +26,9 @@ from trunkline.core.actions.requests import ActionPart
 from trunkline.core.delivery.states import TRANSITIONS
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import Defer, Enqueue
+from trunkline.core.store.operators.queue import OPERATOR_EVENTS
 from trunkline.core.store.sqlite.handlers import execute
 from trunkline.core.store.sqlite.migrate import migrate
-from trunkline.core.store.sqlite.offline import queue_file as outside
 from trunkline.core.values import IntentId, IntentKind, IntentState, Poll, Transport
 
 
@@ -247,7 +247,7 @@ def test_what_can_be_done_is_what_the_table_allows_and_it_can_be_done(trunkline,
         ended = S.PARTIAL if acked and state in (S.FAILED, S.DEAD, S.EXPIRED, S.CANCELLED) else state
         bring(raw, made(name), ended, acked=3 if state is S.DELIVERED else max(acked, ended is S.PARTIAL))
     can = document(trunkline, "show", name, "--store", store)["can"]
-    operators = [event for event in TRANSITIONS[ended] if event in outside._OPERATORS]
+    operators = [event for event in TRANSITIONS[ended] if event in OPERATOR_EVENTS]
     # Whether a chunk that was sent is the last one is known.
     assert len(can) == len(operators) - (ended is S.UNKNOWN)
     before = everything(store)

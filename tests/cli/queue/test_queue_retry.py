@@ -24,6 +24,7 @@ from tests.support.factories import direct
 from trunkline.core.delivery.states import OPEN, DeliveryEvent
 from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import BeginSend, EndIntent, ResolveIntent
+from trunkline.core.store.operators.queue import RETRYABLE
 from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.store.records import SendRow, send_intent
 from trunkline.core.store.sqlite.handlers import execute
@@ -134,7 +135,7 @@ def test_all_of_a_channel_are_tried_again_in_parts(trunkline, store, monkeypatch
     ]
 
 
-@pytest.mark.parametrize("state", [state for state in IntentState if state not in outside.RETRYABLE])
+@pytest.mark.parametrize("state", [state for state in IntentState if state not in RETRYABLE])
 def test_a_state_that_cannot_be_tried_again_is_refused(trunkline, store, state):
     before = everything(store)
     complaint = refused(trunkline, "retry", "--state", state.value, "--store", store)

@@ -16,7 +16,8 @@ from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import ChangeBinding
 from trunkline.core.store.queries import FindBinding
 from trunkline.core.store.sqlite.handlers import ask, execute
-from trunkline.core.store.sqlite.offline.queue_file import holder_of, in_transaction
+from trunkline.core.store.sqlite.offline.queue_file import in_transaction
+from trunkline.core.store.sqlite.sql.operators.holder import holder_of
 from trunkline.core.well_formed import well_formed
 
 
@@ -32,8 +33,8 @@ def unbind(
         holder = holder_of(connection, now)
         if holder is not None:
             raise IllegalTransition(
-                f"{holder} works the store: stop it, or have it unbind (`gateway.bindings.unbind`, or /unfocus in the"
-                " conversation)"
+                f"{holder} works the store: have it unbind (`--url` instead of `--store`, `gateway.bindings.unbind`, or"
+                " /unfocus in the conversation), or stop it"
             )
         try:
             before = ask(connection, FindBinding(binding=binding))

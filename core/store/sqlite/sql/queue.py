@@ -73,6 +73,13 @@ def count_intents(c: sqlite3.Connection, query: CountIntents) -> dict[IntentStat
     return _by_state(c, *_where(query.which))
 
 
+def count_behind(c: sqlite3.Connection, which: QueueFilter, n: int) -> int:
+    """How many intents that a filter matches come behind number `n`."""
+    where, values = _where(which)
+    (found,) = c.execute(f"SELECT count(*) FROM intents WHERE n > ? AND {where}", (n, *values)).fetchone()  # noqa: S608 -- fixed texts
+    return found
+
+
 def _by_state(c: sqlite3.Connection, where: str, values: list[Any]) -> dict[IntentState, int]:
     found = dict(c.execute(f"SELECT state, count(*) FROM intents WHERE {where} GROUP BY state", values).fetchall())  # noqa: S608
     return {state: found[state.value] for state in IntentState if state.value in found}

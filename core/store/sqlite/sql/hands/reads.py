@@ -84,6 +84,14 @@ def count_delegations(c: sqlite3.Connection, query: CountDelegations) -> Delegat
     )
 
 
+def count_older(c: sqlite3.Connection, which: DelegationFilter, than: DelegationId) -> int:
+    """How many delegations that a filter matches are older than one."""
+    where, values = _where(which)
+    sql = f"SELECT count(*) FROM delegations WHERE {where} AND n < (SELECT n FROM delegations WHERE id = ?)"  # noqa: S608 -- fixed texts
+    (found,) = c.execute(sql, (*values, than)).fetchone()
+    return found
+
+
 def show_delegation(c: sqlite3.Connection, query: ShowDelegation) -> DelegationDetails:
     """Handle `ShowDelegation`. The error for an unknown id suggests similar ones."""
     name = query.delegation

@@ -1,0 +1,27 @@
+"""Session bindings for operators."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.store.queries import Read
+
+
+class BindingsOverview(msgspec.Struct, frozen=True, kw_only=True):
+    """The bindings of a store, oldest first."""
+
+    rows: tuple[SessionBindingRecord, ...]
+    #: by id the rows that cannot be read, and why
+    broken: dict[str, str]
+    #: the process that works the store, if any
+    holder: str | None
+    #: when this was read, in seconds on the gateway's clock
+    at: float
+
+
+class ReadBindingsOverview(Read[BindingsOverview], frozen=True, kw_only=True):
+    """All bindings; ended ones only with `ended`."""
+
+    ended: bool = False
+    now: float

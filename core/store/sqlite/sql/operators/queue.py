@@ -1,0 +1,106 @@
+"""The SQL of the queue for operators."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent
+from trunkline.core.errors import StoreError, TrunklineError
+from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import ResolveIntent, RetryIntent
+from trunkline.core.store.operators.cursors import cursor_of, read_cursor
+from trunkline.core.store.operators.queue import (
+    OPERATOR_EVENTS,
+    RETRYABLE,
+    ChangeQueue,
+    InspectIntent,
+    IntentInspection,
+    QueueChange,
+    QueueChanges,
+    QueueOverview,
+    ReadQueueOverview,
+    SkippedIntent,
+)
+from trunkline.core.store.queries import CountIntents, ListIntents, ShowIntent
+from trunkline.core.store.queue_admin import IntentDetails, QueueFilter
+from trunkline.core.store.records import IntentRow
+from trunkline.core.store.sqlite.sql import queue
+from trunkline.core.store.sqlite.sql.operators.holder import holder_of
+from trunkline.core.values import IntentId
+
+
+class _Behind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A position in the queue: behind the intent with this number, which an intent that is reopened leaves."""
+
+    intent: int
+
+
+def read_overview(c: sqlite3.Connection, query: ReadQueueOverview) -> QueueOverview:
+    """Handle `ReadQueueOverview`."""
+    which, after = query.which, read_cursor(query.cursor, _Behind).intent if query.cursor else 0
+    rows = queue.list_intents(c, ListIntents(which=which, after=after, limit=query.limit))
+    # A page that is not full is the last one.
+    more = queue.count_behind(c, which, rows[-1].n) if rows and len(rows) == query.limit else 0
+    return QueueOverview(
+        counts=queue.count_intents(c, CountIntents(which=QueueFilter())),
+        rows=rows,
+        more=more,
+        holder=holder_of(c, query.now),
+        at=query.now,
+        next=cursor_of(_Behind(rows[-1].n)) if more else None,
+    )
+
+
+def inspect(c: sqlite3.Connection, query: InspectIntent) -> IntentInspection:
+    """Handle `InspectIntent`."""
+    holder, now = holder_of(c, query.now), query.now
+    details, problem = None, ""
+    try:
+        details = queue.show_intent(c, ShowIntent(intent=query.intent))
+    except StoreError as error:
+        problem = error.facts
+    [row] = queue.list_intents(c, ListIntents(which=QueueFilter(ids=(query.intent,)), limit=1))
+    if details is None:
+        return IntentInspection(row=row, details=None, problem=problem, holder=holder, at=now)
+    return IntentInspection(row=row, details=details, can=_possible(details), holder=holder, at=now)
+
+
+def _possible(shown: IntentDetails) -> tuple[DeliveryEvent, ...]:
+    """The events that the state table allows an operator."""
+    row = shown.intent
+    if shown.replaced_by is not None and row.state in RETRYABLE:
+        return ()
+    last = row.acked + 1 == len(row.chunks)
+    other = DeliveryEvent.RESOLVE_CHUNK if last else DeliveryEvent.RESOLVE_LAST
+    never = (other, DeliveryEvent.ABANDON) if row.reason is Reason.ABANDONED else (other,)
+    return tuple(event for event in OPERATOR_EVENTS if event in TRANSITIONS[row.state] and event not in never)
+
+
+def change_queue(c: sqlite3.Connection, command: ChangeQueue) -> QueueChanges:
+    """Handle `ChangeQueue`."""
+    changes: list[QueueChange] = []
+    skipped: list[SkippedIntent] = []
+    for one in command.changes:
+        try:
+            changes.append(_change(c, one))
+        except TrunklineError as error:
+            if not command.skip:
+                raise
+            # It is refused before anything of it is written.
+            skipped.append(SkippedIntent(id=IntentId(one.intent), why=error.facts))
+    return QueueChanges(changes=tuple(changes), skipped=tuple(skipped), holder=holder_of(c, command.now))
+
+
+def _change(c: sqlite3.Connection, one: RetryIntent | ResolveIntent) -> QueueChange:
+    before: IntentRow = queue.retry(c, one) if isinstance(one, RetryIntent) else queue.resolve(c, one)
+    after = queue.show_intent(c, ShowIntent(intent=before.id)).intent
+    return QueueChange(
+        id=before.id,
+        before=before.state,
+        after=after.state,
+        acked=after.acked,
+        chunks=len(after.chunks),
+        was_in_doubt=before.reason is Reason.ABANDONED and after.reason is Reason.OPERATOR_UNSENT,
+    )
