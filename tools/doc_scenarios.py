@@ -9,14 +9,15 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from trunkline.core.config import Model
-from trunkline.sim.scenario.model_fields import bare, element, fields_of, model_of, texts_of, walk
+from trunkline.core.config.files.model_fields import bare, element, fields_of, model_of, texts_of, walk
+from trunkline.sim.scenario.model.scenario import Scenario
 
 
 def fields_reference() -> str:
     """The fields of a scenario file as Markdown: one section per model, one row per field."""
     parts = [""]
     seen: set[type[Model]] = set()
-    for at, model in walk():
+    for at, model in walk(Scenario):
         if model in seen or not model.model_fields:
             continue
         seen.add(model)

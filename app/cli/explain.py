@@ -59,11 +59,11 @@ class ConfigOptions:
     """Routing rules to follow, instead of those that the configuration names."""
 
     def load(self) -> GatewayConfig:
-        """Load the configuration. Raises `ScenarioError` with what is wrong in the file."""
+        """Load the configuration. Raises `FileError` with what is wrong in the file."""
         if self.config is None:
             return GatewayConfig() if self.profile is None else GatewayConfig(profile=self.profile)
         # Only a file needs the scenario reader, which is slow to import.
-        from trunkline.sim.scenario import load_config
+        from trunkline.core.config.files import load_config
 
         return load_config(self.config, profile=self.profile)
 

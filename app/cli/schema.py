@@ -126,6 +126,6 @@ def _load(path: Path | None) -> GatewayConfig:
     if path is None:
         return GatewayConfig()
     # Only a file needs the scenario reader, which is slow to import.
-    from trunkline.sim.scenario import load_config
+    from trunkline.core.config.files import load_config
 
     return load_config(path)

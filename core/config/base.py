@@ -50,8 +50,8 @@ Duration = Annotated[
 class Model(BaseModel):
     """Base of all configuration models: frozen, and unknown fields are errors.
 
-    The text under a field is its reference documentation (`sim.scenario.model_fields.texts_of`). Pydantic does not read
-    it, because that would parse the source at every start. Validators are built on first use.
+    The text under a field is its reference documentation (`core.config.files.model_fields.texts_of`). Pydantic does
+    not read it, because that would parse the source at every start. Validators are built on first use.
     """
 
     model_config = ConfigDict(

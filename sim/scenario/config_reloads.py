@@ -8,8 +8,8 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from trunkline.core.config import GatewayConfig
+from trunkline.core.config.files.problems import ProblemReport
 from trunkline.sim.scenario.model.scenario import ReloadStep, Scenario
-from trunkline.sim.scenario.problems import ProblemReport
 
 _Tree = dict[str, Any]
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from trunkline.core.actions.names import Action
+from trunkline.core.config.files.problems import Path, ProblemReport, advice, shown
 from trunkline.core.config.heartbeat_checks import DEFAULTS
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
@@ -34,7 +35,6 @@ from trunkline.sim.scenario.place_refs import (
     resolve_place,
     with_threads,
 )
-from trunkline.sim.scenario.problems import Path, ProblemReport, advice, shown
 from trunkline.sim.scenario.step_rules import (
     check_actions,
     check_hook,

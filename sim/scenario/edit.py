@@ -18,12 +18,12 @@ from pydantic import PlainSerializer
 from pydantic.fields import FieldInfo
 
 from trunkline.core.config import Model, parse_duration
+from trunkline.core.config.files.model_fields import file_name
+from trunkline.core.config.files.problems import FileError, ProblemReport
+from trunkline.core.config.files.yaml_reader import parse
 from trunkline.core.errors import UsageError
-from trunkline.sim.scenario.load import ScenarioFile, load_text
+from trunkline.sim.scenario.load import ScenarioError, ScenarioFile, load_text
 from trunkline.sim.scenario.model.scenario import Scenario
-from trunkline.sim.scenario.model_fields import file_name
-from trunkline.sim.scenario.problems import ProblemReport, ScenarioError
-from trunkline.sim.scenario.yaml_reader import parse
 
 Tree = dict[str, Any]
 
@@ -71,7 +71,7 @@ def with_step_text(file: ScenarioFile, text: str) -> ScenarioFile:
     """`with_step` for a line of a file with its time in `at`, as `step_text` writes it. Raises `UsageError`."""
     try:
         step = parse(text, ProblemReport("step"), begin="")
-    except ScenarioError as error:
+    except FileError as error:
         raise UsageError(f"the step {text!r} cannot be read: {error.problems[0].message}") from error
     if not isinstance(step, dict) or "at" not in step:
         hint = "write it as in a scenario file, with its time: '{at: 1.5s, crash: {}}'"

@@ -15,9 +15,9 @@ from itertools import islice
 
 import msgspec
 
+from trunkline.core.config.files.problems import shown
 from trunkline.core.errors import UnknownName
 from trunkline.sim.scenario.model.world import CALLS, PLATFORMS, PlatformSpec, ThreadSpec, WorldSpec
-from trunkline.sim.scenario.problems import shown
 
 _GRAMMAR = "platform/room, platform/room/thread or platform/@person"
 _CROWD = re.compile(r"p([1-9][0-9]{0,4})")

@@ -9,8 +9,8 @@ import json
 from itertools import combinations
 from typing import Any, cast
 
+from trunkline.core.config.files.model_fields import texts_of, walk
 from trunkline.sim.scenario.model.scenario import Scenario
-from trunkline.sim.scenario.model_fields import texts_of, walk
 from trunkline.sim.scenario.step_rules import BARE_ACTIONS, HOOK_ANSWERS, PEOPLE_ACTIONS, SPEAKERS, STEP_ACTIONS
 
 _NULL = {"type": "null"}
@@ -56,7 +56,7 @@ def schema_text() -> str:
 def _described(schema: dict[str, Any]) -> dict[str, Any]:
     """Add the docstring of each field as its description."""
     definitions = {Scenario.__name__: schema, **schema["$defs"]}
-    for model in dict.fromkeys(model for _, model in walk()):
+    for model in dict.fromkeys(model for _, model in walk(Scenario)):
         fields = definitions[model.__name__].get("properties", {})
         for name, text in texts_of(model).items():
             fields[name] = dict(sorted({**fields[name], "description": text}.items()))

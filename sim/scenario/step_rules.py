@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from trunkline.core.config import parse_duration
-from trunkline.sim.scenario.problems import Path, ProblemReport, shown
+from trunkline.core.config.files.problems import Path, ProblemReport, shown
 
 #: what people do to messages
 PEOPLE_ACTIONS = ("react", "vote", "press", "edit", "unsend")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from trunkline.sim.scenario.problems import advice
+from trunkline.core.config.files.problems import advice
 
 #: slot -> its meaning
 SLOTS = {

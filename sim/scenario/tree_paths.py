@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any, cast
 
-from trunkline.sim.scenario.problems import Path
+from trunkline.core.config.files.problems import Path
 
 
 @functools.cache

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from trunkline.core.config.files.problems import ProblemReport
 from trunkline.sim.scenario.model.world import WorldSpec
 from trunkline.sim.scenario.place_refs import place_if_known
-from trunkline.sim.scenario.problems import ProblemReport
 from trunkline.sim.scenario.step_rules import listed
 from trunkline.sim.scenario.tree_paths import select, steps_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trunkline.core.config.files.problems import Path, ProblemReport, shown
 from trunkline.sim.scenario.model.world import CALLS, WorldSpec
 from trunkline.sim.scenario.place_refs import PlaceRef, place_if_known
-from trunkline.sim.scenario.problems import Path, ProblemReport, shown
 from trunkline.sim.scenario.step_rules import CALL_ACTIONS, items, listed
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from trunkline.core.config.files.problems import ProblemReport, advice, shown
 from trunkline.sim.scenario.checks.declared import agents_of_tree, configured_workers, functions_of_tree
-from trunkline.sim.scenario.problems import ProblemReport, advice, shown
 from trunkline.sim.scenario.step_rules import check_not_both, items, listed
 from trunkline.sim.scenario.tree_paths import select, steps_of
 

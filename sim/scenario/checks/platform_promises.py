@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trunkline.core.channels.capabilities import check_capabilities
+from trunkline.core.config.files.problems import Path, ProblemReport, advice
 from trunkline.core.values import Capabilities, Idempotency
 from trunkline.sim.scenario.model.abilities import lost_to
 from trunkline.sim.scenario.model.scenario import Fault, Scenario
 from trunkline.sim.scenario.model.world import NOT_READY, AccountSpec, PlatformSpec, WorldSpec, idempotency_of
 from trunkline.sim.scenario.place_refs import place_if_known
-from trunkline.sim.scenario.problems import Path, ProblemReport, advice
 
 #: the longest latency, as a multiple of the usual one
 _LONGEST = 1.5

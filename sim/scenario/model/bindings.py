@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, cast
 
+from trunkline.core.config.files.problems import Path, ProblemReport, advice, shown
 from trunkline.sim.scenario.model.world import PLATFORMS, WorldSpec
 from trunkline.sim.scenario.place_refs import PlaceRef, place_if_known
-from trunkline.sim.scenario.problems import Path, ProblemReport, advice, shown
 from trunkline.sim.scenario.step_rules import items, listed
 
 #: platforms with webhooks

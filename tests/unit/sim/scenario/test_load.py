@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.paths import FIXTURES
+from trunkline.core.config.files.problems import FileError, ProblemReport
+from trunkline.core.config.files.yaml_reader import parse
 from trunkline.sim.scenario import ScenarioError, load_scenario, load_text
-from trunkline.sim.scenario.problems import ProblemReport
-from trunkline.sim.scenario.yaml_reader import parse
 
 GOOD = FIXTURES / "scenarios_good" / "harbour.yaml"
 
@@ -25,7 +25,7 @@ def text() -> str:
 
 
 def value_of(plain: str) -> object:
-    return parse(f"a: {plain}\n", ProblemReport("x.yaml"))["a"]  # type: ignore[index]
+    return parse(f"a: {plain}\n", ProblemReport("x.yaml"), begin="")["a"]  # type: ignore[index]
 
 
 def test_a_file_is_read() -> None:
@@ -88,7 +88,7 @@ def test_the_same_text_gives_the_same_file(text: str) -> None:
 
 def test_the_pure_parser_reads_the_same(text: str) -> None:
     fast, pure = ProblemReport("x.yaml"), ProblemReport("x.yaml")
-    assert parse(text, fast) == parse(text, pure, loader=yaml.SafeLoader)
+    assert parse(text, fast, begin="") == parse(text, pure, begin="", loader=yaml.SafeLoader)
     assert fast.positions.values == pure.positions.values
     assert fast.positions.keys == pure.positions.keys
 
@@ -112,8 +112,8 @@ def test_the_pure_parser_reads_the_same(text: str) -> None:
 @pytest.mark.parametrize("loader", [yaml.CSafeLoader, yaml.SafeLoader])
 def test_both_parsers_say_the_same(broken: str, error: str, loader: object) -> None:
     report = ProblemReport("x.yaml")
-    with contextlib.suppress(ScenarioError):
-        parse(broken, report, loader=loader)
+    with contextlib.suppress(FileError):
+        parse(broken, report, begin="", loader=loader)
     assert [str(problem) for problem in report.problems if str(problem).startswith(error)]
 
 

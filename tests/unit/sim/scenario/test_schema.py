@@ -6,22 +6,22 @@ import pytest
 
 from tests.support.paths import DOCS
 from tools.doc_scenarios import described, fields_reference
+from trunkline.core.config.files.model_fields import fields_of, homes_of, walk
 from trunkline.sim.scenario import load_text, schema_text
-from trunkline.sim.scenario.model.scenario import AgentAction, ScriptStep
-from trunkline.sim.scenario.model_fields import fields_of, homes_of, walk
+from trunkline.sim.scenario.model.scenario import AgentAction, Scenario, ScriptStep
 from trunkline.sim.scenario.step_rules import AGENT_ACTIONS, STEP_ACTIONS
 from trunkline.sim.scenario.templates import SLOTS, fill, template_problem
 
 
 def test_every_field_is_in_the_reference() -> None:
     text = fields_reference()
-    for at, model in walk():
+    for at, model in walk(Scenario):
         for name in fields_of(model):
             assert f"| `{name}` |" in text, f"{at}.{name}"
 
 
 def test_every_field_of_a_scenario_is_described() -> None:
-    ours = [(at, model) for at, model in walk() if model.__module__.startswith("trunkline.sim.")]
+    ours = [(at, model) for at, model in walk(Scenario) if model.__module__.startswith("trunkline.sim.")]
     assert ours
     assert [f"{at}.{name}" for at, model in ours for name in fields_of(model) if not described(model, name)] == []
 
@@ -52,9 +52,9 @@ def test_every_action_is_a_field() -> None:
 
 
 def test_it_is_known_where_else_a_field_is() -> None:
-    assert homes_of("delegate") == ("cast.agents.<name>[].do[]",)
-    assert homes_of("title") == ("the top of the file",)
-    assert homes_of("lighthouse") == ()
+    assert homes_of("delegate", Scenario) == ("cast.agents.<name>[].do[]",)
+    assert homes_of("title", Scenario) == ("the top of the file",)
+    assert homes_of("lighthouse", Scenario) == ()
 
 
 def test_the_examples_of_the_reference_load() -> None:

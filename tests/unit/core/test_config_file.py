@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from trunkline.core.config.files import FileError, load_config, load_config_text
 from trunkline.core.profiles import Profile
-from trunkline.sim.scenario import ScenarioError, load_config, load_config_text, load_scenario, scenario_home
+from trunkline.sim.scenario import load_scenario, scenario_home
 
 BARE = """\
 agents: [{id: main}, {id: ops}]
@@ -25,7 +26,7 @@ AS_JSON = """\
 
 
 def refused(text: str) -> list[str]:
-    with pytest.raises(ScenarioError) as caught:
+    with pytest.raises(FileError) as caught:
         load_config_text(text, "g.yaml")
     return str(caught.value).splitlines()
 
@@ -85,5 +86,5 @@ def test_everything_that_is_wrong_is_reported_at_once() -> None:
 
 @pytest.mark.parametrize(("name", "message"), [("none.yaml", "cannot be read"), (".", "expected a configuration file")])
 def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path, name: str, message: str) -> None:
-    with pytest.raises(ScenarioError, match=message):
+    with pytest.raises(FileError, match=message):
         load_config(tmp_path / name)

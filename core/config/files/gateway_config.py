@@ -1,4 +1,4 @@
-"""Loads only the gateway's configuration: from its own file, or from the ``gateway`` section of a scenario.
+"""Loads the gateway's configuration: from its own file, or from the ``gateway`` section of a scenario.
 
 Errors have line, column and field, like those of scenario files. Of a scenario only that section is validated.
 """
@@ -6,24 +6,31 @@ Errors have line, column and field, like those of scenario files. Of a scenario 
 from __future__ import annotations
 
 import os
-import re
 from typing import Any, cast
 
 from pydantic import ValidationError
 
-from trunkline.core.config import GatewayConfig
+from trunkline.core.config.base import Model
+from trunkline.core.config.files.faults import FileKind, explain_placed_fault
+from trunkline.core.config.files.problems import Path, ProblemReport, dotted, shown
+from trunkline.core.config.files.yaml_reader import parse, read_text
+from trunkline.core.config.gateway import GatewayConfig
 from trunkline.core.profiles import Profile
-from trunkline.sim.scenario.load import explain_fault
-from trunkline.sim.scenario.problems import Path, ProblemReport, dotted, shown
-from trunkline.sim.scenario.yaml_reader import parse, read_text
 
 _SECTION = "gateway"
 #: a file with one of these fields has the configuration in its `gateway` section
-_MARKS = (_SECTION, "scenario")
+_MARKS = (_SECTION, "scenario", "store", "http", "accounts", "record", "log")
 _BEGIN = "a configuration has the fields of a scenario's `gateway` section"
-#: messages of the model that begin with a field: ``bindings[0].agent: no agent 'x'``
-_OWN_PLACE = re.compile(r"(?P<place>[a-z_]+(?:\[\d+\])?(?:\.[a-z_]+(?:\[\d+\])?)*): (?P<message>.*)", re.DOTALL)
-_PART = re.compile(r"[a-z_]+|\d+")
+
+
+class _Whole(Model):
+    """A file that has the configuration in its section."""
+
+    gateway: GatewayConfig = GatewayConfig()
+
+
+#: what files with the configuration are to messages
+KIND = FileKind(model=_Whole, name="a configuration")
 
 
 class _BareReport(ProblemReport):
@@ -35,18 +42,18 @@ class _BareReport(ProblemReport):
 
 
 def load_config(path: str | os.PathLike[str], *, profile: Profile | None = None) -> GatewayConfig:
-    """Read the configuration from a YAML or JSON file. Raises `ScenarioError` with every problem.
+    """Read the configuration from a YAML or JSON file. Raises `FileError` with every problem.
 
     `profile` overrides the one in the file.
     """
     name = os.fspath(path)
-    text = read_text(name, "a configuration file")
+    text = read_text(ProblemReport(name), "a configuration file")
     # JSON may be indented with tabs, YAML may not; JSON strings cannot contain a raw tab.
     return load_config_text(text.replace("\t", " ") if name.endswith(".json") else text, name, profile=profile)
 
 
 def load_config_text(text: str, path: str = "gateway.yaml", *, profile: Profile | None = None) -> GatewayConfig:
-    """`load_config` for a text; errors name `path`. Raises `ScenarioError`."""
+    """`load_config` for a text; errors name `path`. Raises `FileError`."""
     report = ProblemReport(path)
     tree = parse(text, report, begin=_BEGIN)
     if not isinstance(tree, dict):
@@ -79,16 +86,5 @@ def _validated(
         return GatewayConfig.model_validate(given)
     except ValidationError as error:
         for fault in cast("list[dict[str, Any]]", error.errors(include_url=False, include_input=False)):
-            _explain(fault, tree, report)
+            explain_placed_fault({**fault, "loc": (_SECTION, *fault["loc"])}, tree, report, KIND)
         return None
-
-
-def _explain(fault: dict[str, Any], tree: dict[str, Any], report: ProblemReport) -> None:
-    """Report one error of the model; a message about several fields begins with its field."""
-    message = str(fault["msg"]).removeprefix("Value error, ")
-    own = _OWN_PLACE.fullmatch(message) if fault["type"] == "value_error" and not fault["loc"] else None
-    if own is None:
-        explain_fault({**fault, "loc": (_SECTION, *fault["loc"])}, tree, report)
-        return
-    parts = (int(part) if part.isdigit() else part for part in _PART.findall(own["place"]))
-    report.add((_SECTION, *parts), own["message"])

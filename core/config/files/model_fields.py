@@ -1,4 +1,7 @@
-"""Looks up fields, types and texts of the models by path of a file, under the names that files use."""
+"""Looks up fields, types and texts of the models by path of a file, under the names that files use.
+
+The *root* is the model of the whole file.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic.alias_generators import to_snake
 from pydantic.fields import FieldInfo
 
-from trunkline.core.config import Model
-from trunkline.sim.scenario.model.scenario import Scenario
-from trunkline.sim.scenario.problems import Path
+from trunkline.core.config.base import Model
+from trunkline.core.config.files.problems import Path
 
 
 def file_name(name: str, info: FieldInfo) -> str:
@@ -82,9 +84,9 @@ def element(annotation: Any) -> Any:
     return get_args(found)[0] if get_origin(found) is tuple else None
 
 
-def type_at(path: Path) -> Any:
-    """The type at a path of a scenario file; None for an invalid path."""
-    found: Any = Scenario
+def type_at(path: Path, root: type[Model]) -> Any:
+    """The type at a path of a file; None for an invalid path."""
+    found: Any = root
     for part in path:
         model = model_of(found)
         if model is None:
@@ -97,15 +99,9 @@ def type_at(path: Path) -> Any:
     return found
 
 
-def field_at(path: Path) -> FieldInfo | None:
-    """The field at a path of a scenario file; None if it is not one."""
-    model = model_of(type_at(path[:-1])) if path else None
-    return _field(model, path[-1]) if model else None
-
-
-def text_at(path: Path) -> str:
-    """The reference text of the field at a path of a scenario file; empty if there is none."""
-    model = model_of(type_at(path[:-1])) if path else None
+def text_at(path: Path, root: type[Model]) -> str:
+    """The reference text of the field at a path of a file; empty if there is none."""
+    model = model_of(type_at(path[:-1], root)) if path else None
     texts, name = texts_of(model) if model else {}, str(path[-1]) if path else ""
     return texts.get(name) or texts.get(to_snake(name), "")
 
@@ -115,8 +111,8 @@ def _field(model: type[Model], part: str | int) -> FieldInfo | None:
     return fields.get(str(part)) or fields.get(to_snake(str(part)))
 
 
-def walk(annotation: Any = Scenario, at: str = "") -> Iterator[tuple[str, type[Model]]]:
-    """Every model of a scenario file with its path, e.g. ``script[].crash``; parents first."""
+def walk(annotation: Any, at: str = "") -> Iterator[tuple[str, type[Model]]]:
+    """Every model below a type with its path, e.g. ``script[].crash``; parents first."""
     model = model_of(annotation)
     if model is not None:
         yield at, model
@@ -127,6 +123,6 @@ def walk(annotation: Any = Scenario, at: str = "") -> Iterator[tuple[str, type[M
 
 
 @functools.cache
-def homes_of(name: str) -> tuple[str, ...]:
-    """The paths of models that have a field of this name."""
-    return tuple(at or "the top of the file" for at, model in walk() if name in fields_of(model))
+def homes_of(name: str, root: type[Model]) -> tuple[str, ...]:
+    """The paths of models of a file that have a field of this name."""
+    return tuple(at or "the top of the file" for at, model in walk(root) if name in fields_of(model))

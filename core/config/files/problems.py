@@ -1,4 +1,4 @@
-"""Problems of a scenario file with their positions, and the error that carries all of them.
+"""Problems of a file with their positions, and the error that carries all of them.
 
 A *path* leads from the top of a file to a value: keys of mappings and indices of lists, e.g. ``("script", 2, "in")``.
 """
@@ -24,8 +24,8 @@ _LISTED = 12
 _COMPARED = 1000
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong with a scenario file."""
+class FileProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong with a file."""
 
     #: path of the file, as given
     path: str
@@ -47,17 +47,17 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         return f"{place}: {field}{self.message}{hint}"
 
 
-class ScenarioError(UsageError):
-    """A scenario file is invalid. `problems` lists everything that is wrong with it, sorted by position."""
+class FileError(UsageError):
+    """A file is invalid. `problems` lists everything that is wrong with it, sorted by position."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[FileProblem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
     def __str__(self) -> str:
         return self.facts
 
-    def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[Problem, ...]]]:
+    def __reduce__(self) -> tuple[type[FileError], tuple[tuple[FileProblem, ...]]]:
         return type(self), (self.problems,)
 
 
@@ -94,27 +94,30 @@ class Positions:
 class ProblemReport:
     """Collects the problems of one file."""
 
+    #: the error that carries them
+    error_type: type[FileError] = FileError
+
     def __init__(self, path: str) -> None:
         self.path = path
         self.positions = Positions()
-        self.problems: dict[Problem, None] = {}
+        self.problems: dict[FileProblem, None] = {}
 
     def add(self, path: Path, message: str, hint: str = "", *, at_key: bool = False) -> None:
         """Report a problem at a value, or at its key."""
         self.add_at(self.positions.mark(path, at_key=at_key), dotted(path), message, hint)
 
     def add_at(self, mark: Mark, field: str, message: str, hint: str = "") -> None:
-        """Report a problem at a line and column; (0, 0) is the whole file. Raises `ScenarioError` at the 500th."""
-        problem = Problem(path=self.path, line=mark[0], column=mark[1], field=field, message=message, hint=hint)
+        """Report a problem at a line and column; (0, 0) is the whole file. Raises `FileError` at the 500th."""
+        problem = FileProblem(path=self.path, line=mark[0], column=mark[1], field=field, message=message, hint=hint)
         self.problems[problem] = None
         if len(self.problems) == MAX_PROBLEMS:
             message = f"only the first {MAX_PROBLEMS} problems are listed"
-            more = Problem(path=self.path, line=0, column=0, field="", message=message)
-            raise ScenarioError((*self.error().problems, more))
+            more = FileProblem(path=self.path, line=0, column=0, field="", message=message)
+            raise self.error_type((*self.error().problems, more))
 
-    def error(self) -> ScenarioError:
+    def error(self) -> FileError:
         """Every problem so far as one error, sorted by position."""
-        return ScenarioError(sorted(self.problems, key=lambda problem: (problem.line, problem.column, problem.field)))
+        return self.error_type(sorted(self.problems, key=lambda problem: (problem.line, problem.column, problem.field)))
 
 
 def dotted(path: Path) -> str:

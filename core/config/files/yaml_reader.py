@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import yaml
 
-from trunkline.sim.scenario.problems import Mark, Path, ProblemReport, dotted, shown
+from trunkline.core.config.files.problems import Mark, Path, ProblemReport, dotted, shown
 
 try:
     from yaml import CSafeLoader as _FastLoader
@@ -36,14 +36,16 @@ _WORDS = {
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _QUOTE = "put the text in quotes"
-_BEGIN = "a scenario begins with `scenario: 1`"
 #: control characters, and surrogates, which stand for bytes that are not UTF-8
 _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def read_text(path: str, what: str = "a scenario file") -> str:
-    """Read a file. Raises `ScenarioError` if it is unreadable or over 1 MiB, or if it or its path is not UTF-8."""
-    report = ProblemReport(path)
+def read_text(report: ProblemReport, what: str) -> str:
+    """Read the file of a report; `what`: what it should be, e.g. ``a scenario file``.
+
+    Raises `FileError` if it is unreadable or over 1 MiB, or if it or its path is not UTF-8.
+    """
+    path = report.path
     if _UNSPEAKABLE.search(path):
         # Traces and commands contain the path: it must be possible to write and type it.
         raise _refused(report, "its path has control characters, or bytes that are not UTF-8: rename it")
@@ -70,10 +72,11 @@ def read_text(path: str, what: str = "a scenario file") -> str:
         raise report.error() from error
 
 
-def parse(text: str, report: ProblemReport, *, loader: Any = _FastLoader, begin: str = _BEGIN) -> object:
+def parse(text: str, report: ProblemReport, *, begin: str, loader: Any = _FastLoader) -> object:
     """Parse a YAML text; fills `report.positions`, and reports recoverable problems to `report`.
 
-    Raises `ScenarioError` for the others: not YAML, empty, over 1 MiB, nested deeper than 50.
+    `begin`: how such a file begins, the hint for an empty one. Raises `FileError` for the others: not YAML, empty, over
+    1 MiB, nested deeper than 50.
     """
     _check_size(len(text), report)
     text = text.removeprefix("\ufeff")
