@@ -145,8 +145,12 @@ class Turn(Protocol):
         """
         ...
 
-    async def history(self) -> tuple[TranscriptLine, ...]:
-        """The transcript of the session so far, in order; its last line is the message that started the turn."""
+    async def history(self, last: int | None = None) -> tuple[TranscriptLine, ...]:
+        """The transcript of the session so far, in order; `last`: its newest lines only.
+
+        The line of the message that started the turn has the `ref` of `id` without its ``t-``. Lines may follow it:
+        messages that wait for turns of their own, and answers that were accepted meanwhile. `by` says who wrote a line.
+        """
         ...
 
     async def send_async(

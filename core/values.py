@@ -379,6 +379,7 @@ class TranscriptLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One line of a session's transcript; `ref`: the id of its inbound message or intent, or ``delivery/<intent>``.
 
     `was`: what it said before its message was edited, oldest first. `deleted`: its message was deleted.
+    `by`: who wrote it, as agents see them; only where the reader asked for it, and None once its inbound is pruned.
     """
 
     role: str
@@ -388,3 +389,4 @@ class TranscriptLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float
     was: tuple[str, ...] = ()
     deleted: bool = False
+    by: Peer | None = None

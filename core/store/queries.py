@@ -106,6 +106,10 @@ class ReadTranscript(Read[tuple[TranscriptLine, ...]], frozen=True, kw_only=True
     """The transcript of a session by its id, whatever its key."""
 
     session: SessionId
+    #: its newest lines only; None: all
+    last: int | None = None
+    #: whether lines name who wrote them
+    authors: bool = False
 
 
 # -------------------------------------------------------------------- session bindings

@@ -44,7 +44,7 @@ SEND_ASYNC, CANCEL, LIST = "delegate", "cancel", "delegations"
 class Tools(Protocol):
     """What a turn can do, for the part of the runtime that runs it."""
 
-    async def history(self, session: SessionId) -> tuple[TranscriptLine, ...]: ...
+    async def history(self, session: SessionId, last: int | None) -> tuple[TranscriptLine, ...]: ...
 
     def refuse(self, work: Work, tool: str, error: UsageError, reason: Reason, cause: int) -> None:
         """Record a refused tool call."""
@@ -238,8 +238,8 @@ class LiveTurn:
         """Whether a result could go nowhere unless the turn says where."""
         return self._work.reply_to is None and self._work.serves is None
 
-    async def history(self) -> tuple[TranscriptLine, ...]:
-        return await self._tools.history(self.session_id)
+    async def history(self, last: int | None = None) -> tuple[TranscriptLine, ...]:
+        return await self._tools.history(self.session_id, last)
 
     def _begin_message(self) -> ToolCall:
         """A call of the message tool. Raises `TurnOver`."""

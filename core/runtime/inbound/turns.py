@@ -354,8 +354,8 @@ class Turns:
         refused = ToolRefused(tool=tool, reason=reason, detail=error.facts)
         self._ctx.events.record(refused, cause, inbound=work.id, turn=work.turn)
 
-    async def history(self, session: SessionId) -> tuple[TranscriptLine, ...]:
-        return await self._ctx.store.read(ReadTranscript(session=session))
+    async def history(self, session: SessionId, last: int | None) -> tuple[TranscriptLine, ...]:
+        return await self._ctx.store.read(ReadTranscript(session=session, last=last, authors=True))
 
 
 def _callback_event(intents: list[IntentRow], failure: TurnEnded | None) -> CallbackEvent:

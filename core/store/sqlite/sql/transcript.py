@@ -7,8 +7,9 @@ import sqlite3
 import msgspec
 
 from trunkline.core.delivery.notes import ROLE
+from trunkline.core.hands.reserved_sender import as_person
 from trunkline.core.store.queries import ReadTranscript
-from trunkline.core.values import IntentId, SessionId, TranscriptLine
+from trunkline.core.values import IntentId, Peer, SessionId, TranscriptLine, WorkKind
 
 #: decodes the column `was`
 texts = msgspec.json.Decoder(tuple[str, ...]).decode
@@ -55,12 +56,26 @@ def append_note(c: sqlite3.Connection, session: SessionId, text: str, intent: In
     return c.execute(_APPEND_NOTE, (session, ROLE, text, f"{ROLE}/{intent}", False, now)).rowcount == 1
 
 
+class _Author(msgspec.Struct, frozen=True, gc=False):
+    """The part of `Work` that says who wrote a line."""
+
+    kind: WorkKind
+    peer: Peer
+
+
+_author = msgspec.json.Decoder(_Author).decode
+_READ = "SELECT role, text, ref, partial, at, was, deleted, {work} FROM transcript t {join} WHERE t.session_id = ?"
+_LINES = _READ.format(work="NULL", join="")
+_AUTHORED = _READ.format(work="i.work", join="LEFT JOIN inbox i ON i.id = t.ref AND t.role IN ('user', 'hand')")
+
+
 def read_transcript(c: sqlite3.Connection, query: ReadTranscript) -> tuple[TranscriptLine, ...]:
     """Handle `ReadTranscript`."""
-    rows = c.execute(
-        "SELECT role, text, ref, partial, at, was, deleted FROM transcript WHERE session_id = ? ORDER BY n",
-        (query.session,),
-    ).fetchall()
+    # The newest lines are found from the end, and returned in order.
+    limit = -1 if query.last is None else query.last
+    sql = f"{_AUTHORED if query.authors else _LINES} ORDER BY t.n DESC LIMIT ?"
+    rows = c.execute(sql, (query.session, limit)).fetchall()
+    rows.reverse()
     return tuple(
         TranscriptLine(
             role=row[0],
@@ -70,6 +85,13 @@ def read_transcript(c: sqlite3.Connection, query: ReadTranscript) -> tuple[Trans
             at=row[4],
             was=() if row[5] is None else texts(row[5]),
             deleted=bool(row[6]),
+            by=None if row[7] is None else _by(row[7]),
         )
         for row in rows
     )
+
+
+def _by(work: bytes) -> Peer:
+    """Who wrote a line, as `Work.sender` shows them."""
+    author = _author(work)
+    return as_person(author.peer) if author.kind in (WorkKind.MESSAGE, WorkKind.CONTROL) else author.peer
