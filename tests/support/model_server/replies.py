@@ -1,0 +1,128 @@
+"""What a scripted model answers, as values: bytes, waits and breaks in the order in which they go over the wire."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+EVENTS = "text/event-stream; charset=utf-8"
+JSON = "application/json"
+DONE = b"data: [DONE]\n\n"
+
+
+class Send(msgspec.Struct, frozen=True):
+    """Bytes of the body."""
+
+    data: bytes
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """Send nothing for so many seconds."""
+
+    seconds: float
+
+
+class Break(msgspec.Struct, frozen=True):
+    """Close the connection in the middle of the body."""
+
+
+class Hang(msgspec.Struct, frozen=True):
+    """Send nothing any more, and keep the connection open until the client closes it."""
+
+
+Step = Send | Wait | Break | Hang
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """One answer. `kind`: its content type. `before`: seconds until its status and headers."""
+
+    status: int = 200
+    kind: str = EVENTS
+    headers: tuple[tuple[str, str], ...] = ()
+    steps: tuple[Step, ...] = ()
+    before: float = 0.0
+
+
+def piece(delta: Mapping[str, Any], finish: str | None = None, **beside: Any) -> dict[str, Any]:
+    """One piece of a streamed answer."""
+    choice = {"index": 0, "delta": dict(delta), "finish_reason": finish}
+    return {"id": "c-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice], **beside}
+
+
+def event(value: object) -> bytes:
+    """A value as a server-sent event."""
+    return f"data: {json.dumps(value)}\n\n".encode()
+
+
+def events(*values: object, wait: float = 0.0, done: bool = True) -> Reply:
+    """A stream of these pieces, with a wait before each."""
+    steps: list[Step] = []
+    for value in values:
+        steps += [*([Wait(wait)] if wait else []), Send(event(value))]
+    return Reply(steps=(*steps, *([Send(DONE)] if done else [])))
+
+
+def pieces_of(text: str, size: int = 7) -> list[str]:
+    """A text in pieces."""
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def says(text: str, *, finish: str = "stop", wait: float = 0.0, refusal: str = "") -> Reply:
+    """A streamed answer."""
+    said = [piece({"content": one}) for one in pieces_of(text)] + [
+        piece({"refusal": one}) for one in pieces_of(refusal)
+    ]
+    start = piece({"role": "assistant", "content": ""})
+    usage = {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16}
+    return events(start, *said, piece({}, finish), {"choices": [], "usage": usage}, wait=wait)
+
+
+def ends_early(text: str, how: Step | None = None) -> Reply:
+    """A streamed answer that stops in the middle: properly closed without a finish reason, or as `how` says."""
+    steps: list[Step] = [Send(event(piece({"content": one}))) for one in pieces_of(text)]
+    return Reply(steps=(*steps, *([] if how is None else [how])))
+
+
+def says_at_once(text: str, **message: Any) -> Reply:
+    """A whole answer as one JSON value, as from an endpoint that does not stream."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": text, **message}, "finish_reason": "stop"}
+    body = {"id": "c-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    return Reply(kind=JSON, steps=(Send(json.dumps(body).encode()),))
+
+
+def tool_call(name: str, arguments: object = None, *, id: str = "", index: int = 0) -> dict[str, Any]:  # noqa: A002
+    """A tool call; `arguments` as JSON, or a text as it is."""
+    text = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments)
+    call = {"index": index, "type": "function", "function": {"name": name, "arguments": text}}
+    return {**call, "id": id or f"id-{index}"}
+
+
+def wants(*calls: Mapping[str, Any], text: str = "", finish: str = "tool_calls", numbered: bool = True) -> Reply:
+    """A streamed answer with tool calls, whose arguments come in pieces. `numbered`: each gets its own index."""
+    found: list[dict[str, Any]] = [piece({"content": text})] if text else []
+    for number, call in enumerate(calls):
+        own = {**call, "index": number} if numbered else dict(call)
+        function: Mapping[str, Any] = own["function"]
+        if numbered and own["id"] == "id-0":
+            own["id"] = f"id-{number}"
+        found.append(piece({"tool_calls": [{**own, "function": {**function, "arguments": ""}}]}))
+        for one in pieces_of(function["arguments"], 11):
+            found.append(piece({"tool_calls": [{"index": own["index"], "function": {"arguments": one}}]}))
+    return events(*found, piece({}, finish))
+
+
+def fails(
+    status: int, message: str = "it failed", *, code: str | None = None, headers: Iterable[tuple[str, str]] = ()
+) -> Reply:
+    """An error as OpenAI reports it."""
+    body = json.dumps({"error": {"message": message, "type": "error", "param": None, "code": code}}).encode()
+    return Reply(status=status, kind=JSON, headers=tuple(headers), steps=(Send(body),))
+
+
+def raw(body: bytes, kind: str = EVENTS, *, status: int = 200, size: int = 0) -> Reply:
+    """These bytes, in pieces of a size."""
+    parts: Sequence[bytes] = [body[at : at + size] for at in range(0, len(body), size)] if size else [body]
+    return Reply(status=status, kind=kind, steps=tuple(Send(part) for part in parts))
