@@ -113,6 +113,8 @@ class Reason(StrEnum):
     AGENT_REFUSED = "agent-refused"
     TOO_MANY_CALLS = "too-many-calls"
     ANSWER_TOO_LONG = "answer-too-long"
+    INPUT_TOO_LONG = "input-too-long"
+    ERROR_NOTICE = "error-notice"
     PROMPT_FAILED = "prompt-failed"
     BAD_ARGUMENT = "bad-argument"
     TURN_OVER = "turn-over"

@@ -84,12 +84,15 @@ class HandsConfig(Model):
 
 
 class TurnsConfig(Model):
-    """What happens to turns that take the process down."""
+    """What happens to turns that fail, or that take the process down."""
 
     max_attempts: int = Field(default=3, gt=1)
     """How often a turn is run if the process dies each time. Then it ends as failed. An orderly stop does not count."""
     failed_notice: str = "Sorry, I could not answer this message."
     """What the person then gets instead of an answer; empty for nothing."""
+    error_notice: str = ""
+    """What the person gets instead of an answer when the agent fails: it raises, its model cannot be reached or
+    refuses, it exceeds a limit, or its answer is unusable. Empty for nothing."""
 
 
 class ControlConfig(Model):

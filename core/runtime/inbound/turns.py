@@ -191,7 +191,7 @@ class Turns:
         if count == ctx.config.turns.max_attempts:
             # Hooks see the notice too. If they are what ends the process, the next one does without it.
             await ctx.store.write(BeginRun(work=work.id), answer)
-            row = await self._failed_notice(work, item.session, item.cause)
+            row = await self._notice(work, item.session, ctx.config.turns.failed_notice, item.cause)
 
         def story(done: TurnFinish) -> list[tuple[IntentRow, int]]:
             seq = ctx.events.record(ended, item.cause, inbound=work.id, turn=work.turn)
@@ -213,14 +213,16 @@ class Turns:
             )
             await ctx.store.write(finish, story, then=self._deliver_all)
 
-    async def _failed_notice(self, work: Work, session: SessionId, cause: int) -> IntentRow | None:
-        text = self._ctx.config.turns.failed_notice
+    async def _notice(self, work: Work, session: SessionId, text: str, cause: int) -> IntentRow | None:
+        """A notice to the person whose message is not answered; None if there is nothing to say, or no place for it."""
         if work.reply_to is None or not text.strip():
             return None
         what = TurnMessage(kind=IntentKind.NOTICE, id=IntentId(f"{work.id}.notice"), text=text, to=work.reply_to)
         try:
             return await self._prepared(work, session, what, cause)
-        except InvalidSend:
+        except StoreError:
+            raise
+        except Exception:  # noqa: BLE001 -- what makes answers unusable may do so with notices; the turn must end all the same
             return None
 
     async def _ask(
@@ -297,6 +299,9 @@ class Turns:
             except Exception as error:  # noqa: BLE001 -- a decision may be user code; the turn must end all the same
                 row, failure = None, TurnEnded(outcome="failed", reason=Reason.BAD_ANSWER, detail=describe(error))
             intents = [row] if row is not None else []
+        if failure is not None:
+            row = await self._notice(work, session, ctx.config.turns.error_notice, started)
+            intents = [] if row is None else [row]
         ended = failure or TurnEnded(outcome="replied" if intents else "silent")
 
         def story(done: TurnFinish) -> list[tuple[IntentRow, int]]:
@@ -309,6 +314,8 @@ class Turns:
             reason = _REASONS.get(work.kind, work.reply_reason)
             if work.kind is WorkKind.CALLBACK and work.reply_reason is Reason.BOUND_DESTINATION:
                 reason = work.reply_reason
+            if failure is not None:
+                reason = Reason.ERROR_NOTICE
             return [
                 (row, ctx.record_prepared(row, targeted=False, reason=reason, cause=seq))
                 for row in intents
