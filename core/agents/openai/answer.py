@@ -1,0 +1,216 @@
+"""The answer of a model, assembled from the pieces in which it comes, and judged once it is complete."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from trunkline.core.errors import AgentFailed
+from trunkline.core.reasons import Reason
+from trunkline.core.well_formed import well_formed
+
+#: characters that a tool call counts beside its arguments, so that empty calls have an end too
+_CALL = 32
+#: characters of what the endpoint says that are quoted
+QUOTED = 200
+
+
+class ModelCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A tool call as the model wrote it; nothing of it is checked."""
+
+    id: str
+    name: str
+    #: JSON, if the model did as it should
+    arguments: str
+
+
+class Usage(msgspec.Struct, frozen=True, gc=False):
+    """The tokens of one request, as the endpoint counts them."""
+
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
+
+
+class ModelAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A complete answer of a model."""
+
+    text: str
+    calls: tuple[ModelCall, ...] = ()
+    usage: Usage = Usage()
+
+
+class _Function(msgspec.Struct, gc=False):
+    name: str | None = None
+    arguments: str | dict[str, Any] | None = None
+
+
+class _Call(msgspec.Struct, gc=False):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
+class _TextPart(msgspec.Struct, gc=False):
+    text: str | None = None
+
+
+class _Said(msgspec.Struct):
+    content: str | list[_TextPart] | None = None
+    refusal: str | None = None
+    tool_calls: list[_Call] | None = None
+
+
+class _Choice(msgspec.Struct):
+    index: int = 0
+    #: a piece of the answer
+    delta: _Said | None = None
+    #: the whole answer, if it does not come in pieces
+    message: _Said | None = None
+    finish_reason: str | None = None
+
+
+class _Piece(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    usage: Usage | None = None
+    error: Any = None
+
+
+class _OpenCall:
+    """A tool call that grows."""
+
+    __slots__ = ("arguments", "id", "index", "name")
+
+    def __init__(self, index: int | None) -> None:
+        self.index = index
+        self.id = ""
+        self.name = ""
+        self.arguments: list[str] = []
+
+
+_decode = msgspec.json.Decoder(_Piece).decode
+
+
+class EndpointError(Exception):
+    """The endpoint said in the middle of its answer that something went wrong; the text is its own."""
+
+
+class AnswerReader:
+    """Takes the pieces of an answer, and returns the answer.
+
+    However a model's text is cut into pieces, the answer is the same. `most`: characters that it may have.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.length = 0
+        self._text: list[str] = []
+        self._refusal: list[str] = []
+        self._calls: list[_OpenCall] = []
+        self._finish = ""
+        self._usage = Usage()
+
+    def add(self, data: str | bytes) -> None:
+        """Take a piece, as JSON.
+
+        Raises `AgentFailed` for what is no piece of an answer, or too long, and `EndpointError` if the endpoint says
+        that something went wrong.
+        """
+        try:
+            piece = _decode(data)
+        except (ValueError, RecursionError) as error:
+            # The error names a place in the piece, and quotes nothing of it.
+            raise AgentFailed(f"the endpoint sent what is no piece of an answer: {error}", Reason.BAD_ANSWER) from None
+        if piece.error is not None:
+            raise EndpointError(words_of_error(piece.error))
+        self._usage = piece.usage or self._usage
+        for choice in piece.choices or ():
+            if choice.index != 0:
+                continue
+            said = choice.delta or choice.message
+            if said is not None:
+                self._take(said)
+            self._finish = choice.finish_reason or self._finish
+
+    def _take(self, said: _Said) -> None:
+        content = said.content
+        if isinstance(content, list):
+            content = "".join(part.text or "" for part in content)
+        self._grow(self._text, content)
+        self._grow(self._refusal, said.refusal)
+        for call in said.tool_calls or ():
+            one, function = self._call_of(call), call.function or _Function()
+            one.id = one.id or call.id or ""
+            one.name = one.name or function.name or ""
+            arguments = function.arguments
+            if isinstance(arguments, dict):
+                arguments = msgspec.json.encode(arguments).decode()
+            self._grow(one.arguments, arguments)
+
+    def _grow(self, parts: list[str], text: str | None, more: int = 0) -> None:
+        self.length += len(text or "") + more
+        if self.length > self._most:
+            raise AgentFailed(f"the model wrote more than {self._most} characters", Reason.ANSWER_TOO_LONG)
+        if text:
+            parts.append(text)
+
+    def _call_of(self, call: _Call) -> _OpenCall:
+        """The open call that a piece belongs to.
+
+        Most endpoints number their calls. Some leave the number out, and some give every call the same one: there a
+        call with another id, or without a number with another name, is another call.
+        """
+        number = call.index
+        known = self._calls if number is None else [one for one in self._calls if one.index == number]
+        if known:
+            last, named = known[-1], call.function is not None and bool(call.function.name)
+            is_other = bool(call.id) and last.id not in ("", call.id)
+            if not is_other and not (number is None and named and last.name):
+                return last
+        new = _OpenCall(call.index)
+        self._grow(new.arguments, None, _CALL)
+        self._calls.append(new)
+        return new
+
+    def done(self) -> ModelAnswer:
+        """The whole answer. Raises `AgentFailed` if it broke off, was refused, or was cut."""
+        refusal = "".join(self._refusal)
+        if self._finish == "content_filter":
+            raise AgentFailed("the endpoint's content filter ended the answer", Reason.AGENT_REFUSED)
+        if refusal.strip():
+            raise AgentFailed(f"the model said: {quoted(refusal)}", Reason.AGENT_REFUSED)
+        if self._finish == "length":
+            facts = f"the endpoint cut the answer after {self.length} characters, at its own limit or `max_tokens`"
+            raise AgentFailed(facts, Reason.ANSWER_TOO_LONG)
+        if not self._finish:
+            raise AgentFailed(f"the answer broke off after {self.length} characters", Reason.AGENT_BROKE_OFF)
+        return ModelAnswer(text=well_formed("".join(self._text)), calls=_distinct(self._calls), usage=self._usage)
+
+
+def _distinct(found: list[_OpenCall]) -> tuple[ModelCall, ...]:
+    """The calls, each with an id of its own: results refer to it."""
+    used: set[str] = set()
+    calls: list[ModelCall] = []
+    for number, one in enumerate(found, 1):
+        name = well_formed(one.id)
+        while not name or name in used:
+            name = f"call-{number}" if not name else f"{name}-{number}"
+        used.add(name)
+        arguments = well_formed("".join(one.arguments))
+        calls.append(ModelCall(id=name, name=well_formed(one.name), arguments=arguments))
+    return tuple(calls)
+
+
+def words_of_error(error: object) -> str:
+    """What an endpoint says of an error, as far as it is text."""
+    if not isinstance(error, dict):
+        return error if isinstance(error, str) else ""
+    found = cast("dict[str, object]", error)
+    said = found.get("message") or found.get("detail") or found.get("error") or found.get("code")
+    return words_of_error(said)
+
+
+def quoted(text: str) -> str:
+    """The beginning of a text of somebody else, on one line."""
+    shown = " ".join("".join(one if one.isprintable() else " " for one in text[: QUOTED * 4]).split())
+    return well_formed(shown if len(shown) <= QUOTED else f"{shown[:QUOTED]}...")

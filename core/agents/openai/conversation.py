@@ -1,0 +1,161 @@
+"""What a model is sent of a conversation: system prompts, what was said before, and the message of the turn. Pure.
+
+In a direct chat a person's messages are sent as they are. Where several people write, each message begins with its
+author, and every further line of it is indented, so that no text can pass for a message of somebody else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from trunkline.core.delivery.notes import ROLE as NOTE
+from trunkline.core.hands.callback_message import as_data, one_line
+from trunkline.core.values import Peer, TranscriptLine
+
+Message = dict[str, Any]
+#: between messages of one side that follow each other: many models want the sides to alternate
+_BETWEEN = "\n\n"
+_PLAIN_ID = re.compile(r"[\w.@:+/-]+")
+#: bytes of UTF-8 that count as one token; most models need fewer tokens
+_BYTES = 3
+#: tokens of a message beside its text
+_FRAME = 8
+#: whatever a model may read as the end of a line
+_LINE_END = re.compile(r"\r\n|[\n\r\v\f\x85\u2028\u2029]")
+_INDENTED = "\n  "
+_NOTE = "[note of the gateway]"
+_AGAIN = (
+    f"{_NOTE} This turn was interrupted and runs again. What follows has been sent already, before the interruption. Do"
+    " not send it again."
+)
+_DELETED = "[this message was deleted]"
+_PARTIAL = "[only this part of the message arrived]"
+
+
+class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a turn when its model is asked."""
+
+    #: the id of the line of its message in the transcript
+    ref: str
+    #: the system prompts as one text
+    prompt: str | None
+    #: the message as a model is given it
+    text: str
+    #: its author; None: nobody who has to be named
+    author: Peer | None
+    #: several people write here
+    is_shared: bool
+    #: the newest lines of the transcript
+    history: Sequence[TranscriptLine]
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """What people said, and what they were answered."""
+
+    messages: tuple[Message, ...]
+    tokens: int
+
+
+def tokens_of(value: object) -> int:
+    """The estimated tokens of a text, or of a value as JSON."""
+    if isinstance(value, str):
+        return -(-len(value.encode("utf-8", "replace")) // _BYTES) + _FRAME
+    return -(-len(msgspec.json.encode(value)) // _BYTES) + _FRAME
+
+
+def system_messages(facts: TurnFacts) -> list[Message]:
+    """The system prompts: one message, because the templates of many models have room for one, at the beginning."""
+    return [] if facts.prompt is None else [{"role": "system", "content": facts.prompt}]
+
+
+def own_message(facts: TurnFacts) -> Message:
+    """The message of the turn; of one that runs again, with what an earlier run has sent."""
+    author = facts.author if facts.is_shared else None
+    parts = [facts.text if author is None else said_by(author, facts.text)]
+    sent = [line.text for line in facts.history if line.role == "assistant" and _is_own(line, facts)]
+    if sent:
+        parts.append("\n".join([_AGAIN, *map(as_data, sent)]))
+    return {"role": "user", "content": _BETWEEN.join(parts)}
+
+
+def _is_own(line: TranscriptLine, facts: TurnFacts) -> bool:
+    """Whether a line is that of the turn itself, or of what it has sent."""
+    return line.ref == facts.ref or line.ref.startswith(f"{facts.ref}.")
+
+
+def exchanges_of(facts: TurnFacts) -> list[Exchange]:
+    """What was said before, oldest first.
+
+    Behind the line of the turn itself only what was sent, or did not arrive, counts: messages of people that stand
+    there have turns of their own.
+    """
+    found: list[list[Message]] = []
+    is_behind = False
+    for line in facts.history:
+        if _is_own(line, facts):
+            is_behind = True
+            continue
+        message = _message_of(line, facts)
+        if is_behind and line.role not in ("assistant", NOTE):
+            continue
+        if not found or (message["role"] == "user" and found[-1][-1]["role"] == "assistant"):
+            found.append([])
+        _join(found[-1], message)
+    return [Exchange(tuple(one), sum(tokens_of(each["content"]) for each in one)) for one in found]
+
+
+def fitting(exchanges: Sequence[Exchange], most: int) -> list[Message]:
+    """The newest exchanges that have at most so many tokens together. None is cut: a half one misleads."""
+    kept = len(exchanges)
+    left = most
+    while kept and exchanges[kept - 1].tokens <= left:
+        kept -= 1
+        left -= exchanges[kept].tokens
+    return [message for one in exchanges[kept:] for message in one.messages]
+
+
+def composed(facts: TurnFacts, before: Sequence[Message]) -> list[Message]:
+    """All messages of a first request, in order."""
+    messages = [*system_messages(facts)]
+    for message in (*before, own_message(facts)):
+        _join(messages, message)
+    return messages
+
+
+def said_by(author: Peer, text: str) -> str:
+    """A message with its author, where several people write."""
+    return f"{_name_of(author)}: {_LINE_END.sub(_INDENTED, text)}"
+
+
+def _name_of(author: Peer) -> str:
+    """A person on one line. The name is quoted: it may contain anything, such as the name and the id of another."""
+    known = one_line(author.id)
+    shown = known if _PLAIN_ID.fullmatch(known) else json.dumps(known, ensure_ascii=False)
+    return f"{json.dumps(one_line(author.name), ensure_ascii=False)} ({shown})" if author.name.strip() else f"({shown})"
+
+
+def _message_of(line: TranscriptLine, facts: TurnFacts) -> Message:
+    text = _DELETED if line.deleted else line.text
+    if line.role == "assistant":
+        return {"role": "assistant", "content": f"{text}\n{_PARTIAL}" if line.partial and not line.deleted else text}
+    if line.role == NOTE:
+        return {"role": "user", "content": f"{_NOTE} {' '.join(text.split())}"}
+    if line.role == "hand":
+        name = "a hand" if line.by is None else one_line(line.by.name)
+        return {"role": "user", "content": f"{name} wrote:\n{as_data(text)}"}
+    if facts.is_shared and line.by is not None:
+        return {"role": "user", "content": said_by(line.by, text)}
+    return {"role": "user", "content": text}
+
+
+def _join(messages: list[Message], message: Message) -> None:
+    """Append a message, or add it to the last one of the same side."""
+    if messages and messages[-1]["role"] == message["role"]:
+        messages[-1] = {**messages[-1], "content": f"{messages[-1]['content']}{_BETWEEN}{message['content']}"}
+    else:
+        messages.append(message)

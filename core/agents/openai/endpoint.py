@@ -1,0 +1,233 @@
+"""Requests to an endpoint that speaks OpenAI's chat completions: time limits, repetitions, and what failures mean."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import anyio
+
+from trunkline.core.agents.openai.answer import AnswerReader, EndpointError, ModelAnswer, quoted, words_of_error
+from trunkline.core.agents.openai.config import OpenAIConfig
+from trunkline.core.agents.openai.event_reader import EventReader, EventTooLong
+from trunkline.core.errors import AgentFailed, ConfigError
+from trunkline.core.reasons import Reason
+
+if TYPE_CHECKING:
+    from openai import APIStatusError, AsyncOpenAI
+
+MISSING = "the client library of OpenAI is not installed: pip install 'trunkline[openai]'"
+#: bytes of one character of an answer at most, as JSON escapes it; and of everything else in one event
+_PER_CHARACTER, _BESIDE = 12, 65_536
+#: answers that say that the same request may succeed later
+_PASSING = frozenset({408, 409, 425, 429})
+#: an account without money is not helped by waiting
+_BROKE = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_TOO_LONG = frozenset({"context_length_exceeded", "string_above_max_length"})
+_TOO_LONG_WORDS = ("context length", "context_length", "maximum context", "context window", "too many tokens")
+_END = "[DONE]"
+
+
+class PassingFailure(Exception):
+    """A request failed for the moment. `failed`: what that means if it is not repeated; `wait`: seconds asked for."""
+
+    def __init__(self, failed: AgentFailed, wait: float | None = None) -> None:
+        super().__init__(failed.facts)
+        self.failed = failed
+        self.wait = wait
+
+
+class RequestTooLong(AgentFailed):
+    """The endpoint says that the request is longer than its model takes."""
+
+    def __init__(self, facts: str) -> None:
+        super().__init__(facts, Reason.INPUT_TOO_LONG)
+
+
+class Endpoint:
+    """One endpoint, as one agent uses it.
+
+    Raises `ConfigError` if the client library is not installed. `client`: an `openai.AsyncOpenAI` to use instead of one
+    made of the configuration.
+    """
+
+    def __init__(self, config: OpenAIConfig, key: str | None, client: AsyncOpenAI | None = None) -> None:
+        if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+            raise ConfigError("the key for the endpoint has blanks, line ends or letters that no key has")
+        self._config = config
+        self._key = key or ""
+        self._client = _client(config, key) if client is None else client
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def ask(self, body: Mapping[str, Any], turn: str) -> ModelAnswer:
+        """The answer to a request. Raises `AgentFailed`. `turn`: an id, which spreads the waits of many turns."""
+        waited = self._config.retry_wait
+        for number in range(self._config.retries + 1):
+            try:
+                return await self._ask_once(body)
+            except PassingFailure as error:
+                asked = error.wait or 0.0
+                if number == self._config.retries:
+                    raise error.failed from error
+                if asked > self._config.max_retry_wait:
+                    facts = f"{error.failed.facts}; it asks to wait {asked:.0f} s, which is too long"
+                    raise AgentFailed(facts, error.failed.reason) from error
+                # Turns that failed together do not come back together.
+                spread = 1 + crc32(f"{turn}/{number}".encode()) % 500 / 1000
+                await anyio.sleep(min(max(asked, waited * spread), self._config.max_retry_wait))
+                waited *= 2
+        raise AssertionError("the last repetition returns or raises")
+
+    async def _ask_once(self, body: Mapping[str, Any]) -> ModelAnswer:
+        """One request, within its time limit. Raises `AgentFailed` or `PassingFailure`."""
+        reader = AnswerReader(self._config.max_answer)
+        with anyio.move_on_after(self._config.timeout) as scope:
+            return await self._requested(body, reader)
+        assert scope.cancelled_caught
+        facts = f"no complete answer within {self._config.timeout:g} s; it had {reader.length} characters"
+        raise AgentFailed(facts, Reason.AGENT_TIMEOUT)
+
+    async def _requested(self, body: Mapping[str, Any], reader: AnswerReader) -> ModelAnswer:
+        import httpx
+        import openai
+
+        client: Any = self._client
+        try:
+            async with client.chat.completions.with_streaming_response.create(**body) as response:
+                await _read(response, reader, self._config)
+            return reader.done()
+        except openai.APIStatusError as error:
+            raise self._of_status(error) from None
+        except openai.APIConnectionError as error:
+            raise self._of_connection(error.__cause__ or error, started=False) from None
+        except httpx.HTTPError as error:
+            raise self._of_connection(error, started=True) from None
+        except EndpointError as error:
+            facts = f"the endpoint reported an error in the middle of its answer: {self._clean(str(error))}"
+            raise PassingFailure(AgentFailed(facts, Reason.AGENT_BROKE_OFF)) from None
+        except AgentFailed as error:
+            if error.reason is Reason.AGENT_BROKE_OFF:
+                raise PassingFailure(error) from None
+            raise
+
+    def _of_status(self, error: APIStatusError) -> AgentFailed | PassingFailure:
+        """What an answer with an error status means."""
+        status, response = error.status_code, error.response
+        said = self._clean(words_of_error(error.body))
+        code = str(error.code or "")
+        if status in (400, 413, 422) and (code in _TOO_LONG or any(one in said.lower() for one in _TOO_LONG_WORDS)):
+            return RequestTooLong(f"the endpoint finds the request too long for the model {self._config.model!r}")
+        if status in (401, 403):
+            # What it says of a key often quotes the key.
+            return _unreachable(f"the endpoint does not accept the key ({status}): check `api_key` and `base_url`")
+        if status == 404:
+            facts = f"the endpoint has no model {self._config.model!r}, or `base_url` is wrong (404)"
+            return _unreachable(f"{facts}: {said}" if said else facts)
+        if 300 <= status < 400:
+            return _unreachable(f"the endpoint redirects ({status}), which is not followed: check `base_url`")
+        facts = f"the endpoint refused the request ({status}){f': {said}' if said else ''}"
+        if (status in _PASSING or status >= 500) and code not in _BROKE:
+            return PassingFailure(_unreachable(facts), _asked_wait(response.headers))
+        return _unreachable(facts)
+
+    def _of_connection(self, error: BaseException, *, started: bool) -> AgentFailed | PassingFailure:
+        """What a failure of the connection means. `started`: the answer had begun."""
+        import httpx
+
+        words = self._clean(f"{type(error).__name__}: {error}")
+        if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout | httpx.ConnectError | httpx.ProxyError):
+            return PassingFailure(_unreachable(f"no connection to {self._config.base_url} ({words})"))
+        if isinstance(error, httpx.TimeoutException):
+            return AgentFailed(f"the endpoint sent nothing for {self._config.silence:g} s", Reason.AGENT_TIMEOUT)
+        if isinstance(error, httpx.DecodingError):
+            return AgentFailed(f"the answer cannot be decompressed ({words})", Reason.BAD_ANSWER)
+        where = "in the middle of the answer" if started else "before the answer"
+        return PassingFailure(AgentFailed(f"the connection broke {where} ({words})", Reason.AGENT_BROKE_OFF))
+
+    def _clean(self, said: str) -> str:
+        """What an endpoint said, without the key."""
+        return quoted(said.replace(self._key, "***") if self._key else said)
+
+
+async def _read(response: Any, reader: AnswerReader, config: OpenAIConfig) -> None:
+    """Read an answer with a good status. Raises `AgentFailed`, `EndpointError`, `httpx.HTTPError`."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    most = _PER_CHARACTER * config.max_answer + _BESIDE
+    too_long = AgentFailed(f"the endpoint sent more than {most} bytes at once", Reason.ANSWER_TOO_LONG)
+    if kind.endswith("json"):
+        # Also from an endpoint that cannot stream.
+        whole = b""
+        async for data in response.iter_bytes():
+            whole += data
+            if len(whole) > most:
+                raise too_long
+        reader.add(whole)
+        return
+    if not config.stream or kind not in ("text/event-stream", ""):
+        expected = "text/event-stream" if config.stream else "application/json"
+        facts = f"the endpoint answered with {quoted(kind) or 'no content type'} instead of {expected}"
+        raise AgentFailed(facts, Reason.BAD_ANSWER)
+    try:
+        async for one in _events(response, EventReader(most)):
+            if one.strip() == _END:
+                return
+            reader.add(one)
+    except EventTooLong:
+        raise too_long from None
+
+
+async def _events(response: Any, events: EventReader) -> AsyncIterator[str]:
+    async for data in response.iter_bytes():
+        for one in events.feed(data):
+            yield one
+
+
+def _client(config: OpenAIConfig, key: str | None) -> AsyncOpenAI:
+    try:
+        import httpx
+        from openai import AsyncOpenAI
+
+        from trunkline.core.agents.openai.error_body import bound
+    except ImportError as error:
+        raise ConfigError(MISSING) from error
+    limits = httpx.Timeout(config.silence, connect=min(config.silence, config.timeout))
+    client = AsyncOpenAI(
+        # Without a key the library would look for one in the environment, which may be that of another endpoint.
+        api_key=key or "none",
+        base_url=config.base_url,
+        timeout=limits,
+        max_retries=0,
+        default_headers={"Accept-Encoding": "identity"},
+        http_client=httpx.AsyncClient(
+            timeout=limits, limits=httpx.Limits(max_connections=None), event_hooks={"response": [bound]}
+        ),
+    )
+    # Both come from the environment too.
+    client.organization = client.project = None
+    return client
+
+
+def _unreachable(facts: str) -> AgentFailed:
+    return AgentFailed(facts, Reason.AGENT_UNREACHABLE)
+
+
+def _asked_wait(headers: Mapping[str, str]) -> float | None:
+    """Seconds that an endpoint asks to wait: ``retry-after-ms``, or ``retry-after`` as seconds or as a date."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) * unit
+        except ValueError:
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    try:
+        # The difference of two times of the endpoint: its clock may be wrong.
+        until, now = parsedate_to_datetime(headers["retry-after"]), parsedate_to_datetime(headers["date"])
+        return max(0.0, (until - now).total_seconds())
+    except (KeyError, ValueError, TypeError):
+        return None
