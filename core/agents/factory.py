@@ -33,6 +33,14 @@ def make_agent(
     """
     if implementation.echo is not None:
         return EchoAgent(implementation.echo.introduction)
+    try:
+        if implementation.program is not None:
+            from trunkline.core.agents.program.agent import ProgramAgent
+            from trunkline.core.agents.program.launch import launch_of
+
+            return ProgramAgent(agent_id, implementation.program, launch_of(implementation.program, folder, environ))
+    except ConfigError as error:
+        raise ConfigError(f"agents.{agent_id}.{implementation.kind}: {error.facts}") from error
     raise ConfigError(f"agents.{agent_id}: `{implementation.kind}` is not available")
 
 

@@ -1,0 +1,67 @@
+"""Cuts a stream of bytes into lines of a bounded length. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+#: bytes that are kept of a line that is too long
+_KEPT = 4096
+_TURN = re.compile(rb'(?<!\\)"turn"\s*:\s*"([^"\\]{1,300})"')
+
+
+class TooLong(msgspec.Struct, frozen=True, kw_only=True):
+    """A line beyond the limit; only its start is kept."""
+
+    start: bytes
+
+    @property
+    def turn(self) -> str | None:
+        """The turn that the line names, if it names it near its start."""
+        found = _TURN.search(self.start)
+        return None if found is None else found[1].decode("utf-8", "replace")
+
+
+class LineCutter:
+    """Takes chunks, gives whole lines without their ends. A line that is too long is given once, as `TooLong`."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._parts: list[bytes] = []
+        self._size = 0
+        #: what is kept of a line that was too long, while the rest of it is skipped
+        self._skipping: bytes | None = None
+
+    @property
+    def is_skipping(self) -> bool:
+        """Whether the rest of a line that was too long is skipped."""
+        return self._skipping is not None
+
+    def feed(self, chunk: bytes) -> Iterator[bytes | TooLong]:
+        """The lines that end in a chunk."""
+        start = 0
+        while (end := chunk.find(b"\n", start)) >= 0:
+            self._keep(chunk[start:end])
+            yield from self.finish()
+            start = end + 1
+        self._keep(chunk[start:])
+
+    def finish(self) -> Iterator[bytes | TooLong]:
+        """The line so far, unless it is empty: at the end of the stream a line without an end."""
+        skipped, line = self._skipping, b"".join(self._parts)
+        self._skipping, self._parts, self._size = None, [], 0
+        if skipped is not None:
+            yield TooLong(start=skipped)
+        elif line := line.removesuffix(b"\r"):
+            yield line
+
+    def _keep(self, part: bytes) -> None:
+        if self._skipping is not None or not part:
+            return
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size > self._longest:
+            self._skipping = b"".join(self._parts)[:_KEPT]
+            self._parts, self._size = [], 0

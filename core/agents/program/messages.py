@@ -1,0 +1,134 @@
+"""The messages between the gateway and a program: one JSON object per line, told apart by `type`. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from trunkline.core.agents.turn_document import PROTOCOL, TurnDocument
+from trunkline.core.reasons import Reason
+
+#: characters of a call's id
+_LONGEST_ID = 200
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the gateway accepts of a program: seconds, calls, characters and bytes."""
+
+    timeout: float
+    max_calls: int
+    max_answer: int
+    max_line: int
+
+
+class Welcome(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="hello"):
+    """The first message to a program."""
+
+    protocol: int = PROTOCOL
+    agent: str
+    limits: Limits
+
+
+class ResultMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="result", omit_defaults=True):
+    """What a call returned (`ok`), or why nothing was done."""
+
+    turn: str
+    call: str
+    ok: bool
+    result: Any = None
+    error: str = ""
+    reason: Reason | None = None
+
+
+class CancelMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="cancel"):
+    """The turn has ended without the program's answer; what it still sends for it is ignored."""
+
+    turn: str
+    why: str
+
+
+ToProgram = Welcome | TurnDocument | ResultMessage | CancelMessage
+
+
+class Hello(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="hello", forbid_unknown_fields=True):
+    """The first message of a program: it is ready, and speaks this version."""
+
+    protocol: int
+
+
+class CallMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="call", forbid_unknown_fields=True):
+    """A call of a tool. `call` is the program's own id for it, which comes back with the result."""
+
+    turn: str
+    call: str
+    tool: str
+    params: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+
+
+class AnswerMessage(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="answer", forbid_unknown_fields=True
+):
+    """The end of a turn: the text of the answer, or null for none."""
+
+    turn: str
+    text: str | None
+
+
+class FailMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="fail", forbid_unknown_fields=True):
+    """The end of a turn that the program cannot answer. `refused`: it declines to, as a model may."""
+
+    turn: str
+    error: str
+    refused: bool = False
+
+
+class LogMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="log", forbid_unknown_fields=True):
+    """A line for the log of the gateway."""
+
+    text: str
+    turn: str | None = None
+
+
+OfTurn = CallMessage | AnswerMessage | FailMessage
+FromProgram = Hello | OfTurn | LogMessage
+
+
+class Malformed(msgspec.Struct, frozen=True, kw_only=True):
+    """A line that is no message. `turn`: the one that it names, if it can be read so far."""
+
+    what: str
+    turn: str | None = None
+
+
+class _Head(msgspec.Struct, frozen=True):
+    turn: str
+
+
+_FROM_PROGRAM: msgspec.json.Decoder[FromProgram] = msgspec.json.Decoder(FromProgram)
+_HEAD = msgspec.json.Decoder(_Head)
+_ENCODER = msgspec.json.Encoder()
+
+
+def encode(message: ToProgram) -> bytes:
+    """A message as its line."""
+    return _ENCODER.encode(message) + b"\n"
+
+
+def decode(line: bytes) -> FromProgram | Malformed:
+    """The message of a line of the program."""
+    try:
+        message = _FROM_PROGRAM.decode(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        what = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        return Malformed(what=what, turn=_turn_of(line))
+    if isinstance(message, CallMessage) and len(message.call) > _LONGEST_ID:
+        return Malformed(what=f"the id of a call has more than {_LONGEST_ID} characters", turn=message.turn)
+    return message
+
+
+def _turn_of(line: bytes) -> str | None:
+    try:
+        return _HEAD.decode(line).turn
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None

@@ -1,0 +1,118 @@
+"""The turns that a program works on: what it says of each goes to that turn, and to no other."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import anyio
+import msgspec
+
+from trunkline.core.agents.program.config import ProgramConfig
+from trunkline.core.agents.program.lines import TooLong
+from trunkline.core.agents.program.messages import CallMessage, Malformed, OfTurn
+from trunkline.core.reasons import Reason
+
+
+class Broken(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a turn ends without a message of the program that ends it."""
+
+    facts: str
+    reason: Reason
+
+
+class OpenTurn:
+    """What the program has said of one turn and the turn has not read yet."""
+
+    def __init__(self, config: ProgramConfig) -> None:
+        self._config = config
+        self._said: deque[OfTurn | Broken] = deque()
+        self._new = anyio.Event()
+        self._bytes = 0
+        self._calls = 0
+        #: nothing more is accepted: its end has been said
+        self.is_over = False
+        #: the program itself has ended it
+        self.is_answered = False
+
+    def say(self, message: OfTurn, size: int) -> None:
+        """Keep a message of the program, `size` bytes long; beyond a limit the turn is broken instead."""
+        self._bytes += size
+        if isinstance(message, CallMessage):
+            self._calls += 1
+        if self._bytes > self._config.max_output:
+            facts = f"more than {self._config.max_output} bytes of output for one turn; see `max_output`"
+            self.end(Broken(facts=facts, reason=Reason.ANSWER_TOO_LONG))
+        elif self._calls > self._config.max_calls:
+            facts = f"more than {self._config.max_calls} calls of tools; see `max_calls`"
+            self.end(Broken(facts=facts, reason=Reason.TOO_MANY_CALLS))
+        elif isinstance(message, CallMessage):
+            self._add(message)
+        else:
+            self.end(message)
+
+    def end(self, last: OfTurn | Broken) -> None:
+        """Say the last thing of the turn; what comes after it is ignored."""
+        if not self.is_over:
+            self.is_over, self.is_answered = True, not isinstance(last, Broken)
+            self._add(last)
+
+    async def next(self) -> OfTurn | Broken:
+        """The next thing that is said, in order."""
+        while not self._said:
+            self._new = anyio.Event()
+            await self._new.wait()
+        return self._said.popleft()
+
+    def _add(self, one: OfTurn | Broken) -> None:
+        self._said.append(one)
+        self._new.set()
+
+
+class OpenTurns:
+    """The turns of one process, by id."""
+
+    def __init__(self, config: ProgramConfig) -> None:
+        self._config = config
+        self._turns: dict[str, OpenTurn] = {}
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    def open(self, turn: str) -> OpenTurn:
+        """Begin to accept what is said of a turn."""
+        one = self._turns[turn] = OpenTurn(self._config)
+        return one
+
+    def close(self, turn: str) -> None:
+        """Accept nothing more of a turn."""
+        self._turns.pop(turn, None)
+
+    def say(self, message: OfTurn, size: int) -> str:
+        """Give a message to its turn; returns what is wrong if there is no such turn."""
+        one = self._turns.get(message.turn)
+        if one is None or one.is_over:
+            return f"a message of a turn that is not open: {message.turn}"
+        one.say(message, size)
+        return ""
+
+    def malformed(self, line: Malformed) -> str:
+        """Break the turn that a bad line names; returns what is wrong."""
+        wrong = f"a line that is no message: {line.what}"
+        self._break(line.turn, Broken(facts=wrong, reason=Reason.BAD_ANSWER))
+        return wrong
+
+    def too_long(self, line: TooLong) -> str:
+        """Break the turn that an endless line names; returns what is wrong."""
+        wrong = f"a line of more than {self._config.max_line} bytes; see `max_line`"
+        self._break(line.turn, Broken(facts=wrong, reason=Reason.ANSWER_TOO_LONG))
+        return wrong
+
+    def end_all(self, broken: Broken) -> None:
+        """Break every turn that has not ended."""
+        for one in self._turns.values():
+            one.end(broken)
+
+    def _break(self, turn: str | None, broken: Broken) -> None:
+        one = None if turn is None else self._turns.get(turn)
+        if one is not None:
+            one.end(broken)

@@ -1,0 +1,259 @@
+"""One process of a program: its start, what is written to it and read from it, and its end."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import anyio
+import anyio.abc
+
+from trunkline.core.agents.log import LOGGER, Ration, shown
+from trunkline.core.agents.program.config import ProgramConfig
+from trunkline.core.agents.program.input_queue import InputQueue
+from trunkline.core.agents.program.launch import Launch, end, ending_of, start
+from trunkline.core.agents.program.lines import LineCutter, TooLong
+from trunkline.core.agents.program.messages import (
+    Hello,
+    Limits,
+    LogMessage,
+    Malformed,
+    ToProgram,
+    Welcome,
+    decode,
+    encode,
+)
+from trunkline.core.agents.program.open_turns import Broken, OpenTurn, OpenTurns
+from trunkline.core.agents.turn_document import PROTOCOL
+from trunkline.core.errors import AgentFailed
+from trunkline.core.reasons import Reason
+from trunkline.core.well_formed import describe
+
+#: bytes of a line on the error output that are kept
+_ERROR_LINE = 4000
+#: lines for the log per second, and at once
+_LOG_LINES, _LOG_BURST = 20.0, 200.0
+#: bytes per second of output that is of no turn, and at once; a program that writes more is read more slowly
+_STRAY_BYTES, _STRAY_BURST = 1_000_000.0, 4_000_000.0
+#: what a line costs beside its bytes
+_PER_LINE = 500
+#: seconds that output may still come from after the end of the process: others may hold its pipes open
+_DRAIN = 1.0
+#: why a process is over that ended by itself
+_ENDED = "ended"
+
+
+class ProgramProcess:
+    """A process that works on turns until it ends or is stopped. `run` is its life."""
+
+    def __init__(self, agent: str, config: ProgramConfig, launch: Launch) -> None:
+        self._agent = agent
+        self._config = config
+        self._launch = launch
+        self._input = InputQueue()
+        self.turns = OpenTurns(config)
+        #: why no further turn is given to it; empty: none
+        self.why = ""
+        #: it has answered a turn, so it works
+        self.has_worked = False
+        self._is_ready = False
+        self._changed = anyio.Event()
+        self._over = anyio.Event()
+        self._drained = anyio.Event()
+        self.ended = anyio.Event()
+        self._ending = ""
+        self._last_words = ""
+        now = anyio.current_time()
+        self._log_ration = Ration(_LOG_LINES, _LOG_BURST, now)
+        self._stray_ration = Ration(_STRAY_BYTES, _STRAY_BURST, now)
+        self._unlogged = 0
+
+    async def run(self, delay: float = 0.0) -> None:
+        """Wait, start the process and serve it until it has ended. What goes wrong ends the process and nothing else.
+
+        A cancellation does not end it: `stop` does, in order, within a bounded time.
+        """
+        with anyio.CancelScope(shield=True):
+            try:
+                with anyio.move_on_after(delay):
+                    await self._over.wait()
+                if not self.why:
+                    await self._live(await start(self._launch))
+            except Exception as error:  # noqa: BLE001 -- an error here must not end the gateway
+                self._finish(f"cannot be started: {shown(self._launch.wrong() or describe(error))}")
+            finally:
+                self._finish("was stopped")
+                self.turns.end_all(self._broken())
+                self.ended.set()
+
+    def stop(self) -> None:
+        """End the process in order."""
+        self._finish("was stopped by the gateway")
+
+    async def until_ready(self) -> None:
+        """Wait for the hello of the program. Raises `AgentFailed` if it ends before."""
+        while not self._is_ready and not self.why:
+            await self._changed.wait()
+        if not self._is_ready:
+            # Its exit code and its last words are known soon.
+            await self.ended.wait()
+            raise AgentFailed(self._broken().facts, Reason.AGENT_UNREACHABLE)
+
+    def open(self, turn: str) -> OpenTurn:
+        """Accept what the program says of a turn."""
+        one = self.turns.open(turn)
+        if self.why:
+            one.end(self._broken())
+        return one
+
+    async def write(self, turn: str, message: ToProgram) -> None:
+        """Give a message of a turn to the program, and wait until it is written."""
+        await self._input.put(turn, encode(message))
+
+    def write_soon(self, turn: str, message: ToProgram) -> None:
+        """The same without waiting."""
+        self._input.put_soon(turn, encode(message))
+
+    async def _live(self, process: anyio.abc.Process) -> None:
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._read, process)
+                group.start_soon(self._read_errors, process)
+                group.start_soon(self._write, process)
+                group.start_soon(self._watch, process)
+                await self._serve()
+                await end(process, self._config.stop_timeout)
+                self._ending = ending_of(process.returncode)
+                with anyio.move_on_after(_DRAIN):
+                    await self._drained.wait()
+                group.cancel_scope.cancel()
+        finally:
+            await process.aclose()
+
+    async def _serve(self) -> None:
+        """Greet the program, and wait until something ends it."""
+        limits = Limits(
+            timeout=self._config.timeout,
+            max_calls=self._config.max_calls,
+            max_answer=self._config.max_answer,
+            max_line=self._config.max_line,
+        )
+        self._input.put_soon("", encode(Welcome(agent=self._agent, limits=limits)))
+        with anyio.move_on_after(self._config.start_timeout):
+            while not self._is_ready and not self.why:
+                await self._changed.wait()
+        if not self._is_ready:
+            self._finish(f"did not say hello within {self._config.start_timeout:g} s; see `start_timeout`")
+        await self._over.wait()
+
+    async def _watch(self, process: anyio.abc.Process) -> None:
+        await process.wait()
+        self._finish(_ENDED)
+
+    async def _write(self, process: anyio.abc.Process) -> None:
+        assert process.stdin is not None
+        while True:
+            line = await self._input.next()
+            try:
+                with anyio.fail_after(self._config.stuck_timeout):
+                    await process.stdin.send(line)
+            except TimeoutError:
+                patience = self._config.stuck_timeout
+                return self._finish(f"did not read its input for {patience:g} s; see `stuck_timeout`")
+            except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                return self._finish("closed its input")
+            self._input.written()
+
+    async def _read(self, process: anyio.abc.Process) -> None:
+        assert process.stdout is not None
+        cutter = LineCutter(self._config.max_line)
+        with suppress(OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            while True:
+                chunk = await process.stdout.receive()
+                stray = sum(self._take(line) for line in cutter.feed(chunk))
+                stray += len(chunk) if cutter.is_skipping else 0
+                if stray:
+                    await anyio.sleep(self._stray_ration.borrow(stray, anyio.current_time()))
+        for line in cutter.finish():
+            self._take(line)
+        self._drained.set()
+        self._finish("closed its output")
+
+    def _take(self, line: bytes | TooLong) -> int:
+        """Deal with a line of the program; returns what it costs if it is of no open turn."""
+        if isinstance(line, TooLong):
+            self._log(self.turns.too_long(line), line.start)
+            return _PER_LINE
+        message = decode(line)
+        if isinstance(message, Malformed):
+            self._log(self.turns.malformed(message), line)
+        elif isinstance(message, Hello):
+            self._greet(message)
+        elif isinstance(message, LogMessage):
+            self._log("", message.text.encode("utf-8", "replace"))
+        elif not self._is_ready:
+            self._finish("sent a message before its hello")
+        elif wrong := self.turns.say(message, len(line)):
+            self._log(wrong, line)
+        else:
+            return 0
+        return _PER_LINE + len(line)
+
+    def _greet(self, hello: Hello) -> None:
+        if hello.protocol != PROTOCOL:
+            self._finish(f"speaks version {hello.protocol} of the protocol, the gateway version {PROTOCOL}")
+        elif not self._is_ready:
+            self._is_ready = True
+            self._tell()
+
+    async def _read_errors(self, process: anyio.abc.Process) -> None:
+        assert process.stderr is not None
+        cutter = LineCutter(_ERROR_LINE)
+        with suppress(OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            while True:
+                chunk = await process.stderr.receive()
+                for line in cutter.feed(chunk):
+                    self._hear(line)
+                await anyio.sleep(self._stray_ration.borrow(len(chunk), anyio.current_time()))
+        for line in cutter.finish():
+            self._hear(line)
+
+    def _hear(self, line: bytes | TooLong) -> None:
+        said = line.start if isinstance(line, TooLong) else line
+        self._log("", said)
+        self._last_words = shown(said.decode("utf-8", "replace"), 200)
+
+    def _log(self, wrong: str, line: bytes) -> None:
+        """Put what the program says into the log, as far as its ration goes."""
+        if not self._log_ration.take(1, anyio.current_time()):
+            self._unlogged += 1
+            return
+        if self._unlogged:
+            LOGGER.warning("%s: %d lines of its program were left out", self._agent, self._unlogged)
+            self._unlogged = 0
+        said = shown(line[:_ERROR_LINE].decode("utf-8", "replace"))
+        if wrong:
+            LOGGER.warning("%s: %s: %s", self._agent, shown(wrong), said, extra={"agent": self._agent})
+        else:
+            LOGGER.info("%s: %s", self._agent, said, extra={"agent": self._agent})
+
+    def _broken(self) -> Broken:
+        """What the end of the process means for a turn."""
+        if self.why == _ENDED:
+            facts = f"the program {self._ending or _ENDED}"
+        else:
+            facts = f"the program {self.why}" + (f" ({self._ending})" if self._ending else "")
+        if self._last_words:
+            facts = f"{facts}; the last line of its error output: {self._last_words}"
+        return Broken(facts=facts, reason=Reason.AGENT_BROKE_OFF)
+
+    def _finish(self, why: str) -> None:
+        """Give the process no further turn, and end it. The first reason counts."""
+        if not self.why:
+            self.why = why
+            self._over.set()
+            self._input.close()
+            self._tell()
+
+    def _tell(self) -> None:
+        before, self._changed = self._changed, anyio.Event()
+        before.set()

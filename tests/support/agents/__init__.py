@@ -1,0 +1,1 @@
+"""Programs and services that tests attach as agents."""
