@@ -47,8 +47,15 @@ def make_agent(
 @asynccontextmanager
 async def running(agents: Iterable[Agent]) -> AsyncGenerator[None, None]:
     """Keep what the agents need until the block ends; processes are started at their first turn, and ended here."""
+    # Raised behind the task groups of the agents, which would put it into a group.
+    failure: Exception | None = None
     async with AsyncExitStack() as stack:
         for agent in agents:
             if isinstance(agent, Lasting):
                 await stack.enter_async_context(agent.running())
-        yield
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 -- raised again below
+            failure = error
+    if failure is not None:
+        raise failure

@@ -201,7 +201,7 @@ class ProgramProcess:
     def _greet(self, hello: Hello) -> None:
         if hello.protocol != PROTOCOL:
             self._finish(f"speaks version {hello.protocol} of the protocol, the gateway version {PROTOCOL}")
-        elif not self._is_ready:
+        elif not self._is_ready and not self.why:
             self._is_ready = True
             self._tell()
 

@@ -53,6 +53,9 @@ def work(document: dict[str, Any]) -> None:
             return
         case "cancelled":
             say(type="answer", turn=turn, text=f"{len(CANCELLED)} cancelled")
+        case "resumed":
+            if document["again"]:
+                say(type="answer", turn=turn, text="done by the next process")
         case "message":
             done = call(turn, "1", "message", action="send", message=rest)
             say(type="answer", turn=turn, text=json.dumps(done, sort_keys=True))
