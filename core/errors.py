@@ -30,6 +30,7 @@ TrunklineError
     Unauthorized          the token is not accepted
     Ambiguous             it may or may not have been accepted
   SendFailed              a client's send was not delivered; the event and the facts say what is known
+  AgentFailed             an agent could not answer; says why
   HandError               a hand failed
   HookError               a hook returned an invalid answer
   ChunkerError            the chunker of a channel or an adapter returned unusable chunks
@@ -258,10 +259,11 @@ class SendFailed(TrunklineError):
 
 
 class AgentFailed(TrunklineError):
-    """The agent could not answer; `reason` says why, and ends the turn."""
+    """The agent could not answer."""
 
-    def __init__(self, facts: str, reason: Reason) -> None:
+    def __init__(self, facts: str = "", reason: Reason = Reason.AGENT_RAISED) -> None:
         super().__init__(facts)
+        #: why; the turn ends as failed for it
         self.reason = reason
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field, model_validator
 
+from trunkline.core.agents.openai.config import OpenAIConfig
 from trunkline.core.agents.program.config import ProgramConfig
 from trunkline.core.agents.webhook.config import WebhookConfig
 from trunkline.core.config.base import Model
@@ -26,7 +25,7 @@ class AgentImplementation(Model):
 
     echo: EchoConfig | None = None
     """Answers with the text of the message."""
-    openai: dict[str, Any] | None = None
+    openai: OpenAIConfig | None = None
     """A model behind an endpoint that speaks OpenAI's chat completions."""
     program: ProgramConfig | None = None
     """A program that reads turns from its standard input and writes answers to its standard output."""

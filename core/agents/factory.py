@@ -39,6 +39,11 @@ def make_agent(
             from trunkline.core.agents.program.launch import launch_of
 
             return ProgramAgent(agent_id, implementation.program, launch_of(implementation.program, folder, environ))
+        if implementation.openai is not None:
+            from trunkline.core.agents.openai.agent import OpenAIAgent
+
+            key = implementation.openai.api_key
+            return OpenAIAgent(implementation.openai, None if key is None else key.read(folder, environ))
     except ConfigError as error:
         raise ConfigError(f"agents.{agent_id}.{implementation.kind}: {error.facts}") from error
     raise ConfigError(f"agents.{agent_id}: `{implementation.kind}` is not available")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -19,7 +21,7 @@ from trunkline.core.agents.openai.conversation import (
     system_messages,
     tokens_of,
 )
-from trunkline.core.agents.openai.endpoint import Endpoint, RequestTooLong
+from trunkline.core.agents.openai.endpoint import ModelEndpoint, RequestTooLong
 from trunkline.core.agents.openai.tools import TurnTools, sent_back
 from trunkline.core.errors import AgentFailed
 from trunkline.core.reasons import Reason
@@ -38,13 +40,17 @@ class OpenAIAgent:
 
     def __init__(self, config: OpenAIConfig, key: str | None = None, *, client: AsyncOpenAI | None = None) -> None:
         self._config = config
-        self._endpoint = Endpoint(config, key, client)
+        self._endpoint = ModelEndpoint(config, key, client)
         #: what has been used so far, as far as the endpoint says it
         self.requests = self.prompt_tokens = self.completion_tokens = 0
 
-    async def aclose(self) -> None:
-        """Close the connections to the endpoint. The agent cannot be used any more."""
-        await self._endpoint.aclose()
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None, None]:
+        """Its life: when the block ends, the connections to the endpoint are closed, and the agent cannot be used."""
+        try:
+            yield
+        finally:
+            await self._endpoint.aclose()
 
     async def turn(self, turn: Turn) -> str | None:
         with anyio.move_on_after(self._config.turn_timeout) as scope:
@@ -115,7 +121,7 @@ class OpenAIAgent:
 
 
 async def facts_of(turn: Turn, config: OpenAIConfig) -> TurnFacts:
-    """What a model is told of a turn."""
+    """What a model is sent of a turn."""
     history = await turn.history(config.history_lines) if config.history_lines else ()
     writers = {line.by.id for line in history if line.role == "user" and line.by is not None}
     if turn.callback is None:

@@ -40,12 +40,12 @@ class ModelAnswer(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
 
 
-class _Function(msgspec.Struct, gc=False):
+class _Function(msgspec.Struct):
     name: str | None = None
     arguments: str | dict[str, Any] | None = None
 
 
-class _Call(msgspec.Struct, gc=False):
+class _Call(msgspec.Struct):
     index: int | None = None
     id: str | None = None
     function: _Function | None = None

@@ -54,7 +54,7 @@ class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
     history: Sequence[TranscriptLine]
 
 
-class Exchange(msgspec.Struct, frozen=True):
+class PastExchange(msgspec.Struct, frozen=True):
     """What people said, and what they were answered."""
 
     messages: tuple[Message, ...]
@@ -88,7 +88,7 @@ def _is_own(line: TranscriptLine, facts: TurnFacts) -> bool:
     return line.ref == facts.ref or line.ref.startswith(f"{facts.ref}.")
 
 
-def exchanges_of(facts: TurnFacts) -> list[Exchange]:
+def exchanges_of(facts: TurnFacts) -> list[PastExchange]:
     """What was said before, oldest first.
 
     Behind the line of the turn itself only what was sent, or did not arrive, counts: messages of people that stand
@@ -106,10 +106,10 @@ def exchanges_of(facts: TurnFacts) -> list[Exchange]:
         if not found or (message["role"] == "user" and found[-1][-1]["role"] == "assistant"):
             found.append([])
         _join(found[-1], message)
-    return [Exchange(tuple(one), sum(tokens_of(each["content"]) for each in one)) for one in found]
+    return [PastExchange(tuple(one), sum(tokens_of(each["content"]) for each in one)) for one in found]
 
 
-def fitting(exchanges: Sequence[Exchange], most: int) -> list[Message]:
+def fitting(exchanges: Sequence[PastExchange], most: int) -> list[Message]:
     """The newest exchanges that have at most so many tokens together. None is cut: a half one misleads."""
     kept = len(exchanges)
     left = most

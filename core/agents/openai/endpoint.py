@@ -40,13 +40,13 @@ class PassingFailure(Exception):
 
 
 class RequestTooLong(AgentFailed):
-    """The endpoint says that the request is longer than its model takes."""
+    """The request is longer than the model takes, as its endpoint says."""
 
-    def __init__(self, facts: str) -> None:
+    def __init__(self, facts: str = "") -> None:
         super().__init__(facts, Reason.INPUT_TOO_LONG)
 
 
-class Endpoint:
+class ModelEndpoint:
     """One endpoint, as one agent uses it.
 
     Raises `ConfigError` if the client library is not installed. `client`: an `openai.AsyncOpenAI` to use instead of one
