@@ -15,6 +15,15 @@ from trunkline.core.errors import ConfigError
 
 
 @runtime_checkable
+class Closable(Protocol):
+    """An agent that opens connections by itself."""
+
+    async def aclose(self) -> None:
+        """Close them, after the last turn."""
+        ...
+
+
+@runtime_checkable
 class Lasting(Protocol):
     """An agent that has something of its own while the gateway runs: a process, connections."""
 
@@ -34,6 +43,11 @@ def make_agent(
     if implementation.echo is not None:
         return EchoAgent(implementation.echo.introduction)
     try:
+        if implementation.openai is not None:
+            from trunkline.core.agents.openai.agent import OpenAIAgent
+
+            key = implementation.openai.api_key
+            return OpenAIAgent(implementation.openai, None if key is None else key.read(folder, environ))
         if implementation.program is not None:
             from trunkline.core.agents.program.agent import ProgramAgent
             from trunkline.core.agents.program.launch import launch_of
@@ -58,6 +72,8 @@ async def running(agents: Iterable[Agent]) -> AsyncGenerator[None, None]:
         for agent in agents:
             if isinstance(agent, Lasting):
                 await stack.enter_async_context(agent.running())
+            elif isinstance(agent, Closable):
+                stack.push_async_callback(agent.aclose)
         try:
             yield
         except Exception as error:  # noqa: BLE001 -- raised again below

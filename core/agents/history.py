@@ -20,12 +20,17 @@ class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
     cut: bool
 
 
+def own_line(turn: TurnId, lines: Sequence[TranscriptLine]) -> int | None:
+    """Where the message of a turn stands."""
+    return next((n for n, line in enumerate(lines) if turn == f"t-{line.ref}"), None)
+
+
 def earlier_lines(turn: TurnId, lines: Sequence[TranscriptLine]) -> tuple[TranscriptLine, ...]:
     """The transcript without the turn's own message, and without messages that came later and wait for their turns.
 
     What went out after the message stays: answers to earlier messages, and what the turn itself sent before a crash.
     """
-    own = next((n for n, line in enumerate(lines) if turn == f"t-{line.ref}"), None)
+    own = own_line(turn, lines)
     if own is None:
         return tuple(lines)
     return (*lines[:own], *(line for line in lines[own + 1 :] if line.role in _OUTBOUND))

@@ -7,13 +7,15 @@ from typing import Any
 import msgspec
 
 from trunkline.core.agent import CallbackFacts, Turn
-from trunkline.core.agents.history import earlier_lines, newest_lines
+from trunkline.core.agents.history import earlier_lines, newest_lines, own_line
 from trunkline.core.agents.turn_limits import TurnLimits
 from trunkline.core.prompts import Prompt
 from trunkline.core.values import Address, Peer, TranscriptLine, WorkKind
 
 #: version of the document and of the messages around it
 PROTOCOL = 1
+#: lines behind the turn's own that are read at first
+_BEHIND = 100
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +32,8 @@ class HistoryLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     role: str
     text: str
     at: float
+    #: who wrote it, where that is still known
+    by: Peer | None = None
     #: only a part of the text arrived
     partial: bool = False
     #: the message was deleted; its text is left out
@@ -96,10 +100,15 @@ async def history_of(turn: Turn, lines: int, characters: int) -> tuple[tuple[His
     """The newest lines before the message of a turn, within limits; and whether earlier ones were left out."""
     if lines == 0:
         return (), False
-    found = newest_lines(earlier_lines(turn.id, await turn.history()), lines, characters)
-    return tuple(_shown(line) for line in found.lines), found.cut
+    most = lines + _BEHIND
+    read = await turn.history(most)
+    is_part = len(read) == most
+    if is_part and own_line(turn.id, read) is None:
+        read, is_part = await turn.history(), False
+    found = newest_lines(earlier_lines(turn.id, read), lines, characters)
+    return tuple(_shown(line) for line in found.lines), found.cut or is_part
 
 
 def _shown(line: TranscriptLine) -> HistoryLine:
     text = "" if line.deleted else line.text
-    return HistoryLine(role=line.role, text=text, at=line.at, partial=line.partial, deleted=line.deleted)
+    return HistoryLine(role=line.role, text=text, at=line.at, by=line.by, partial=line.partial, deleted=line.deleted)

@@ -16,6 +16,7 @@ WEBHOOK: dict[str, Any] = {"url": "https://example.org/turn"}
     [
         ({"echo": {}}, "echo"),
         ({"echo": {"introduction": "I echo."}}, "echo"),
+        ({"openai": {"model": "m", "base_url": "http://127.0.0.1:1/v1"}}, "openai"),
         ({"program": PROGRAM}, "program"),
         ({"program": {"command": ["a"], "env": {"A": "text", "B": {"env": "X"}}}}, "program"),
         ({"webhook": WEBHOOK}, "webhook"),
