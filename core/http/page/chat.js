@@ -1,0 +1,363 @@
+// The web chat: signs in, shows the conversation, and sends what the person writes.
+
+import { Connection } from "/chat/connection.js";
+import { History, newId, person, rememberPerson } from "/chat/history.js";
+import { link, render } from "/chat/markdown.js";
+
+const $ = (id) => document.getElementById(id);
+const TOKEN = "trunkline.token";
+const ACCOUNT = "trunkline.account";
+const STATES = {
+  connecting: "Connecting…",
+  connected: "Connected",
+  waiting: "Reconnecting…",
+  offline: "Offline",
+};
+const REFUSALS = {
+  4401: "The gateway does not know this token.",
+  4403: "This token may not send messages: it lacks the scope “send”.",
+  4404: "The gateway has no mailbox account of this name.",
+};
+const DELIVERY = { sending: "Sending…", stored: "Stored", failed: "Not sent" };
+// The list keeps this many messages; older ones are in the history.
+const MOST_SHOWN = 400;
+// Seconds within which messages of one side stand together.
+const TOGETHER = 120;
+
+let token = "";
+let connection = null;
+let history = null;
+let unread = 0;
+
+// ---------------------------------------------------------------- entry
+
+function start() {
+  const fragment = new URLSearchParams(location.hash.slice(1));
+  if (fragment.get("token")) {
+    put(sessionStorage, TOKEN, fragment.get("token"));
+    // Neither the history of the browser nor a shared screen keeps the token.
+    window.history.replaceState(null, "", location.pathname + location.search);
+  }
+  token = get(sessionStorage, TOKEN) ?? "";
+  if (token) enter();
+  else showEntry();
+}
+
+function showEntry(problem = "") {
+  const me = person();
+  $("chat").hidden = true;
+  $("entry").hidden = false;
+  $("entry-problem").hidden = !problem;
+  $("entry-problem").textContent = problem;
+  $("name").value = me.name;
+  $("person").value = me.id;
+  $("account").value = get(localStorage, ACCOUNT) ?? "";
+  $("token").value = "";
+  $("token").setAttribute("aria-invalid", String(Boolean(problem)));
+  $("token").focus();
+  document.title = "Trunkline chat";
+}
+
+$("entry-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  token = $("token").value.trim();
+  if (!token) return;
+  put(sessionStorage, TOKEN, token);
+  put(localStorage, ACCOUNT, $("account").value.trim());
+  rememberPerson({ id: $("person").value.trim() || person().id, name: $("name").value.trim() });
+  enter();
+});
+
+$("leave").addEventListener("click", () => {
+  connection?.stop();
+  connection = null;
+  sessionStorage.removeItem(TOKEN);
+  showEntry();
+});
+
+function enter() {
+  const me = person();
+  const [channel, account] = accountOf(get(localStorage, ACCOUNT));
+  history = new History(channel, account, me.id);
+  history.load();
+  $("entry").hidden = true;
+  $("chat").hidden = false;
+  $("my-name").textContent = me.name || "Guest";
+  $("my-account").textContent = `${channel}:${account}`;
+  showAll();
+  $("text").focus();
+  connection = new Connection(
+    () => ({ type: "hello", token, channel, account, peer: { id: me.id, name: me.name || "Guest" }, after: history.cursor }),
+    { frame: take, state: showState, refused },
+  );
+}
+
+function accountOf(text) {
+  const [channel, account] = (text || "").split(":");
+  return [channel || "webchat", account || "default"];
+}
+
+function refused(code, problem) {
+  connection = null;
+  sessionStorage.removeItem(TOKEN);
+  showEntry(REFUSALS[code] ?? problem?.detail ?? "The gateway refused the connection.");
+}
+
+// ---------------------------------------------------------------- frames
+
+function take(frame) {
+  const what = TAKE[frame.type];
+  if (what) what(frame);
+}
+
+const TAKE = {
+  ready(frame) {
+    if (frame.after < history.cursor) forgetOld();
+    for (const one of history.unsent()) connection.send({ type: "say", id: one.id, text: one.text });
+  },
+  said(frame) {
+    const dropped = frame.status === "dropped";
+    settle(frame.id, dropped ? "failed" : "stored", dropped ? frame.reason : undefined);
+  },
+  own(frame) {
+    const known = history.get(frame.id);
+    if (known) settle(frame.id, "stored");
+    else arrive(history.add(frame.id, frame.text, frame.at, "stored"));
+    history.save();
+  },
+  message(frame) {
+    showTyping(false);
+    if (history.receive(frame)) arrive(history.get(`m${frame.cursor}`));
+    save();
+  },
+  caught_up() {
+    showEmpty();
+  },
+  typing(frame) {
+    showTyping(frame.on);
+  },
+  problem(frame) {
+    if (frame.id) settle(frame.id, "failed", frame.problem.detail);
+  },
+};
+
+// The gateway has another store than before: its cursors mean other messages.
+function forgetOld() {
+  history.forget();
+  showAll();
+}
+
+let saving = null;
+
+function save() {
+  // Hundreds of messages that come at once are written once.
+  saving ??= setTimeout(() => {
+    saving = null;
+    history.save();
+  }, 50);
+}
+
+addEventListener("pagehide", () => history?.save());
+addEventListener("storage", (event) => {
+  if (event.key === history?.place && event.newValue !== null && history.load()) showAll();
+});
+
+// ---------------------------------------------------------------- saying
+
+function say(text) {
+  const one = history.add(newId(), text, Date.now() / 1000, "sending");
+  history.save();
+  arrive(one);
+  toEnd();
+  connection.send({ type: "say", id: one.id, text });
+}
+
+// The same id again: if the gateway has stored it after all, it is not said twice.
+function retry(id) {
+  settle(id, "sending");
+  connection.send({ type: "say", id, text: history.get(id).text });
+}
+
+function settle(id, state, why) {
+  const one = history.get(id);
+  if (!one) return;
+  one.state = state;
+  one.why = why;
+  history.save();
+  const shown = document.getElementById(`message-${id}`);
+  if (shown) showDelivery(shown, one);
+}
+
+$("composer").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = $("text").value;
+  if (!text.trim()) return;
+  $("text").value = "";
+  fit();
+  say(text);
+  $("text").focus();
+});
+
+$("text").addEventListener("keydown", (event) => {
+  // While an input method composes, Enter chooses a word.
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  $("composer").requestSubmit();
+});
+$("text").addEventListener("input", fit);
+
+function fit() {
+  const box = $("text");
+  box.style.height = "auto";
+  box.style.height = `${box.scrollHeight + 2}px`;
+}
+
+// ---------------------------------------------------------------- showing
+
+function showAll() {
+  $("messages").replaceChildren();
+  for (const one of history.messages().slice(-MOST_SHOWN)) append(one);
+  showEmpty();
+  toEnd();
+}
+
+function arrive(one) {
+  const follow = atEnd();
+  const shown = history.messages();
+  if (shown[shown.length - 1] === one) append(one);
+  else showAll();
+  while ($("messages").children.length > MOST_SHOWN) $("messages").firstElementChild.remove();
+  showEmpty();
+  if (follow) toEnd();
+  else if (!one.mine) $("newest").hidden = false;
+  if (!one.mine && document.hidden) countUnread(unread + 1);
+}
+
+function append(one) {
+  const list = $("messages");
+  const last = list.lastElementChild;
+  const day = new Date(one.at * 1000).toDateString();
+  if (last?.dataset.day !== day) list.append(dayLine(one.at));
+  list.append(row(one, last));
+}
+
+function dayLine(at) {
+  const line = document.createElement("li");
+  line.className = "day";
+  line.textContent = new Date(at * 1000).toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long" });
+  return line;
+}
+
+function row(one, last) {
+  const shown = document.createElement("li");
+  shown.id = `message-${one.key}`;
+  shown.className = one.mine ? "message mine" : "message";
+  shown.dataset.day = new Date(one.at * 1000).toDateString();
+  shown.dataset.at = one.at;
+  if (last?.classList.contains("mine") === one.mine && last.dataset.at && one.at - last.dataset.at < TOGETHER) shown.classList.add("follows");
+  const who = document.createElement("span");
+  who.className = "unseen";
+  who.textContent = one.mine ? "You:" : "Agent:";
+  const bubble = document.createElement("div");
+  bubble.className = "bubble";
+  bubble.dir = "auto";
+  bubble.append(render(one.text));
+  const media = mediaList(one.media);
+  if (media) bubble.append(media);
+  const meta = document.createElement("p");
+  meta.className = "meta";
+  shown.append(who, bubble, meta);
+  showDelivery(shown, one);
+  return shown;
+}
+
+function mediaList(media) {
+  if (!Array.isArray(media) || !media.length) return null;
+  const list = document.createElement("ul");
+  list.className = "media";
+  for (const address of media) {
+    const entry = document.createElement("li");
+    entry.append(link(String(address)) ?? String(address));
+    list.append(entry);
+  }
+  return list;
+}
+
+function showDelivery(shown, one) {
+  const meta = shown.querySelector(".meta");
+  const time = document.createElement("time");
+  const at = new Date(one.at * 1000);
+  time.dateTime = at.toISOString();
+  time.title = at.toLocaleString();
+  time.textContent = at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+  meta.replaceChildren(time);
+  shown.classList.toggle("failed", one.state === "failed");
+  if (!one.mine) return;
+  const state = document.createElement("span");
+  state.className = "delivery";
+  state.textContent = one.state === "failed" && one.why ? `${DELIVERY.failed}: ${one.why}` : DELIVERY[one.state];
+  meta.append(state);
+  if (one.state !== "failed") return;
+  const again = document.createElement("button");
+  again.type = "button";
+  again.textContent = "Try again";
+  again.addEventListener("click", () => retry(one.id));
+  meta.append(again);
+}
+
+function showState(state) {
+  $("state").dataset.state = state;
+  $("state").textContent = STATES[state];
+  if (state !== "connected") showTyping(false);
+}
+
+function showTyping(on) {
+  const follow = atEnd();
+  $("typing").hidden = !on;
+  if (follow) toEnd();
+}
+
+function showEmpty() {
+  $("empty").hidden = $("messages").children.length > 0;
+}
+
+function atEnd() {
+  const box = $("scroll");
+  return box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+}
+
+function toEnd() {
+  const box = $("scroll");
+  box.scrollTop = box.scrollHeight;
+}
+
+$("newest").addEventListener("click", toEnd);
+$("scroll").addEventListener("scroll", () => {
+  if (atEnd()) $("newest").hidden = true;
+});
+document.addEventListener("visibilitychange", () => !document.hidden && countUnread(0));
+
+function countUnread(count) {
+  unread = count;
+  document.title = count ? `(${count}) Trunkline chat` : "Trunkline chat";
+}
+
+// ---------------------------------------------------------------- storage that a browser may forbid
+
+function get(storage, key) {
+  try {
+    return storage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+function put(storage, key, value) {
+  try {
+    storage.setItem(key, value);
+  } catch {
+    // Then it lasts as long as the page.
+  }
+}
+
+start();
