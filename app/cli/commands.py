@@ -28,6 +28,7 @@ _COMMANDS = {
         "run.diff:print_diff",
         "Compare two recorded runs: events that only one of them has, and differences in the others.",
     ),
+    "serve": ("serve:serve", "Run a gateway that speaks HTTP, with a web chat. Prints its address; Ctrl-C ends it."),
     "web": ("run.web:serve_app", "Serve the app to a browser on this machine. Prints the address; Ctrl-C ends it."),
     "explore": (
         "run.explore:explore_scenarios",

@@ -55,9 +55,12 @@ class HttpServer:
         )
         self._uvicorn = _Uvicorn(config)
         self._stop = anyio.Event()
+        #: set when the last connection is closed
+        self.ended = anyio.Event()
 
-    def stop(self) -> None:
-        """Take no more connections, finish requests in work, and end `run`."""
+    def stop(self, *, at_once: bool = False) -> None:
+        """Take no more connections, finish requests in work unless it is to be `at_once`, and end `run`."""
+        self._uvicorn.force_exit = self._uvicorn.force_exit or at_once
         self._stop.set()
 
     async def run(
@@ -79,4 +82,7 @@ class HttpServer:
 
     async def _serve(self, sockets: Sequence[socket.socket]) -> None:
         with anyio.CancelScope(shield=True):
-            await self._uvicorn.serve(list(sockets))
+            try:
+                await self._uvicorn.serve(list(sockets))
+            finally:
+                self.ended.set()

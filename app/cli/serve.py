@@ -1,0 +1,60 @@
+"""``trunkline serve``: runs a gateway that speaks HTTP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from trunkline.core.errors import UsageError
+
+#: what the server imports, and the distribution has it only as an extra
+_NEEDED = ("starlette", "uvicorn", "httptools", "websockets")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """How the server runs."""
+
+    config: Path | None = None
+    """The configuration file. Without one, a web chat on this machine talks to an agent that echoes."""
+    listen: str | None = None
+    """Address and port, e.g. `127.0.0.1:8420`; instead of `http.listen` of the configuration."""
+    port: int | None = None
+    """The port alone; 0 takes a free one."""
+    state: Path | None = None
+    """Folder of the store and the token, if the configuration does not name them. By default `trunkline` in
+    `$XDG_STATE_HOME` or `~/.local/state`."""
+    token_file: Path | None = None
+    """File of the token, which is made if it is missing; instead of `http.token_file` of the configuration."""
+    record: Path | None = None
+    """Folder for trace files of what the gateway does."""
+    log_level: Literal["debug", "info", "warning", "error"] | None = None
+    """Instead of `log.level` of the configuration."""
+    log_format: Literal["text", "json"] | None = None
+    """Instead of `log.format` of the configuration."""
+
+
+def serve(options: Annotated[ServeOptions, Parameter(name="*")] = ServeOptions()) -> int:
+    """Run a gateway that speaks HTTP. Prints its address and the file of its token; Ctrl-C ends it.
+
+    SIGTERM and Ctrl-C finish what is in progress, a second one ends it at once; SIGHUP reads the configuration again.
+    """
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"the server needs {', '.join(missing)}, not installed: pip install 'trunkline[http]'")
+    from trunkline.app.serve.process import run_server
+    from trunkline.app.serve.settings import Overrides, load_settings
+
+    overrides = Overrides(
+        listen=options.listen,
+        port=options.port,
+        token_file=options.token_file,
+        record=options.record,
+        log_level=options.log_level,
+        log_format=options.log_format,
+    )
+    return run_server(load_settings(options.config, state=options.state, overrides=overrides))

@@ -1,0 +1,120 @@
+"""What a server is started with: the configuration file, and what the command line says instead."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+from pydantic import ValidationError
+
+from trunkline.app.serve.config import ServeConfig
+from trunkline.core.config.files.faults import FileKind, explain_placed_fault
+from trunkline.core.config.files.problems import ProblemReport, shown
+from trunkline.core.config.files.yaml_reader import parse, read_text
+
+KIND = FileKind(model=ServeConfig, name="the configuration")
+_BEGIN = "a configuration begins with one of its fields, such as `agents:`"
+STORE = "gateway.db"
+TOKEN = "token"
+
+
+class Overrides(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line says instead of the file."""
+
+    listen: str | None = None
+    port: int | None = None
+    token_file: Path | None = None
+    record: Path | None = None
+    log_level: str | None = None
+    log_format: str | None = None
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """A valid configuration, with the folders that its paths are relative to."""
+
+    config: ServeConfig
+    #: the file; none: the defaults
+    path: Path | None
+    #: folder of the store and of the token, if the configuration does not name them
+    state: Path
+    overrides: Overrides = Overrides()
+    environ: Mapping[str, str] = msgspec.field(default_factory=lambda: os.environ)
+
+    @property
+    def folder(self) -> Path:
+        """What the paths of the configuration are relative to."""
+        return self.state if self.path is None else self.path.absolute().parent
+
+    @property
+    def store(self) -> Path:
+        """The store file."""
+        return self.state / STORE if self.config.store is None else self.folder / self.config.store
+
+    @property
+    def token_file(self) -> Path | None:
+        """The file of the token with every scope; none if the configuration has other tokens and no file."""
+        http = self.config.http
+        if self.overrides.token_file is not None:
+            return self.overrides.token_file
+        if http.token_file is not None:
+            return self.folder / http.token_file
+        return None if http.tokens else self.state / TOKEN
+
+    @property
+    def token_named(self) -> bool:
+        """Whether somebody has said which token lets clients in, and not just left the default."""
+        http = self.config.http
+        return self.overrides.token_file is not None or http.token_file is not None or bool(http.tokens)
+
+
+def state_folder(environ: Mapping[str, str]) -> Path:
+    """Where a server without a configuration keeps its store and its token."""
+    base = environ.get("XDG_STATE_HOME", "")
+    # The specification: a path that is not absolute is ignored.
+    root = Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state"  # noqa: PTH117
+    return root / "trunkline"
+
+
+def load_settings(
+    path: Path | None,
+    *,
+    state: Path | None = None,
+    overrides: Overrides | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Settings:
+    """Read the configuration file, or take the defaults. Raises `FileError` with every problem."""
+    environ = os.environ if environ is None else environ
+    return Settings(
+        config=ServeConfig() if path is None else load_file(path),
+        path=path,
+        state=state_folder(environ) if state is None else state,
+        overrides=overrides or Overrides(),
+        environ=environ,
+    )
+
+
+def load_file(path: Path) -> ServeConfig:
+    """Read a configuration file. Raises `FileError` with every problem, each with line and column."""
+    report = ProblemReport(os.fspath(path))
+    text = read_text(report, "a configuration file")
+    # JSON may be indented with tabs, YAML may not; JSON strings cannot contain a raw tab.
+    tree = parse(text.replace("\t", " ") if path.name.endswith(".json") else text, report, begin=_BEGIN)
+    if not isinstance(tree, dict):
+        report.add((), f"expected a mapping, found {shown(tree)}", _BEGIN)
+        raise report.error()
+    config = _validated(cast("dict[str, Any]", tree), report)
+    if config is None or report.problems:
+        raise report.error()
+    return config
+
+
+def _validated(tree: dict[str, Any], report: ProblemReport) -> ServeConfig | None:
+    try:
+        return ServeConfig.model_validate(tree)
+    except ValidationError as error:
+        for fault in cast("list[dict[str, Any]]", error.errors(include_url=False, include_input=False)):
+            explain_placed_fault(fault, tree, report, KIND)
+        return None

@@ -1,0 +1,15 @@
+"""The routes that are no endpoints: streams of events, the web chat and its page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.routing import BaseRoute
+
+from trunkline.core.http.served import Served
+
+
+def streams(served: Served) -> Sequence[BaseRoute]:
+    """The routes of streams and pages."""
+    del served
+    return ()
