@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -14,13 +14,14 @@ from trunkline.core.http.settings import HttpLimits
 
 if TYPE_CHECKING:
     from uvicorn.config import Config
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
     from uvicorn.server import ServerState
 
 #: seconds that a body gets beyond its limit, in which the application answers that it is late
 _GRACE = 5.0
 
 
-class Connection(HttpToolsProtocol):
+class ClientConnection(HttpToolsProtocol):
     """Refuses heads that are too long or too slow, bodies that never end, and connections over the limit."""
 
     limits: HttpLimits
@@ -127,10 +128,14 @@ class Connection(HttpToolsProtocol):
     def _refuse(self, problem: Problem) -> None:
         """Answer, unless an answer is being sent, and close the connection."""
         self._disarm()
-        busy = self.cycle is not None and not self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
-        if busy:
-            self._abort()
-            return
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        if cycle is not None and not cycle.response_complete:
+            if cycle.response_started:
+                self._abort()
+                return
+            # Its task waits for the rest of the body, and ends as if the client had gone.
+            cycle.disconnected = True
+            cycle.message_event.set()
         content = msgspec.json.encode(document_of(problem, ""))
         lines = [
             f"HTTP/1.1 {problem.status} {HTTPStatus(problem.status).phrase}",
@@ -149,6 +154,6 @@ class Connection(HttpToolsProtocol):
 _TOO_LONG = Problem(431, "headers-too-large", "The request line and the headers are too long.")
 
 
-def connection_type(limits: HttpLimits) -> type[Connection]:
+def connection_type(limits: HttpLimits) -> type[ClientConnection]:
     """The class of the connections of a server with these limits."""
-    return type("LimitedConnection", (Connection,), {"limits": limits})
+    return type("LimitedConnection", (ClientConnection,), {"limits": limits})

@@ -64,7 +64,7 @@ async def api(
 ) -> AsyncGenerator[Api]:
     """The API on a store file, asked in the process."""
     own = platform or TinyPlatform()
-    async with serving(path, own, agent, **config) as running:
+    async with closed_after(own, platform is None), serving(path, own, agent, **config) as running:
         served = Served(
             gateway=running.gateway,
             store=running.store,
@@ -77,8 +77,16 @@ async def api(
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=authorised()) as client:
             await ready(running)
             yield Api(app, served, running, client, settings)
-    if platform is None:
-        own.close()
+
+
+@asynccontextmanager
+async def closed_after(platform: TinyPlatform, ours: bool) -> AsyncGenerator[None]:
+    """Close a platform of our own in the end."""
+    try:
+        yield
+    finally:
+        if ours:
+            platform.close()
 
 
 async def ready(running: Running) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from trunkline.core.http.problems import Problem
 from trunkline.core.http.settings import HttpSettings
 
 _LOOPBACK_NAME = "localhost"
+#: a name, an IPv4 or IPv6 address, and perhaps a port
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
+_PORT = re.compile(r":[0-9]{1,5}$")
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -21,7 +24,7 @@ def check_origin(headers: Headers, settings: HttpSettings) -> None:
     of another site says so in `Origin` or `Sec-Fetch-Site`, which no script can change.
     """
     hosts = values(headers, b"host")
-    if len(hosts) != 1 or not _is_host(hosts[0]):
+    if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
         raise Problem(400, "bad-host", "A request has one `Host`, a name or an address with an optional port.")
     if settings.only_hosts and not _is_ours(hosts[0], settings.hosts):
         detail = "This host is not served here. Name it in `http.hosts` of the configuration, or ask for the address."
@@ -41,16 +44,9 @@ def values(headers: Headers, wanted: bytes) -> list[str]:
     return [value.decode("latin-1").strip() for name, value in headers if name == wanted]
 
 
-def _is_host(host: str) -> bool:
-    try:
-        parts = urlsplit(f"//{host}")
-        return bool(parts.hostname) and parts.netloc == host and parts.username is None and (parts.port or 1) > 0
-    except ValueError:
-        return False
-
-
 def _is_ours(host: str, names: Sequence[str]) -> bool:
-    name = urlsplit(f"//{host}").hostname or ""
+    name = host.rpartition(":")[0] if _PORT.search(host) else host
+    name = name.strip("[]").lower()
     return name == _LOOPBACK_NAME or name in names or _is_address(name)
 
 
