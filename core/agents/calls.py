@@ -53,13 +53,17 @@ class Calls:
         """The agent runs the turn once more: its first calls are those that it has made, and are not done again."""
         self._at = 0
 
+    def expect(self, number: int) -> None:
+        """Raise `AgentFailed` if so many more calls are too many."""
+        if self._at + number > self._most:
+            raise AgentFailed(f"more than {self._most} calls of tools; see `max_calls`", Reason.TOO_MANY_CALLS)
+
     async def make(self, tool: str, params: dict[str, Any]) -> CallOutcome:
         """Carry out a call; what refuses it is in the outcome.
 
         Raises `AgentFailed` for one call too many, and if a repeated run makes another call than the first one made.
         """
-        if self._at >= self._most:
-            raise AgentFailed(f"more than {self._most} calls of tools; see `max_calls`", Reason.TOO_MANY_CALLS)
+        self.expect(1)
         number, self._at = self._at, self._at + 1
         if number < len(self._made):
             before = self._made[number]

@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 from trunkline.core.agent import Agent
 from trunkline.core.agents.config import AgentImplementation
 from trunkline.core.agents.echo import EchoAgent
+from trunkline.core.agents.webhook.config import WebhookConfig
 from trunkline.core.env import Env
 from trunkline.core.errors import ConfigError
 
@@ -53,14 +54,19 @@ def make_agent(
             from trunkline.core.agents.program.launch import launch_of
 
             return ProgramAgent(agent_id, implementation.program, launch_of(implementation.program, folder, environ))
-        if implementation.openai is not None:
-            from trunkline.core.agents.openai.agent import OpenAIAgent
-
-            key = implementation.openai.api_key
-            return OpenAIAgent(implementation.openai, None if key is None else key.read(folder, environ))
+        if implementation.webhook is not None:
+            return _webhook(agent_id, implementation.webhook, folder, environ, env)
     except ConfigError as error:
         raise ConfigError(f"agents.{agent_id}.{implementation.kind}: {error.facts}") from error
-    raise ConfigError(f"agents.{agent_id}: `{implementation.kind}` is not available")
+    raise AssertionError("an implementation has exactly one kind")
+
+
+def _webhook(agent_id: str, config: WebhookConfig, folder: Path, environ: Mapping[str, str], env: Env) -> Agent:
+    try:
+        from trunkline.core.agents.webhook.agent import make_webhook
+    except ImportError as error:
+        raise ConfigError("a webhook needs the package httpx: install trunkline[http]") from error
+    return make_webhook(agent_id, config, folder=folder, environ=environ, env=env)
 
 
 @asynccontextmanager

@@ -14,7 +14,18 @@ from trunkline.core.config.secrets import Secret
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 #: headers that the gateway itself sets
-_OWN = frozenset({"host", "content-type", "content-length", "transfer-encoding", "connection", "accept-encoding"})
+_OWN = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "idempotency-key",
+        "host",
+        "content-type",
+        "content-length",
+        "transfer-encoding",
+        "connection",
+    }
+)
 _OWN_PREFIX = "trunkline-"
 
 
@@ -30,7 +41,7 @@ class WebhookConfig(TurnLimits):
     headers: dict[str, str | Secret] = Field(default_factory=dict)
     """More headers of each request: texts, or secrets such as that of `Authorization`."""
     ca_file: str | None = None
-    """Certificates to trust instead of the system's, as a PEM file relative to the configuration file."""
+    """Certificates to trust instead of the public ones, as a PEM file relative to the configuration file."""
     request_timeout: Duration = Field(default=60.0, gt=0, le=86_400)
     """How long one request may take; a turn with calls has several."""
     connect_timeout: Duration = Field(default=5.0, gt=0, le=3600)
@@ -44,7 +55,7 @@ class WebhookConfig(TurnLimits):
     max_response: int = Field(default=1_000_000, ge=1000, le=100_000_000)
     """Bytes that a response may have."""
     connections: int = Field(default=100, ge=1, le=1000)
-    """How many requests are made at the same time; others wait."""
+    """How many requests are made at the same time; others wait, within `timeout`."""
 
     @field_validator("url")
     @classmethod
