@@ -22,12 +22,13 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.delivery.hooks import Hooks
 from trunkline.core.env import Env
-from trunkline.core.errors import ConfigError, InvalidSend, InvariantBroken, SendFailed, UsageError
+from trunkline.core.errors import ConfigError, InvariantBroken
 from trunkline.core.events import EventSink
 from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.hands.port import HandRunner
 from trunkline.core.hands.results import HandResult
+from trunkline.core.inbound import InboundReceipt
 from trunkline.core.profiles import codec_of
 from trunkline.core.routing.index import index_of
 from trunkline.core.routing.scopes import place_key
@@ -35,8 +36,8 @@ from trunkline.core.runtime.actions.message_tool import MessageTool
 from trunkline.core.runtime.bindings.expiry_notice import ExpiryNotice
 from trunkline.core.runtime.bindings.live_bindings import LiveBindings
 from trunkline.core.runtime.bindings.service import SessionBindingService
+from trunkline.core.runtime.client_sends.broadcast import broadcast
 from trunkline.core.runtime.client_sends.gateway_ports import GatewaySendPorts
-from trunkline.core.runtime.client_sends.planner import refused
 from trunkline.core.runtime.client_sends.sends import Sends
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
 from trunkline.core.runtime.context import Context
@@ -50,6 +51,7 @@ from trunkline.core.runtime.heartbeat.scheduler import Scheduler
 from trunkline.core.runtime.inbound.commands import CommandRunner
 from trunkline.core.runtime.inbound.intake import Intake
 from trunkline.core.runtime.inbound.last_activity import LastActivity
+from trunkline.core.runtime.inbound.listener import Listener
 from trunkline.core.runtime.inbound.turns import Turns
 from trunkline.core.runtime.key_migration import migrate_keys
 from trunkline.core.runtime.lease_keeper import LeaseKeeper, lost_lease
@@ -59,13 +61,13 @@ from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.part_checks import check_adapter, check_agents
 from trunkline.core.runtime.process_started import config_reloaded, process_started
 from trunkline.core.runtime.suspects import Suspects
-from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target, spread
+from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target
 from trunkline.core.sessions.session_map import reset_session
 from trunkline.core.store.commands import CountRuns
 from trunkline.core.store.port import Store, answer
 from trunkline.core.store.queries import LoadUnfinished
 from trunkline.core.store.records import SessionRow
-from trunkline.core.values import Address, SessionId
+from trunkline.core.values import Address, Envelope, InboundId, SessionId
 
 #: why a gateway ends whose task somebody else has cancelled
 CANCELLED_FROM_OUTSIDE = "a task of the gateway was cancelled from outside, which ends the gateway"
@@ -148,7 +150,8 @@ class Gateway:
         self._scheduler = Scheduler.of(self._ctx, targets, self._turns.start, self._turns)
         self._delivery.settler.lines.connect(start_turn=self._turns.start)
         self._delegations.connect(start_turn=self._turns.start, busy=self._turns.lanes.busy)
-        self._intake = Intake(self._ctx, self._turns.start, self._delivery.broken)
+        self._intake = Intake(self._ctx, self._turns.start)
+        self._listener = Listener(self._ctx, self._intake.take, self._delivery.broken)
         #: the queue administration of operators
         self.queue = Maintenance(self._ctx, self._delivery)
         #: delegations, for workers and operators
@@ -180,6 +183,7 @@ class Gateway:
             raise lost from None
         finally:
             self._sends.stop()
+            self._intake.stop()
 
     async def _serve(self) -> None:
         ctx = self._ctx
@@ -192,7 +196,7 @@ class Gateway:
                 await ctx.lease.claim(started)
                 group.start_soon(ctx.lease.keep, name="lease")
                 self._delegations.start(group)
-                self._suspects.start(group, self._intake.connected)
+                self._suspects.start(group, self._listener.connected)
                 await migrate_keys(self._ctx, started)
                 self._preparer.lanes.start(group)
                 await self.bindings.load(started)
@@ -210,7 +214,7 @@ class Gateway:
                 group.start_soon(self._scheduler.run, started, name="schedule")
                 group.start_soon(self._delegations.endings.clock.run, name="deadlines of hands")
                 for (channel, account), adapter in sorted(ctx.adapters.items()):
-                    group.start_soon(self._intake.listen, adapter, name=f"listen {channel}:{account}")
+                    group.start_soon(self._listener.listen, adapter, name=f"listen {channel}:{account}")
             # The tasks of the group run until they are cancelled, and a cancelled `run` does not come here.
             raise InvariantBroken(CANCELLED_FROM_OUTSIDE)
         except anyio.get_cancelled_exc_class():
@@ -251,6 +255,21 @@ class Gateway:
         if not self._up.is_set():
             await self._up.wait()
 
+    async def receive(self, envelope: Envelope, inbound: InboundId | None = None) -> InboundReceipt:
+        """Take a message that a program received for one of the accounts; it is durable when this returns.
+
+        It goes the way of the messages of adapters. `inbound`: the id that it gets, if it is not a duplicate. Raises
+        `UnknownName` for an account without an adapter, and `StoreError` if the gateway ends first: repeat it then with
+        the same message id.
+        """
+        await self._until_up()
+        return await self._intake.receive(envelope, inbound)
+
+    @property
+    def adapters(self) -> Mapping[tuple[str, str], ChannelAdapter]:
+        """The adapters by channel and account."""
+        return self._ctx.adapters
+
     async def send(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
         """Send on behalf of a client, once per key; see `core.runtime.client_sends.sends.Sends.send`."""
         return await self._sends.send(message, cause)
@@ -266,26 +285,7 @@ class Gateway:
 
         Raises `InvalidSend` for no targets or a duplicate one; the failure of a target is in its result.
         """
-        try:
-            sends = spread(message, targets)
-        except InvalidSend as error:
-            self._ctx.events.record(refused(message.key, error), cause)
-            raise
-        results: dict[int, Broadcasted] = {}
-
-        async def one(n: int) -> None:
-            results[n] = await self._broadcast_one(sends[n], targets[n], cause)
-
-        async with anyio.create_task_group() as group:
-            for n in range(len(sends)):
-                group.start_soon(one, n, name=f"broadcast {sends[n].key}")
-        return tuple(results[n] for n in range(len(sends)))
-
-    async def _broadcast_one(self, message: SendMessage, target: Target, cause: int | None) -> Broadcasted:
-        try:
-            return Broadcasted(target=target, outcome=await self._sends.send(message, cause))
-        except (UsageError, SendFailed) as error:
-            return Broadcasted(target=target, error=error.facts)
+        return await broadcast(self._sends, self._ctx.events, message, targets, cause)
 
     async def inject_callback(
         self,
@@ -316,7 +316,7 @@ class Gateway:
         self._delivery.installed(*where)
         if self._group is not None:
             name = f"listen {adapter.channel}:{adapter.account}"
-            self._group.start_soon(self._intake.listen, adapter, name=name)
+            self._group.start_soon(self._listener.listen, adapter, name=name)
 
     def reload(self, config: GatewayConfig, cause: int | None = None) -> int:
         """Replace the configuration; return its revision. It applies from the next inbound; turns keep their route.

@@ -53,6 +53,8 @@ class StorePruned(Body, frozen=True, kw_only=True):
     bindings: int = 0
     #: ended delegations
     delegations: int = 0
+    #: messages for people who are reached through the API
+    mailbox: int = 0
 
 
 class AdapterInstalled(Body, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import anyio
+import msgspec
 
 from trunkline.core.delivery.states import is_final
 from trunkline.core.events.delivery import ChunkAcked, IntentReopened, IntentSettled, OperatorActed
@@ -169,7 +170,7 @@ class Maintenance:
         cutoff = self._ctx.env.now() - self._ctx.config.delivery.retention
 
         def story(pruned: PruneCounts) -> bool:
-            some = bool(pruned.intents or pruned.inbounds or pruned.bindings or pruned.delegations)
+            some = any(msgspec.structs.astuple(pruned))
             if some:
                 body = StorePruned(
                     intents=pruned.intents,
@@ -177,6 +178,7 @@ class Maintenance:
                     sends=pruned.sends,
                     bindings=pruned.bindings,
                     delegations=pruned.delegations,
+                    mailbox=pruned.mailbox,
                     reason=Reason.RETENTION,
                 )
                 self._ctx.events.record(body)

@@ -16,6 +16,7 @@ from trunkline.core.bindings.states import BindingEvent
 from trunkline.core.delivery.states import DeliveryEvent, end_state, next_state
 from trunkline.core.hands.states import CallbackEvent
 from trunkline.core.heartbeat.run import HeartbeatText
+from trunkline.core.inbound import TurnNote
 from trunkline.core.keys import Migration, StoredKey
 from trunkline.core.reasons import Reason
 from trunkline.core.store.queue_admin import BATCH, Nudge, PruneCounts, QueueFilter, QueueVerdict
@@ -81,6 +82,8 @@ class FinishTurn(Write[TurnFinish], frozen=True, kw_only=True, gc=False):
     work: Work
     intents: Sequence[IntentRow]
     now: float
+    #: how the turn of a message ended
+    ended: TurnNote | None = None
     #: what a heartbeat says with one of them
     said: HeartbeatText | None = None
     #: what the end of a callback turn means for the callback, and why

@@ -92,6 +92,8 @@ class PruneCounts(msgspec.Struct, frozen=True, kw_only=True):
     sends: int
     bindings: int = 0
     delegations: int = 0
+    #: messages for people who are reached through the API
+    mailbox: int = 0
 
 
 def reopened(row: IntentRow, event: DeliveryEvent, reason: Reason, now: float) -> IntentRow:

@@ -15,6 +15,7 @@ from trunkline.core.hands.origin import Origin
 from trunkline.core.hands.reserved_sender import as_person
 from trunkline.core.hands.states import CallbackState
 from trunkline.core.heartbeat.run import HeartbeatRun
+from trunkline.core.inbound import RouteNote
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.store.changed_line import ChangedLine
@@ -68,6 +69,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     depth: int = 0
     #: `text` is the beginning of a long result, with a note that says so; the whole text is stored under this hash
     text_ref: str | None = None
+    #: how a message was routed; none: it is none, or an earlier version stored it
+    route: RouteNote | None = None
 
     @property
     def turn(self) -> TurnId:
@@ -239,9 +242,7 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
     #: the chunks as HTML or with styles; empty where all of them go as they are
     forms: tuple[Piece, ...] = ()
     poll: Poll | None = None
-    #: JSON that only the platform understands
     payload: str | None = None
-    #: buttons, a card, an effect, ...
     parts: MessageParts | None = None
     #: it changes something instead of sending a message
     action: ActionPart | None = None

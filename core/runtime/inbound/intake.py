@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import anyio
+import msgspec
 
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.chat_commands.parse import is_command
 from trunkline.core.decisions import ReplyPlan, route_decided
-from trunkline.core.errors import InvalidCall, PlatformError, StoreError
+from trunkline.core.errors import InvalidCall, StoreError, UnknownName
 from trunkline.core.events.gateway import (
-    AdapterEnded,
-    AdapterFailed,
     InboundAckFailed,
     InboundAdmitted,
     InboundDropped,
@@ -23,15 +22,16 @@ from trunkline.core.events.gateway import (
     TranscriptAppended,
 )
 from trunkline.core.hands.reserved_sender import as_person
+from trunkline.core.inbound import InboundReceipt, InboundStatus, RouteNote
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import Deadlines
 from trunkline.core.runtime.lanes import Lanes
-from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.sessions.session_map import person_in_shared
 from trunkline.core.store.commands import Admit
+from trunkline.core.store.mailbox import FindInbound
 from trunkline.core.store.records import Admission, NewSession, SessionRow, Work
 from trunkline.core.untrusted import check_envelope, check_texts, storable
 from trunkline.core.values import Envelope, InboundId, Peer, SessionId, WorkKind
@@ -42,7 +42,7 @@ _Lane = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A message from an adapter: as received, and in canonical form, or what is wrong with it."""
+    """A message: as received, and in canonical form, or what is wrong with it."""
 
     adapter: ChannelAdapter
     came: Envelope
@@ -51,15 +51,18 @@ class _Taken:
     chain: str | None = None
     problem: str = ""
     reason: Reason = Reason.BAD_ENVELOPE
+    #: who waits for what becomes of it; none: it came from the adapter, which gets an acknowledgement
+    waiting: _Waiting | None = None
+    #: the id that it gets; none: a new one
+    inbound: InboundId | None = None
 
 
-#: session of admitted work, and the seq of its admission
-Admitted = tuple[SessionId, int]
-#: seconds until a failed connection is reopened; doubles up to the last
-_RECONNECT_FIRST = 1.0
-_RECONNECT_LAST = 60.0
+_Waiting = asyncio.Future[InboundReceipt]
+#: the answer of the store, and the seq of the admission or of the drop
+_Stored = tuple[Admission, int]
 #: number of concurrent admissions
 _WORKERS = 64
+_ENDED = "the gateway ended before the message was answered for: repeat it with the same message id"
 
 
 class Intake:
@@ -69,88 +72,89 @@ class Intake:
         self,
         context: Context,
         start_turn: Callable[[Work, SessionId, int], None],
-        broken: Callable[[str, str], None],
     ) -> None:
         self._ctx = context
         self._start_turn = start_turn
-        self._broken = broken
         self._limits = Deadlines()
-        #: accounts that have neither connected nor failed to since the start; see `connected`
-        self._untried: set[tuple[str, str]] = set(context.adapters)
-        #: set once every adapter of the start has tried to connect
-        self.connected = anyio.Event()
-        if not self._untried:
-            self.connected.set()
+        #: those who wait for what became of a message; none: the gateway has ended
+        self._waiting: set[_Waiting] | None = set()
         self.lanes: Lanes[_Lane, _Taken] = Lanes("intake", self._handle, workers=_WORKERS, now=context.env.steady)
 
-    async def listen(self, adapter: ChannelAdapter) -> None:
-        """Receive from an adapter, reconnecting after failures, until its stream ends."""
-        wait = _RECONNECT_FIRST
-        while True:
-            # A process that was frozen takes no connection from the one that has taken over.
-            await self._ctx.lease.assure()
-            try:
-                with UserCode():
-                    async with adapter.connect() as envelopes:
-                        self._tried(adapter)
-                        async for envelope in envelopes:
-                            wait = _RECONNECT_FIRST
-                            self._take(adapter, envelope)
-                self._ctx.events.record(AdapterEnded(channel=adapter.channel, account=adapter.account))
-                return
-            except Exception as error:  # noqa: BLE001 -- one broken adapter must not stop the others
-                self._tried(adapter)
-                self._broken(adapter.channel, adapter.account)
-                self._ctx.events.record(
-                    AdapterFailed(
-                        channel=adapter.channel,
-                        account=adapter.account,
-                        reason=error.reason if isinstance(error, PlatformError) else Reason.PLATFORM_ERROR,
-                        detail=describe(error),
-                        retry_in=wait,
-                    )
-                )
-            await anyio.sleep(wait)
-            wait = min(wait * 2, _RECONNECT_LAST)
+    def take(self, adapter: ChannelAdapter, envelope: Envelope) -> None:
+        """Queue a message of an adapter, which gets an acknowledgement once the message is durable or dropped."""
+        self._put(adapter, envelope)
 
-    def _tried(self, adapter: ChannelAdapter) -> None:
-        self._untried.discard((adapter.channel, adapter.account))
-        if not self._untried:
-            self.connected.set()
+    async def receive(self, envelope: Envelope, inbound: InboundId | None = None) -> InboundReceipt:
+        """See `core.gateway.Gateway.receive`."""
+        place, adapters = envelope.address, self._ctx.adapters
+        adapter = adapters.get((place.channel, place.account))
+        if adapter is None:
+            there = ", ".join(f"{channel}:{account}" for channel, account in sorted(adapters)) or "none"
+            raise UnknownName(f"no account {place.channel}:{place.account}; there are: {there}")
+        if self._waiting is None:
+            raise StoreError(_ENDED)
+        waiting: _Waiting = asyncio.get_running_loop().create_future()
+        self._waiting.add(waiting)
+        try:
+            self._put(adapter, envelope, waiting, inbound)
+            return await waiting
+        finally:
+            self._waiting.discard(waiting)
 
-    def _take(self, adapter: ChannelAdapter, envelope: Envelope) -> None:
-        """Queue a message of an adapter; one that cannot be handled waits apart from all conversations."""
+    def stop(self) -> None:
+        """Nothing is admitted any more: those who wait get an error."""
+        waiting, self._waiting = self._waiting or set(), None
+        for one in waiting:
+            if not one.done():
+                one.set_exception(StoreError(_ENDED))
+
+    def _put(
+        self,
+        adapter: ChannelAdapter,
+        envelope: Envelope,
+        waiting: _Waiting | None = None,
+        inbound: InboundId | None = None,
+    ) -> None:
+        """Queue a message; one that cannot be handled waits apart from all conversations."""
         stable = adapter.capabilities.stable_ids
         problem = check_envelope(envelope, adapter.channel, adapter.account, stable=stable)
-        item = _Taken(adapter, envelope, None, problem=problem)
+        item = _Taken(adapter, envelope, None, problem=problem, waiting=waiting)
         if not problem:
             try:
                 known = self._ctx.decisions.canonical(storable(envelope))
                 chain = envelope.address.thread if known.address != envelope.address else None
-                self.lanes.put(known.address.lane, _Taken(adapter, envelope, known, chain))
+                item = _Taken(adapter, envelope, known, chain, waiting=waiting, inbound=inbound)
+                self.lanes.put(known.address.lane, item)
                 return
             except Exception as error:  # noqa: BLE001 -- a decision may be user code; the next message may be sound
-                item = _Taken(adapter, envelope, None, problem=describe(error), reason=Reason.UNDECIDABLE)
+                detail = describe(error)
+                item = _Taken(adapter, envelope, None, problem=detail, reason=Reason.UNDECIDABLE, waiting=waiting)
         self.lanes.put((adapter.channel, adapter.account, "", ""), item)
 
     async def _handle(self, _lane: _Lane, item: _Taken) -> None:
-        ctx, inbound = self._ctx, None
+        receipt, inbound, seq = await self._judge(item)
+        if item.waiting is not None:
+            if not item.waiting.done():
+                item.waiting.set_result(receipt)
+        elif receipt.reason is not Reason.UNDECIDABLE:
+            # Else a process with a sound decision can still answer it.
+            await self._acknowledge(item.adapter, item.came, inbound, seq)
+
+    async def _judge(self, item: _Taken) -> tuple[InboundReceipt, InboundId | None, int]:
+        """Admit or drop a message; returns what became of it, its id, and the seq of its receipt."""
+        ctx = self._ctx
         if item.envelope is None:
             seq = ctx.events.record(InboundDropped(reason=item.reason, detail=item.problem))
-            if item.reason is Reason.UNDECIDABLE:
-                return
-        else:
-            inbound, seq = self._received(item.envelope, item.chain)
-            try:
-                await self._admit(item.adapter, item.envelope, inbound, seq)
-            except StoreError:
-                raise
-            except Exception as error:  # noqa: BLE001 -- a decision may be user code; nobody else may wait for it
-                dropped = InboundDropped(reason=Reason.UNDECIDABLE, detail=describe(error))
-                ctx.events.record(dropped, seq, inbound=inbound)
-                # Not acknowledged: a process with a sound decision can still answer it.
-                return
-        await self._acknowledge(item.adapter, item.came, inbound, seq)
+            return _dropped(item.reason, item.problem), None, seq
+        inbound, seq = self._received(item)
+        try:
+            return await self._admit(item, item.envelope, inbound, seq), inbound, seq
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- a decision may be user code; nobody else may wait for it
+            dropped = InboundDropped(reason=Reason.UNDECIDABLE, detail=describe(error))
+            ctx.events.record(dropped, seq, inbound=inbound)
+            return _dropped(Reason.UNDECIDABLE, describe(error)), inbound, seq
 
     async def _acknowledge(
         self, adapter: ChannelAdapter, came: Envelope, inbound: InboundId | None, cause: int
@@ -165,17 +169,19 @@ class Intake:
             detail = describe(error)
         self._ctx.events.record(InboundAckFailed(detail=detail), cause, inbound=inbound)
 
-    def _received(self, envelope: Envelope, chain: str | None) -> tuple[InboundId, int]:
+    def _received(self, item: _Taken) -> tuple[InboundId, int]:
         """Record a message; returns its id and the seq of its receipt."""
-        ctx, place = self._ctx, envelope.address
-        inbound = InboundId(ctx.env.ids.new("inbound", *place.lane, envelope.message_id))
+        ctx, envelope = self._ctx, item.envelope
+        assert envelope is not None
+        place = envelope.address
+        inbound = item.inbound or InboundId(ctx.env.ids.new("inbound", *place.lane, envelope.message_id))
         received = ctx.events.record(
             InboundReceived(
                 address=place,
                 peer=envelope.peer,
                 message_id=envelope.message_id,
                 text=envelope.text,
-                reply_chain=chain,
+                reply_chain=item.chain,
                 pressed=envelope.pressed,
             ),
             envelope.cause,
@@ -187,28 +193,49 @@ class Intake:
             ctx.events.record(escaped, received, inbound=inbound)
         return inbound, received
 
-    async def _admit(self, adapter: ChannelAdapter, envelope: Envelope, inbound: InboundId, received: int) -> None:
+    async def _admit(self, item: _Taken, envelope: Envelope, inbound: InboundId, received: int) -> InboundReceipt:
         """Make a message durable, or drop it."""
         ctx, place = self._ctx, envelope.address
-        dropped = self._dropped(envelope)
-        if dropped is not None:
-            ctx.events.record(InboundDropped(reason=dropped), received, inbound=inbound)
-            return
+        reason = self._why_dropped(envelope)
+        if reason is not None:
+            ctx.events.record(InboundDropped(reason=reason), received, inbound=inbound)
+            return _dropped(reason)
         ctx.activity.inbound(place.channel, place.account, ctx.env.now())
         work, routed = self._route(inbound, envelope, received)
-        can = adapter.capabilities
+        can = item.adapter.capabilities
         identities = (ctx.decisions.identify(envelope, can), *ctx.decisions.also_known_as(envelope, can))
         person = person_in_shared(work.agent, work.reply_to or place, envelope.peer, ctx.config)
         # A bound session does not belong to this place.
         tied = work.reply_to if work.binding is None else None
         session = ctx.new_session(work.session_key, work.agent, tied, person=None if work.binding else person)
-        repeated = _repeated(envelope, stable=adapter.capabilities.stable_ids)
+        repeated = _repeated(envelope, stable=can.stable_ids)
         # Work in progress from now on: if the binding ends meanwhile, it waits for the answer.
         with ctx.bindings.hold(work.binding) as hold:
             hold.cause = received
-            await self._store(work, identities, session, routed, repeated)
+            admission, _ = await self._store(work, identities, session, routed, repeated)
+        if admission.session is not None:
+            return _admitted(work, admission.session.id)
+        return await self._repeats(admission, envelope, repeated, asked=item.waiting is not None)
 
-    def _dropped(self, envelope: Envelope) -> Reason | None:
+    async def _repeats(
+        self, admission: Admission, envelope: Envelope, reason: Reason, *, asked: bool
+    ) -> InboundReceipt:
+        """The receipt of a message that repeats another one. `asked`: somebody wants to know of the first one."""
+        receipt = InboundReceipt(status=InboundStatus.DUPLICATE, inbound=admission.first, reason=reason)
+        if not asked or admission.first is None:
+            return receipt
+        first = await self._ctx.store.read(FindInbound(inbound=admission.first))
+        if first is None:
+            return receipt
+        work = first.work
+        return msgspec.structs.replace(
+            _admitted(work, first.session),
+            status=InboundStatus.DUPLICATE,
+            reason=reason,
+            differs=(work.text, work.peer.id, work.place) != (envelope.text, envelope.peer.id, envelope.address),
+        )
+
+    def _why_dropped(self, envelope: Envelope) -> Reason | None:
         """Why a message is dropped before admission; None: it is not."""
         if not envelope.text.strip():
             return Reason.EMPTY_MESSAGE
@@ -248,18 +275,21 @@ class Intake:
             reply_reason=reply.reason,
             open_on=reply.open_on,
             binding=None if bound is None else bound.binding_id,
+            route=RouteNote(
+                matched_by=decided.matched_by, rule=decided.binding, scope=decided.scope, revision=decided.revision
+            ),
         )
         return work, ctx.events.record(decided, cause, inbound=inbound, binding=work.binding)
 
-    def _story(self, work: Work, admission: Admission, cause: int | None, repeated: Reason) -> Admitted | None:
+    def _story(self, work: Work, admission: Admission, cause: int | None, repeated: Reason) -> _Stored:
         """Record an admission: admitted, or dropped as a duplicate."""
         events = self._ctx.events
         if admission.session is None:
-            events.record(InboundDropped(reason=repeated, first=admission.first), cause, inbound=work.id)
-            return None
+            body = InboundDropped(reason=repeated, first=admission.first)
+            return admission, events.record(body, cause, inbound=work.id)
         admitted = record_admitted(self._ctx, work, admission.session, cause)
         self._ctx.bindings.record_touch(admission.touched, "inbound", admitted)
-        return admission.session.id, admitted
+        return admission, admitted
 
     async def wake(self, agent: str, text: str, cause: int | None = None) -> None:
         """Start a turn without an inbound message, in the agent's main session; its answer has no destination.
@@ -284,21 +314,36 @@ class Intake:
 
     async def _store(
         self, work: Work, identities: Sequence[str], session: NewSession, cause: int | None, repeated: Reason
-    ) -> None:
+    ) -> _Stored:
         """Admit work and start its turn, unless one of its identities is known: then drop it for `repeated`."""
         identity, *also = identities
-        await self._ctx.store.write(
+        return await self._ctx.store.write(
             Admit(work=work, identity=identity, also=tuple(also), session=session, now=self._ctx.env.now()),
             lambda admission: self._story(work, admission, cause, repeated),
-            then=lambda admitted: self._start(work, admitted),
+            then=lambda stored: self._start(work, *stored),
         )
 
-    def _start(self, work: Work, admitted: Admitted | None) -> None:
+    def _start(self, work: Work, admission: Admission, cause: int) -> None:
         """Start the turn of admitted work, in the order of admission."""
-        if admitted is not None:
+        if admission.session is not None:
             if work.binding is not None:
                 self._ctx.bindings.apply_touches()
-            self._start_turn(work, *admitted)
+            self._start_turn(work, admission.session.id, cause)
+
+
+def _dropped(reason: Reason, detail: str = "") -> InboundReceipt:
+    return InboundReceipt(status=InboundStatus.DROPPED, reason=reason, detail=detail)
+
+
+def _admitted(work: Work, session: SessionId | None) -> InboundReceipt:
+    return InboundReceipt(
+        status=InboundStatus.ADMITTED,
+        inbound=work.id,
+        agent=work.agent,
+        session_key=work.session_key,
+        session_id=session,
+        route=work.route,
+    )
 
 
 def _repeated(envelope: Envelope, *, stable: bool) -> Reason:

@@ -13,6 +13,7 @@ from trunkline.core.errors import AgentFailed, InvalidSend, StoreError, UsageErr
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.events.gateway import ToolRefused, TurnEnded, TurnStarted
 from trunkline.core.hands.states import CallbackEvent
+from trunkline.core.inbound import TurnNote
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.actions.message_tool import MessageTool
 from trunkline.core.runtime.bindings.live_bindings import Hold
@@ -208,6 +209,7 @@ class Turns:
                 work=work,
                 intents=intents,
                 now=ctx.env.now(),
+                ended=TurnNote(outcome=ended.outcome, reason=ended.reason),
                 callback=None if work.callback is None else CallbackEvent.FAIL,
                 callback_reason=None if work.callback is None else ended.reason,
             )
@@ -326,6 +328,7 @@ class Turns:
             work=work,
             intents=intents,
             now=ctx.env.now(),
+            ended=_note(ended, silent, replied=bool(intents)),
             callback=None if work.callback is None else _callback_event(intents, failure),
             callback_reason=_callback_reason(intents, failure, silent),
         )
@@ -363,6 +366,12 @@ class Turns:
 
     async def history(self, session: SessionId, last: int | None) -> tuple[TranscriptLine, ...]:
         return await self._ctx.store.read(ReadTranscript(session=session, last=last, authors=True))
+
+
+def _note(ended: TurnEnded, silent: Reason | None, *, replied: bool) -> TurnNote:
+    """How a turn ended, as it is stored with its message."""
+    reason = None if replied else ended.reason or silent or Reason.NO_REPLY
+    return TurnNote(outcome=ended.outcome, reason=reason, detail=ended.detail)
 
 
 def _callback_event(intents: list[IntentRow], failure: TurnEnded | None) -> CallbackEvent:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trunkline.core.store import commands, delegations, queries, schedule
+from trunkline.core.store import commands, delegations, mailbox, queries, schedule
 from trunkline.core.store.commands import Write
 from trunkline.core.store.operators import bindings as operators_bindings
 from trunkline.core.store.operators import hands as operators_hands
@@ -34,6 +34,7 @@ from trunkline.core.store.sqlite.sql.changes.messages import find_message
 from trunkline.core.store.sqlite.sql.hands import callback_states, posts, results, retries, workers
 from trunkline.core.store.sqlite.sql.hands import delegations as delegations_sql
 from trunkline.core.store.sqlite.sql.hands import reads as delegation_reads
+from trunkline.core.store.sqlite.sql.mailbox import outcomes, posted
 from trunkline.core.store.sqlite.sql.operators import bindings as bindings_overview
 from trunkline.core.store.sqlite.sql.operators import hands as hands_overview
 from trunkline.core.store.sqlite.sql.operators import queue as queue_overview
@@ -99,6 +100,7 @@ HANDLERS: Mapping[type[Write[Any]], Handler] = {
     commands.PurgeIntents: queue.purge,
     commands.TakeNudges: queue.take_nudges,
     commands.Prune: queue.prune,
+    mailbox.PostToMailbox: posted.post,
     schedule.SetTimer: schedule_sql.set_timer,
     schedule.Fire: work.fire,
     schedule.AddSystemEvent: schedule_sql.add_system_event,
@@ -143,6 +145,9 @@ QUERIES: Mapping[type[Read[Any]], Handler] = {
     delegations.ReadResult: results.read_result,
     delegations.HasPosts: posts.has_posts,
     delegations.ReadPosts: posts.read_posts,
+    mailbox.ReadMailbox: posted.read_mailbox,
+    mailbox.FindInbound: outcomes.find_inbound,
+    mailbox.ReadOutcome: outcomes.read_outcome,
     schedule.ListTimers: schedule_sql.list_timers,
     schedule.ListSystemEvents: schedule_sql.list_system_events,
     schedule.ListWaitingAgents: schedule_sql.list_waiting_agents,

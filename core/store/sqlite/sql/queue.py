@@ -36,6 +36,7 @@ from trunkline.core.store.sqlite.sql.hands import results
 from trunkline.core.store.sqlite.sql.hands.callback_states import follow, resume, without_messages
 from trunkline.core.store.sqlite.sql.intent_columns import CHANGED_COLUMNS, changed_values_of
 from trunkline.core.store.sqlite.sql.intent_reads import latest_send, read_intents
+from trunkline.core.store.sqlite.sql.mailbox.posted import prune_mailbox
 from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
 
 _address = msgspec.json.Decoder(Address).decode
@@ -340,5 +341,11 @@ def prune(c: sqlite3.Connection, command: Prune) -> PruneCounts:
         " (SELECT n FROM bindings WHERE status = 'ended' AND last_activity_at < ? ORDER BY n LIMIT ?)",
         (cutoff, BATCH),
     ).rowcount
-    delegations = results.prune(c, cutoff, BATCH)
-    return PruneCounts(intents=len(old), inbounds=inbounds, sends=sends, bindings=bindings, delegations=delegations)
+    return PruneCounts(
+        intents=len(old),
+        inbounds=inbounds,
+        sends=sends,
+        bindings=bindings,
+        delegations=results.prune(c, cutoff, BATCH),
+        mailbox=prune_mailbox(c, cutoff, BATCH),
+    )

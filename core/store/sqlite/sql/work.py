@@ -80,7 +80,8 @@ def forget_begun(c: sqlite3.Connection, token: int) -> None:
 
 def finish_turn(c: sqlite3.Connection, command: FinishTurn) -> TurnFinish:
     """Handle `FinishTurn`."""
-    c.execute("UPDATE inbox SET state = 'done' WHERE id = ?", (command.work.id,))
+    ended = None if command.ended is None else _json(command.ended).decode()
+    c.execute("UPDATE inbox SET state = 'done', ended = ? WHERE id = ?", (ended, command.work.id))
     new = tuple(intent.id for intent in command.intents if insert_intent(c, intent, command.now))
     if command.said is not None and command.said.intent in new:
         note_text(c, command.said, command.now)

@@ -1,0 +1,75 @@
+"""The connections of adapters: opened, and reopened after failures; their messages go to the intake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.errors import PlatformError
+from trunkline.core.events.gateway import AdapterEnded, AdapterFailed
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.user_code import UserCode
+from trunkline.core.values import Envelope
+from trunkline.core.well_formed import describe
+
+#: seconds until a failed connection is reopened; doubles up to the last
+_RECONNECT_FIRST = 1.0
+_RECONNECT_LAST = 60.0
+
+
+class Listener:
+    """Listens to adapters. `take` gets their messages, `broken` the accounts whose connection failed."""
+
+    def __init__(
+        self,
+        context: Context,
+        take: Callable[[ChannelAdapter, Envelope], None],
+        broken: Callable[[str, str], None],
+    ) -> None:
+        self._ctx = context
+        self._take = take
+        self._broken = broken
+        #: accounts that have neither connected nor failed to since the start; see `connected`
+        self._untried: set[tuple[str, str]] = set(context.adapters)
+        #: set once every adapter of the start has tried to connect
+        self.connected = anyio.Event()
+        if not self._untried:
+            self.connected.set()
+
+    async def listen(self, adapter: ChannelAdapter) -> None:
+        """Receive from an adapter, reconnecting after failures, until its stream ends."""
+        wait = _RECONNECT_FIRST
+        while True:
+            # A process that was frozen takes no connection from the one that has taken over.
+            await self._ctx.lease.assure()
+            try:
+                with UserCode():
+                    async with adapter.connect() as envelopes:
+                        self._tried(adapter)
+                        async for envelope in envelopes:
+                            wait = _RECONNECT_FIRST
+                            self._take(adapter, envelope)
+                self._ctx.events.record(AdapterEnded(channel=adapter.channel, account=adapter.account))
+                return
+            except Exception as error:  # noqa: BLE001 -- one broken adapter must not stop the others
+                self._tried(adapter)
+                self._broken(adapter.channel, adapter.account)
+                self._ctx.events.record(
+                    AdapterFailed(
+                        channel=adapter.channel,
+                        account=adapter.account,
+                        reason=error.reason if isinstance(error, PlatformError) else Reason.PLATFORM_ERROR,
+                        detail=describe(error),
+                        retry_in=wait,
+                    )
+                )
+            await anyio.sleep(wait)
+            wait = min(wait * 2, _RECONNECT_LAST)
+
+    def _tried(self, adapter: ChannelAdapter) -> None:
+        self._untried.discard((adapter.channel, adapter.account))
+        if not self._untried:
+            self.connected.set()

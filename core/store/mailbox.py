@@ -1,0 +1,143 @@
+"""What the store keeps for people who are reached through the API: their mailbox, and what came of what they wrote."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trunkline.core.hands.states import CallbackState, WorkState
+from trunkline.core.inbound import TurnNote
+from trunkline.core.message_parts import MessageParts
+from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import Write
+from trunkline.core.store.queries import Read
+from trunkline.core.store.records import Work
+from trunkline.core.values import (
+    Address,
+    DelegationId,
+    InboundId,
+    IntentId,
+    IntentKind,
+    IntentState,
+    Peer,
+    Poll,
+    Receipt,
+    SessionId,
+)
+
+
+class MailboxMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """One message for a person, as their client reads it: a chunk of an intent."""
+
+    #: its number, which grows; the cursor of clients. 0: it is not stored yet
+    n: int = 0
+    #: when it was stored, in seconds
+    at: float = 0.0
+    #: names it, over all repeats
+    key: str
+    intent: IntentId
+    chunk: int
+    address: Address
+    text: str
+    media: tuple[str, ...] = ()
+    reply_to: str | None = None
+    poll: Poll | None = None
+    #: JSON that only the client understands
+    payload: str | None = None
+    parts: MessageParts | None = None
+    #: the person for whom a report of delegated work is
+    recipient: Peer | None = None
+
+
+class MailboxPage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Messages of a mailbox in their order."""
+
+    messages: tuple[MailboxMessage, ...]
+    #: the largest number that was ever given to a message of any mailbox
+    newest: int
+    #: messages up to this number are no longer kept
+    pruned: int
+
+
+class PostToMailbox(Write[int], frozen=True, kw_only=True, gc=False):
+    """Store a message for a person, once for its key. Answers its number: that of the first time."""
+
+    message: MailboxMessage
+    now: float
+
+
+class ReadMailbox(Read[MailboxPage], frozen=True, kw_only=True):
+    """The messages of an account behind number `after`, of all its conversations or of one."""
+
+    channel: str
+    account: str
+    conversation: str | None = None
+    after: int = 0
+    limit: int = 100
+
+
+# -------------------------------------------------------------------- inbound messages and what they caused
+
+
+class StoredInbound(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A message, or something else that starts a turn, as it is stored."""
+
+    work: Work
+    session: SessionId | None
+    #: its turn has ended
+    over: bool
+    #: how; none: it has not, or an earlier version ended it
+    ended: TurnNote | None = None
+
+
+class CausedMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A message that the turn of an inbound message caused, or work that it delegated."""
+
+    intent: IntentId
+    kind: IntentKind
+    state: IntentState
+    reason: Reason | None = None
+    address: Address
+    #: its text as prepared, in the chunks in which it is sent
+    chunks: tuple[str, ...]
+    media: tuple[str, ...] = ()
+    reply_to: str | None = None
+    poll: Poll | None = None
+    payload: str | None = None
+    parts: MessageParts | None = None
+    #: it changes a message instead of sending one, e.g. ``edit``
+    action: str = ""
+    recipient: Peer | None = None
+    #: of the chunks that were accepted
+    receipts: tuple[Receipt, ...] = ()
+
+
+class DueDelegation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """Work that was delegated, and whose result is still to come."""
+
+    delegation: DelegationId
+    hand: str
+    label: str = ""
+    state: WorkState
+    callback: CallbackState
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What came of an inbound message so far."""
+
+    inbound: StoredInbound
+    messages: tuple[CausedMessage, ...]
+    delegations: tuple[DueDelegation, ...]
+    #: nothing more can come of it: turns have ended, messages and delegations too
+    complete: bool
+
+
+class FindInbound(Read[StoredInbound | None], frozen=True, kw_only=True):
+    """An inbound message by its id; none: it was never stored, or is no longer kept."""
+
+    inbound: InboundId
+
+
+class ReadOutcome(Read[Outcome | None], frozen=True, kw_only=True):
+    """What came of an inbound message, of what it delegated, and of what came of that."""
+
+    inbound: InboundId

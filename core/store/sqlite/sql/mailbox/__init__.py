@@ -1,0 +1,1 @@
+"""The SQL of mailboxes, and of what came of what people wrote."""

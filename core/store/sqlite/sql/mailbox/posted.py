@@ -1,0 +1,59 @@
+"""The SQL of mailboxes: messages for people who are reached through the API."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+import msgspec
+
+from trunkline.core.store.mailbox import MailboxMessage, MailboxPage, PostToMailbox, ReadMailbox
+
+_json = msgspec.json.Encoder().encode
+_message = msgspec.json.Decoder(MailboxMessage).decode
+_POST = (
+    "INSERT INTO mailbox (key, channel, account, conversation, message, at) VALUES (?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (key) DO NOTHING RETURNING n"
+)
+#: the largest number that was given, and the smallest that is still kept
+_BOUNDS = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'mailbox'), 0), (SELECT min(n) FROM mailbox)"
+_PRUNE = (
+    "DELETE FROM mailbox WHERE n IN (SELECT n FROM mailbox WHERE n < coalesce((SELECT n FROM mailbox WHERE at >= ?"
+    " ORDER BY n LIMIT 1), (SELECT max(n) + 1 FROM mailbox)) ORDER BY n LIMIT ?)"
+)
+
+
+def post(c: sqlite3.Connection, command: PostToMailbox) -> int:
+    """Handle `PostToMailbox`."""
+    message, place = command.message, command.message.address
+    values = (message.key, place.channel, place.account, place.conversation, _json(message).decode(), command.now)
+    row = c.execute(_POST, values).fetchone()
+    if row is None:
+        row = c.execute("SELECT n FROM mailbox WHERE key = ?", (message.key,)).fetchone()
+    return int(row[0])
+
+
+def post_all(c: sqlite3.Connection, many: Sequence[PostToMailbox]) -> list[int]:
+    """Handle many `PostToMailbox`."""
+    return [post(c, one) for one in many]
+
+
+def read_mailbox(c: sqlite3.Connection, query: ReadMailbox) -> MailboxPage:
+    """Handle `ReadMailbox`."""
+    where, values = "channel = ? AND account = ?", [query.channel, query.account]
+    if query.conversation is not None:
+        where += " AND conversation = ?"
+        values.append(query.conversation)
+    sql = f"SELECT n, at, message FROM mailbox WHERE {where} AND n > ? ORDER BY n LIMIT ?"  # noqa: S608 -- fixed texts
+    rows = c.execute(sql, (*values, query.after, query.limit)).fetchall()
+    newest, oldest = c.execute(_BOUNDS).fetchone()
+    return MailboxPage(
+        messages=tuple(msgspec.structs.replace(_message(text), n=n, at=at) for n, at, text in rows),
+        newest=newest,
+        pruned=newest if oldest is None else oldest - 1,
+    )
+
+
+def prune_mailbox(c: sqlite3.Connection, cutoff: float, most: int) -> int:
+    """Remove some of the messages from before a time, the oldest first; how many."""
+    return c.execute(_PRUNE, (cutoff, most)).rowcount
