@@ -30,6 +30,7 @@ from tools.doc_decisions import (
     recovery_table,
     work_diagram,
 )
+from tools.doc_http import endpoints_table, limits_table, metrics_table, problems_table
 from tools.doc_scenarios import fields_reference
 from tools.doc_text import ROOT
 from trunkline.app.cli.commands import dispatch
@@ -68,6 +69,10 @@ REGIONS: dict[str, Callable[[], str]] = {
     "screens-table": screens_table,
     "actions-table": actions_table,
     "channel-actions-table": channel_actions_table,
+    "http-endpoints": endpoints_table,
+    "http-limits": limits_table,
+    "http-metrics": metrics_table,
+    "http-problems": problems_table,
     "how-to-report": how_to_report,
     "scenario-fields": fields_reference,
 }

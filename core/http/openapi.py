@@ -181,7 +181,7 @@ def _not_null(schema: Json) -> Json:
     if "anyOf" not in schema:
         return schema
     kinds = [kind for kind in schema["anyOf"] if kind != {"type": "null"}]
-    rest = {name: value for name, value in schema.items() if name != "anyOf" and value is not None}
+    rest = {name: value for name, value in schema.items() if name != "anyOf" and (name, value) != ("default", None)}
     return {**rest, **kinds[0]} if len(kinds) == 1 else {**rest, "anyOf": kinds}
 
 

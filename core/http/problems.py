@@ -45,6 +45,31 @@ TABLE: dict[type[TrunklineError], tuple[int, str]] = {
     errors.IllegalTransition: (409, "illegal-transition"),
 }
 
+#: status and meaning of what only HTTP knows, by type
+HTTP_TABLE: dict[str, tuple[int, str]] = {
+    "malformed-request": (400, "It is not HTTP/1.1, or a part of it is malformed."),
+    "bad-host": (400, "It has no `Host`, two, or an unusable one."),
+    "not-utf-8": (400, "Path or query are not UTF-8."),
+    "invalid-json": (400, "The body is not JSON in UTF-8."),
+    "unauthorized": (401, "There is no token, or an unknown one."),
+    "missing-scope": (403, "The token lacks the scope that `scope` names."),
+    "cross-site": (403, "A page of another site asks, which `http.origins` does not name."),
+    "not-found": (404, "There is no such address."),
+    "method-not-allowed": (405, "The address has other methods; `Allow` lists them."),
+    "request-timeout": (408, "The request, or its body, came too slowly."),
+    "body-too-large": (413, "The body is over the limit."),
+    "address-too-long": (414, "Path and query are over the limit."),
+    "unsupported-media-type": (415, "The body is not `application/json` in UTF-8, or compressed."),
+    "host-not-served": (421, "`Host` is neither an address nor one of `http.hosts`."),
+    "invalid-body": (422, "A field of the body is missing, unknown or unusable; `field` is its path."),
+    "invalid-query": (422, "A parameter of the query is missing, unknown or unusable; `field` is its path."),
+    "too-many-requests": (429, "The token, or the address without one, asks too often."),
+    "headers-too-large": (431, "Request line and headers are over the limit."),
+    "busy": (503, "Too many requests or connections are open."),
+    "standby": (503, "The gateway waits for its store, or recovers unfinished work."),
+    "stopping": (503, "The gateway is stopping."),
+}
+
 #: reasons that say more than the class of the error
 BY_REASON: dict[Reason, tuple[int, str]] = {Reason.UNKNOWN_DELEGATION: (404, "unknown-delegation")}
 

@@ -75,11 +75,15 @@ class Metrics:
         if not seen.stream:
             self._latency.observe(seen.seconds, seen.route)
 
-    def text(self) -> str:
-        """All of it in the text format."""
+    def families(self) -> list[Family]:
+        """All of it, by name."""
         counted = [value for value in vars(self).values() if isinstance(value, Counter | Histogram)]
         families: list[Family] = [*counted, *self._gauges]
-        return render(sorted(families, key=lambda family: family.name))
+        return sorted(families, key=lambda family: family.name)
+
+    def text(self) -> str:
+        """All of it in the text format."""
+        return render(self.families())
 
     def _see(self, event: Event) -> None:
         # Called by the thread that records, for each event that is counted.

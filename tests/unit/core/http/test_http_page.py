@@ -1,0 +1,93 @@
+"""The page about the HTTP API: its examples run against a real server, and its tables are complete."""
+
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Generator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.support.pages import DOCS, Block, blocks
+from tests.support.paths import ROOT
+from trunkline.app.serve.server import serving
+from trunkline.app.serve.settings import Overrides, load_settings
+from trunkline.core.errors import TrunklineError
+from trunkline.core.http.problems import HTTP_TABLE, TABLE, problem_of
+
+PAGE = DOCS / "http.md"
+EXAMPLES = [
+    pytest.param(block, id=f"line {block.line}")
+    for block in blocks(PAGE.read_text("utf-8"))
+    if block.language == "sh" and "curl" in block.text
+]
+#: curl as the page has it, but an answer with an error ends the example
+CURL = 'set -eu\ncurl() { command curl --silent --show-error --fail-with-body --max-time 20 "$@"; }\n'
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[str, str]]:
+    """A server as `trunkline serve` starts it: its address and its token."""
+    state = tmp_path_factory.mktemp("server")
+    settings = load_settings(None, state=state, overrides=Overrides(port=0), environ={})
+    up, stop, found = threading.Event(), threading.Event(), ["", ""]
+
+    async def serve() -> None:
+        async with serving(settings) as made:
+            while not made.gateway.serving:  # noqa: ASYNC110 (the gateway has no event for it)
+                await anyio.sleep(0.01)
+            found[:] = [made.url, made.token]
+            up.set()
+            while not stop.is_set():  # noqa: ASYNC110 (another thread sets it)
+                await anyio.sleep(0.02)
+
+    thread = threading.Thread(target=anyio.run, args=[serve])
+    thread.start()
+    assert up.wait(30)
+    yield found[0], found[1]
+    stop.set()
+    thread.join(30)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None or shutil.which("bash") is None, reason="there is no curl, or no bash")
+@pytest.mark.parametrize("block", EXAMPLES)
+def test_an_example_is_answered(block: Block, server: tuple[str, str], tmp_path: Path) -> None:
+    url, token = server
+    script = re.sub(r"^URL=.*$", f"URL={url}", block.text, flags=re.MULTILINE)
+    script = re.sub(r"^TOKEN=.*$", f"TOKEN={token}", script, flags=re.MULTILINE)
+    done = subprocess.run(
+        ["bash", "-c", f"{CURL}URL={url}\nTOKEN={token}\n{script}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert done.stdout.strip(), "an example shows something"
+
+
+def test_every_problem_that_http_makes_is_in_the_table() -> None:
+    found: dict[str, int] = {}
+    for path in sorted((ROOT / "core" / "http").rglob("*.py")):
+        for status, slug in re.findall(r"\bProblem\(\s*(\d{3}),\s*\"([\w-]+)\"", path.read_text("utf-8")):
+            assert found.setdefault(slug, int(status)) == int(status), f"{slug} has two statuses"
+    known = {slug: status for slug, (status, _) in HTTP_TABLE.items()}
+    known |= {slug: status for status, slug in TABLE.values()}
+    assert found.items() <= known.items()
+    assert HTTP_TABLE.keys() - found.keys() <= {"invalid-body", "invalid-query"}, "made by another name"
+
+
+def all_errors(error: type[TrunklineError] = TrunklineError) -> list[type[TrunklineError]]:
+    return [error, *(one for sub in error.__subclasses__() for one in all_errors(sub))]
+
+
+def test_every_error_of_ours_has_a_status_that_fits() -> None:
+    for error in all_errors():
+        if error.__module__ != "trunkline.core.errors" or error.__name__ == "AgentFailed":
+            continue
+        problem = problem_of(error("the facts"))
+        assert 400 <= problem.status <= 599
+        assert ("Retry-After" in problem.headers) == (problem.status == 503)
