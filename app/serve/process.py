@@ -1,46 +1,98 @@
-"""The process of ``trunkline serve``: what it prints, and how signals end it."""
+"""The process of ``trunkline serve``: what it prints, and what signals do to it."""
 
 from __future__ import annotations
 
 import os
 import signal
+from collections.abc import AsyncIterator
 
 import anyio
 
-from trunkline.app.cli.io.output import print_lines
+from trunkline.app.cli.io.output import print_error, print_lines
+from trunkline.app.serve.logs import LOGGER, Logs, logging_to_stderr
+from trunkline.app.serve.redaction import Redaction
+from trunkline.app.serve.reload import Reloader
 from trunkline.app.serve.server import Serving, serving
 from trunkline.app.serve.settings import Settings
+from trunkline.core.errors import LeaseLost, StoreError, TrunklineError, UsageError
 from trunkline.core.gc_tuning import fewer_collections
+
+#: exit code when another process has taken over the store; a supervisor starts this one again, which then stands by
+TAKEN_OVER = 1
+_RELOAD: int | None = getattr(signal, "SIGHUP", None)
 
 
 def run_server(settings: Settings) -> int:
-    """Serve until a signal says to stop. Raises `UsageError` for what is wrong with the settings."""
+    """Serve until a signal says to stop. Raises `UsageError` for settings or a store that cannot be used."""
     # Store, token and traces have what people write.
     os.umask(0o077)
     fewer_collections()
-    anyio.run(_serve, settings)
+    with logging_to_stderr(settings.log_level, settings.log_format, Redaction()) as logs:
+        try:
+            anyio.run(_serve, settings, logs)
+        except* LeaseLost:
+            found: Exception | None = LeaseLost()
+        except* (UsageError, StoreError) as group:
+            found = _first(group)
+        else:
+            found = None
+    if isinstance(found, LeaseLost):
+        print_error("trunkline: another process has taken over the store; this one has ended")
+        return TAKEN_OVER
+    if found is not None:
+        raise found if isinstance(found, UsageError) else UsageError(str(found))
     return 0
 
 
-async def _serve(settings: Settings) -> None:
-    stop = anyio.Event()
+def _first(group: BaseExceptionGroup[TrunklineError]) -> Exception:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    assert isinstance(error, Exception)
+    return error
+
+
+async def _serve(settings: Settings, logs: Logs) -> None:
+    stop, at_once = anyio.Event(), anyio.Event()
     async with anyio.create_task_group() as group:
-        at_once = await group.start(_watch_signals, stop)
-        async with serving(settings, at_once=at_once) as server:
-            _print_addresses(server)
-            await stop.wait()
-        group.cancel_scope.cancel()
+        with anyio.open_signal_receiver(*_signals()) as signals:
+            async with serving(settings, logs=logs, at_once=at_once) as server:
+                _print_addresses(server)
+                watch = _Signals(stop, at_once, server.reloader)
+                group.start_soon(watch.follow, signals)
+                await stop.wait()
+            group.cancel_scope.cancel()
 
 
-async def _watch_signals(
-    stop: anyio.Event, *, task_status: anyio.abc.TaskStatus[anyio.Event] = anyio.TASK_STATUS_IGNORED
-) -> None:
-    """Set `stop` at the first signal, and the event that this starts with at the second one."""
-    at_once = anyio.Event()
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        task_status.started(at_once)
-        async for _ in signals:
-            (at_once if stop.is_set() else stop).set()
+def _signals() -> list[signal.Signals]:
+    return [signal.SIGTERM, signal.SIGINT, *([signal.Signals(_RELOAD)] if _RELOAD is not None else [])]
+
+
+class _Signals:
+    """What each signal does."""
+
+    def __init__(self, stop: anyio.Event, at_once: anyio.Event, reloader: Reloader) -> None:
+        self._stop = stop
+        self._at_once = at_once
+        self._reloader = reloader
+
+    async def follow(self, signals: AsyncIterator[signal.Signals]) -> None:
+        """Act on signals as they come."""
+        async for number in signals:
+            if number == _RELOAD:
+                self._reload()
+            elif self._stop.is_set():
+                LOGGER.warning("%s again: stopping at once", number.name)
+                self._at_once.set()
+            else:
+                LOGGER.info("%s: stopping", number.name)
+                self._stop.set()
+
+    def _reload(self) -> None:
+        try:
+            self._reloader.reload()
+        except TrunklineError as error:
+            LOGGER.error("the configuration was not reloaded, the old one stays: %s", error)
 
 
 def _print_addresses(server: Serving) -> None:

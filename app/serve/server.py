@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 
 import anyio
+from starlette.applications import Starlette
 
+from trunkline.app.serve.event_log_lines import EventLogLines
 from trunkline.app.serve.in_progress import InProgress
 from trunkline.app.serve.listening import address_of, listen, url_of
+from trunkline.app.serve.logs import LOGGER, Logs
 from trunkline.app.serve.parts import NoFunctions, adapters_of, agents_of, http_settings, tokens_of
+from trunkline.app.serve.record import RotatingRecording
+from trunkline.app.serve.redaction import secrets_of
+from trunkline.app.serve.reload import Reloader
 from trunkline.app.serve.settings import Settings
 from trunkline.app.serve.streams import streams
+from trunkline.core.agent import Agent
 from trunkline.core.agents.factory import running
 from trunkline.core.env import Env, system_env
+from trunkline.core.errors import ConfigError
 from trunkline.core.events import EventLog
 from trunkline.core.gateway import Gateway
 from trunkline.core.http.app import build_app
 from trunkline.core.http.served import Served
 from trunkline.core.http.server import HttpServer
+from trunkline.core.http.settings import HttpSettings
 from trunkline.core.store.sqlite import SqliteStore, connect_file
 
 
@@ -31,70 +40,97 @@ class Serving:
     url: str
     #: the token of the token file; empty if there is no such file
     token: str
-    settings: Settings
     gateway: Gateway
     served: Served
+    reloader: Reloader
     #: ends the stop at once, if it is set while the server stops
     at_once: anyio.Event
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold now."""
+        return self.reloader.settings
 
 
 @asynccontextmanager
 async def serving(
-    settings: Settings, *, env: Env | None = None, log: EventLog | None = None, at_once: anyio.Event | None = None
+    settings: Settings, *, env: Env | None = None, logs: Logs | None = None, at_once: anyio.Event | None = None
 ) -> AsyncGenerator[Serving]:
     """Serve a gateway while the block runs, then stop: what is in progress is finished first, within its limit.
 
-    `at_once` ends the stop early, if it is set. `log` must be empty; by default there is a new one.
-    Started, the server accepts connections; the gateway may still wait for its store. Raises `ConfigError` and
-    `UsageError` before anything has begun, and what ends the gateway, such as `LeaseLost`, in a group.
+    `at_once` ends the stop early, if it is set. Started, the server accepts connections; the gateway may still wait for
+    its store. Raises `UsageError` before anything has begun, and in a group what ends the gateway, such as `LeaseLost`.
     """
     host, port = address_of(settings)
     tokens = tokens_of(settings)
     http = http_settings(settings, host, tokens)
     env = system_env() if env is None else env
+    if logs is not None:
+        logs.redaction.add([*(token.secret for token in tokens), *secrets_of(settings)])
     agents = agents_of(settings, env)
-    log = EventLog(env.now, keep=False) if log is None else log
-    events = log.recorder("gateway")
-    path = settings.store
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with listen(host, port) as listening:
-        store = SqliteStore(lambda: connect_file(path), events)
-        gateway = Gateway(
-            config=settings.config.gateway,
-            store=store,
-            adapters=adapters_of(settings, store, env),
-            agents=agents,
-            hands=NoFunctions(),
-            env=env,
-            events=events,
-        )
-        served = Served(gateway=gateway, store=store, log=log, events=events, env=env)
-        server = HttpServer(build_app(served, http, more=streams(served)), served, http)
+    async with AsyncExitStack() as stack:
+        listening = stack.enter_context(listen(host, port))
+        log = EventLog(env.now, keep=False)
+        if (record := settings.record) is not None:
+            stack.enter_context(closing(RotatingRecording(record, log)))
+        if logs is not None:
+            logs.watch = EventLogLines(log, LOGGER.level).set_level
+        progress = InProgress(log)
+        served = _served(settings, agents, log, env)
+        app = build_app(served, http, more=streams(served))
+        reloader = _reloader(settings, served, app, http, logs)
         made = Serving(
             url=url_of(listening, host, tls=http.tls is not None),
             token=tokens[0].secret if settings.token_file is not None else "",
-            settings=settings,
-            gateway=gateway,
+            gateway=served.gateway,
             served=served,
+            reloader=reloader,
             at_once=at_once or anyio.Event(),
         )
-        progress = InProgress(log)
-        async with AsyncExitStack() as stack:
-            await stack.enter_async_context(running(agents.values()))
-            group = await stack.enter_async_context(anyio.create_task_group())
-            await group.start(server.run, [listening], name="http")
-            group.start_soon(gateway.run, name="gateway")
-            try:
-                yield made
-            finally:
-                await _stop(server, progress, made)
-                group.cancel_scope.cancel()
+        server = HttpServer(app, served, http)
+        await stack.enter_async_context(running(agents.values()))
+        group = await stack.enter_async_context(anyio.create_task_group())
+        await group.start(server.run, [listening], name="http")
+        group.start_soon(made.gateway.run, name="gateway")
+        try:
+            yield made
+        finally:
+            await _stop(server, progress, made)
+            group.cancel_scope.cancel()
+
+
+def _served(settings: Settings, agents: dict[str, Agent], log: EventLog, env: Env) -> Served:
+    """The gateway with its store. Raises `ConfigError`."""
+    path, events = settings.store, log.recorder("gateway")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"the store {path}: its folder cannot be made: {error.strerror or error}") from error
+    store = SqliteStore(lambda: connect_file(path), events)
+    gateway = Gateway(
+        config=settings.config.gateway,
+        store=store,
+        adapters=adapters_of(settings, store, env),
+        agents=agents,
+        hands=NoFunctions(),
+        env=env,
+        events=events,
+    )
+    return Served(gateway=gateway, store=store, log=log, events=events, env=env)
+
+
+def _reloader(settings: Settings, served: Served, app: Starlette, http: HttpSettings, logs: Logs | None) -> Reloader:
+    reloader = Reloader(settings=settings, gateway=served.gateway, tokens=app.state.tokens, http=http, logs=logs)
+    served.admin.reload = reloader.reload
+    return reloader
 
 
 async def _stop(server: HttpServer, progress: InProgress, made: Serving) -> None:
     """Take no more requests, and wait for what is in progress: at most `finish_within`."""
     server.stop()
-    with anyio.move_on_after(made.settings.config.finish_within, shield=True):
+    if progress:
+        LOGGER.info("stopping: %d turns and sends are in progress", len(progress))
+    with anyio.move_on_after(made.settings.config.finish_within, shield=True) as limit:
         async with anyio.create_task_group() as group:
 
             async def cut() -> None:
@@ -105,4 +141,6 @@ async def _stop(server: HttpServer, progress: InProgress, made: Serving) -> None
             await server.ended.wait()
             await progress.rest()
             group.cancel_scope.cancel()
+    if limit.cancelled_caught:
+        LOGGER.warning("stopping: %d turns and sends are left to the next process", len(progress))
     server.stop(at_once=True)

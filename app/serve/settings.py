@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 from pydantic import ValidationError
 
-from trunkline.app.serve.config import ServeConfig
+from trunkline.app.serve.config import RecordConfig, ServeConfig
 from trunkline.core.config.files.faults import FileKind, explain_placed_fault
 from trunkline.core.config.files.problems import ProblemReport, shown
 from trunkline.core.config.files.yaml_reader import parse, read_text
@@ -62,6 +62,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         if http.token_file is not None:
             return self.folder / http.token_file
         return None if http.tokens else self.state / TOKEN
+
+    @property
+    def log_level(self) -> str:
+        """The least important lines of the log that are written."""
+        return self.overrides.log_level or self.config.log.level
+
+    @property
+    def log_format(self) -> str:
+        """``text`` or ``json``."""
+        return self.overrides.log_format or self.config.log.format
+
+    @property
+    def record(self) -> RecordConfig | None:
+        """What is recorded, with the path of its folder; none: nothing."""
+        found = self.config.record
+        if self.overrides.record is not None:
+            folder = self.overrides.record
+            return (
+                RecordConfig(folder=str(folder)) if found is None else found.model_copy(update={"folder": str(folder)})
+            )
+        return None if found is None else found.model_copy(update={"folder": str(self.folder / found.folder)})
 
     @property
     def token_named(self) -> bool:

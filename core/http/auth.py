@@ -16,6 +16,10 @@ class Tokens:
     """The tokens that a server accepts."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
+        self.replace(tokens)
+
+    def replace(self, tokens: Sequence[Token]) -> None:
+        """Accept these from now on, and no others."""
         self._tokens = tuple((token.secret.encode(), token.caller) for token in tokens if token.secret)
 
     def find(self, secret: str) -> Caller | None:

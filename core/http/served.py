@@ -9,6 +9,7 @@ import anyio
 from trunkline.core.env import Env
 from trunkline.core.events import EventLog, EventSink
 from trunkline.core.gateway import Gateway
+from trunkline.core.http.administration import Administration
 from trunkline.core.http.metrics.metrics import Metrics
 from trunkline.core.store import Store
 
@@ -22,6 +23,8 @@ class Served:
     log: EventLog
     events: EventSink
     env: Env
+    #: what the process offers
+    admin: Administration = field(default_factory=Administration)
     #: set when the server stops: streams end then
     stopping: anyio.Event = field(default_factory=anyio.Event)
     #: what is counted from now on

@@ -21,6 +21,7 @@ EXPECTED: dict[tuple[str, str], Scope | None] = {
     ("GET", "/v1/health/live"): None,
     ("GET", "/v1/health/ready"): None,
     ("GET", "/metrics"): READ,
+    ("POST", "/v1/admin/reload"): OPERATE,
 }
 
 

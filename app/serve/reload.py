@@ -1,0 +1,92 @@
+"""Reading the configuration again while the server runs: what it can change, it changes; the rest is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+from pydantic import BaseModel
+
+from trunkline.app.serve.config import ServeConfig
+from trunkline.app.serve.logs import LOGGER, Logs
+from trunkline.app.serve.parts import tls_of, tokens_of
+from trunkline.app.serve.redaction import secrets_of
+from trunkline.app.serve.settings import Settings, load_file
+from trunkline.core.errors import ConfigError
+from trunkline.core.gateway import Gateway
+from trunkline.core.http.administration import Reloaded
+from trunkline.core.http.auth import Tokens
+from trunkline.core.http.settings import HttpSettings
+
+#: sections that a running server follows; of all others a change needs a restart
+_APPLIED = ("gateway", "http.tokens", "http.token_file", "log", "finish_within")
+#: parts of these that are fixed when the gateway starts
+_FIXED = ("gateway.delivery.lease", "gateway.delivery.lanes")
+
+
+@dataclass(slots=True, kw_only=True)
+class Reloader:
+    """Reads the configuration again. `settings` are the ones that hold."""
+
+    settings: Settings
+    gateway: Gateway
+    tokens: Tokens
+    http: HttpSettings
+    logs: Logs | None
+    _revision: int = 1
+    _started: ServeConfig = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._started = self.settings.config
+
+    def reload(self) -> Reloaded:
+        """Read the file, check all of it, then follow it. Raises `UsageError`; nothing is changed then."""
+        before = self.settings
+        config = before.config if before.path is None else load_file(before.path)
+        _check_agents(self._started, config)
+        after = msgspec.structs.replace(before, config=config)
+        tokens = tokens_of(after)
+        if (tls := self.http.tls) is not None:
+            tls_of(after)
+        if config.gateway != before.config.gateway:
+            self._revision = self.gateway.reload(config.gateway)
+        self.tokens.replace(tokens)
+        if tls is not None and (names := config.http.tls) is not None:
+            # A renewed certificate; connections that are open keep the old one.
+            tls.load_cert_chain(after.folder / names.certificate, after.folder / names.key, password="")
+        if self.logs is not None:
+            self.logs.redaction.add([*(token.secret for token in tokens), *secrets_of(after)])
+            self.logs.set(after.log_level, after.log_format)
+        self.settings = after
+        changed = tuple(path for path in differences(before.config, config) if _applies(path))
+        needs_restart = tuple(path for path in differences(self._started, config) if not _applies(path))
+        LOGGER.info("the configuration was read again, and changes: %s", ", ".join(changed) or "nothing")
+        if needs_restart:
+            LOGGER.warning("only a restart changes: %s", ", ".join(needs_restart))
+        return Reloaded(revision=self._revision, changed=changed, needs_restart=needs_restart)
+
+
+def _check_agents(before: ServeConfig, after: ServeConfig) -> None:
+    added = [name for name in after.agents if name not in before.agents]
+    if added:
+        raise ConfigError(
+            f"agents.{added[0]}: an agent cannot be added while the gateway runs: restart it; nothing was changed"
+        )
+
+
+def _applies(path: str) -> bool:
+    inside = any(path == one or path.startswith(f"{one}.") for one in _APPLIED)
+    return inside and not any(path == one or path.startswith(f"{one}.") for one in _FIXED)
+
+
+def differences(before: object, after: object, at: str = "") -> Iterator[str]:
+    """The fields that differ, as dotted paths; of sections their fields, of lists and mappings the whole."""
+    if before == after:
+        return
+    if isinstance(before, BaseModel) and type(before) is type(after):
+        for name in type(before).model_fields:
+            path = f"{at}.{name}" if at else name
+            yield from differences(getattr(before, name), getattr(after, name), path)
+    else:
+        yield at

@@ -1,0 +1,31 @@
+"""Administration of the running process."""
+
+from __future__ import annotations
+
+from trunkline.core.http.administration import Reloaded
+from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.problems import Problem
+
+
+async def reload(call: Call) -> Reloaded:
+    """Read the configuration file again. With anything wrong in it, everything stays as it is."""
+    read_again = call.served.admin.reload
+    if read_again is None:
+        raise Problem(
+            409, "no-configuration", "This gateway was not started from a configuration that can be read again."
+        )
+    return read_again()
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint(
+        method="POST",
+        path="/v1/admin/reload",
+        scope=Scope.OPERATE,
+        summary="Read the configuration file again",
+        run=reload,
+        answer=Reloaded,
+        problems=(409, 422),
+        tag="Administration",
+    ),
+)
