@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from trunkline.app.gc_policy import loading
 from trunkline.core.errors import UsageError
 
 #: what the server imports, and the distribution has it only as an extra
@@ -46,8 +47,9 @@ def serve(options: Annotated[ServeOptions, Parameter(name="*")] = ServeOptions()
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise UsageError(f"the server needs {', '.join(missing)}, not installed: pip install 'trunkline[http]'")
-    from trunkline.app.serve.process import run_server
-    from trunkline.app.serve.settings import Overrides, load_settings
+    with loading():
+        from trunkline.app.serve.process import run_server
+        from trunkline.app.serve.settings import Overrides, load_settings
 
     overrides = Overrides(
         listen=options.listen,

@@ -11,6 +11,7 @@ from trunkline.app.serve.settings import Settings
 from trunkline.app.serve.token_file import SHORTEST, token_of
 from trunkline.core.agent import Agent
 from trunkline.core.agents.factory import make_agent
+from trunkline.core.channels.mailbox import MailboxAdapter
 from trunkline.core.env import Env
 from trunkline.core.errors import ConfigError, HandError
 from trunkline.core.hands.port import HandTask
@@ -43,8 +44,8 @@ def agents_of(settings: Settings, env: Env) -> dict[str, Agent]:
 
 
 def adapters_of(settings: Settings, store: Store, env: Env) -> list[ChannelAdapter]:
-    """An adapter for each account."""
-    return []
+    """A mailbox for each account."""
+    return [MailboxAdapter(one.channel, one.account, store, env) for one in settings.config.accounts]
 
 
 def tokens_of(settings: Settings) -> tuple[Token, ...]:

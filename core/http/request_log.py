@@ -11,6 +11,8 @@ import msgspec
 LOG = logging.getLogger("trunkline.http")
 #: the route of requests that none matches
 NO_ROUTE = "none"
+#: routes that supervisors and monitors ask all the time
+_PROBES = ("/v1/health/", "/metrics")
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,8 +49,9 @@ Observe = Callable[[Seen], None]
 
 
 def log_request(seen: Seen) -> None:
-    """Log one request."""
-    LOG.info(
+    """Log one request; probes, which come every few seconds, only in detail."""
+    LOG.log(
+        logging.DEBUG if seen.route.startswith(_PROBES) and seen.status < 500 else logging.INFO,
         "%s %s %d %.1f ms",
         seen.method,
         seen.route,
