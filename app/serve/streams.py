@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from starlette.routing import BaseRoute
 
+from trunkline.core.http.chat.routes import chat_routes
 from trunkline.core.http.page.routes import page_routes
 from trunkline.core.http.served import Served
 
 
 def streams(served: Served) -> Sequence[BaseRoute]:
     """The routes of streams and pages."""
-    del served
-    return [*page_routes()]
+    return (*chat_routes(served), *page_routes())

@@ -113,11 +113,12 @@ function take(frame) {
 const TAKE = {
   ready(frame) {
     if (frame.after < history.cursor) forgetOld();
-    for (const one of history.unsent()) connection.send({ type: "say", id: one.id, text: one.text });
+    $("gap").hidden = !(frame.after && frame.after < frame.pruned);
+    history.unsent().forEach(submit);
   },
   said(frame) {
     const dropped = frame.status === "dropped";
-    settle(frame.id, dropped ? "failed" : "stored", dropped ? frame.reason : undefined);
+    settle(frame.id, dropped ? "failed" : "stored", dropped ? frame.detail || frame.reason : undefined);
   },
   own(frame) {
     const known = history.get(frame.id);
@@ -164,18 +165,25 @@ addEventListener("storage", (event) => {
 
 // ---------------------------------------------------------------- saying
 
-function say(text) {
+/** `pressed`: cursor of the message whose button says this. */
+function say(text, pressed) {
   const one = history.add(newId(), text, Date.now() / 1000, "sending");
+  one.pressed = pressed;
   history.save();
   arrive(one);
   toEnd();
-  connection.send({ type: "say", id: one.id, text });
+  submit(one);
+}
+
+function submit(one) {
+  const { id, text, pressed } = one;
+  connection?.send(pressed ? { type: "say", id, text, pressed } : { type: "say", id, text });
 }
 
 // The same id again: if the gateway has stored it after all, it is not said twice.
 function retry(id) {
   settle(id, "sending");
-  connection.send({ type: "say", id, text: history.get(id).text });
+  submit(history.get(id));
 }
 
 function settle(id, state, why) {
@@ -262,8 +270,7 @@ function row(one, last) {
   bubble.className = "bubble";
   bubble.dir = "auto";
   bubble.append(render(one.text));
-  const media = mediaList(one.media);
-  if (media) bubble.append(media);
+  bubble.append(...attachments(one));
   const meta = document.createElement("p");
   meta.className = "meta";
   shown.append(who, bubble, meta);
@@ -271,16 +278,49 @@ function row(one, last) {
   return shown;
 }
 
-function mediaList(media) {
-  if (!Array.isArray(media) || !media.length) return null;
-  const list = document.createElement("ul");
-  list.className = "media";
-  for (const address of media) {
-    const entry = document.createElement("li");
-    entry.append(link(String(address)) ?? String(address));
-    list.append(entry);
+function attachments(one) {
+  const found = [];
+  if (Array.isArray(one.media) && one.media.length) found.push(list("media", one.media.map((address) => link(String(address)) ?? String(address))));
+  if (one.poll) {
+    const question = document.createElement("p");
+    question.className = "heading";
+    question.textContent = one.poll.question;
+    found.push(question, list("options", one.poll.options));
   }
-  return list;
+  for (const buttons of one.parts?.buttons ?? []) found.push(buttonRow(one, buttons));
+  return found;
+}
+
+function list(name, entries) {
+  const made = document.createElement("ul");
+  made.className = name;
+  for (const one of entries) {
+    const entry = document.createElement("li");
+    entry.append(one);
+    made.append(entry);
+  }
+  return made;
+}
+
+function buttonRow(one, buttons) {
+  const made = document.createElement("div");
+  made.className = "buttons";
+  for (const { text, value, url } of buttons) {
+    const opens = url ? link(url, text) : null;
+    if (opens) opens.className = "quiet";
+    made.append(opens ?? pressable(one, text, value));
+  }
+  return made;
+}
+
+function pressable(one, text, value) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = "quiet";
+  made.textContent = text;
+  made.disabled = !value;
+  made.addEventListener("click", () => say(value, one.after));
+  return made;
 }
 
 function showDelivery(shown, one) {

@@ -72,8 +72,8 @@ export class History {
     const key = `m${frame.cursor}`;
     this.cursor = Math.max(this.cursor, frame.cursor);
     if (this.byKey.has(key)) return false;
-    const { text, at, media, parts } = frame;
-    this.byKey.set(key, { key, after: frame.cursor, mine: false, text, at, media, parts });
+    const { text, at, media, poll, parts } = frame;
+    this.byKey.set(key, { key, after: frame.cursor, mine: false, text, at, media, poll, parts });
     return true;
   }
 

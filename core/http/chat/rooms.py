@@ -1,0 +1,112 @@
+"""Rooms: the sockets of each conversation, which see its turns and what the person says on another socket."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Protocol
+
+from trunkline.core.events import Event, EventLog
+from trunkline.core.events.gateway import TurnEnded, TurnStarted
+from trunkline.core.http.chat.frames import OwnFrame
+from trunkline.core.values import Address
+
+#: channel, account and conversation; threads of a conversation are heard with it
+Place = tuple[str, str, str]
+#: turns under way whose places are remembered; more than a gateway runs at once
+_MOST_TURNS = 10_000
+
+
+def place_of(address: Address) -> Place:
+    """The place of an address."""
+    return (address.channel, address.account, address.conversation)
+
+
+class Listener(Protocol):
+    """One socket of a room. Called on the event loop; must return at once."""
+
+    def working(self, *, on: bool) -> None:
+        """A turn of the conversation has begun, or the last one has ended."""
+        ...
+
+    def own(self, frame: OwnFrame) -> None:
+        """The person said something on another socket."""
+        ...
+
+
+class Rooms:
+    """The sockets of each conversation. Made on the event loop; hears the log from whichever thread records."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._rooms: dict[Place, set[Listener]] = {}
+        #: place of each turn under way, by its id, and how many there are in each place; changed only in `_see`, which
+        #: the log calls one event at a time
+        self._turns: dict[str, Place] = {}
+        self._busy: dict[Place, int] = {}
+        log.subscribe(self._see, TurnStarted, TurnEnded)
+
+    def __len__(self) -> int:
+        """The number of sockets in rooms."""
+        return sum(map(len, self._rooms.values()))
+
+    def enter(self, place: Place, listener: Listener) -> None:
+        """Listen to a conversation. A turn that is under way is reported at once."""
+        self._rooms.setdefault(place, set()).add(listener)
+        if place in self._busy:
+            listener.working(on=True)
+
+    def leave(self, place: Place, listener: Listener) -> None:
+        """Listen no more."""
+        room = self._rooms.get(place)
+        if room is not None:
+            room.discard(listener)
+            if not room:
+                del self._rooms[place]
+
+    def tell(self, place: Place, frame: OwnFrame, but: Listener) -> None:
+        """Show what a person said to the other sockets of the conversation."""
+        for listener in self._in(place):
+            if listener is not but:
+                listener.own(frame)
+
+    def _see(self, event: Event) -> None:
+        # Called in the thread that committed, for every turn of the gateway: most have nobody in their room.
+        body = event.body
+        if isinstance(body, TurnStarted):
+            if body.origin is not None and event.turn is not None:
+                self._begin(event.turn, place_of(body.origin))
+        elif event.turn is not None:
+            self._end(event.turn)
+
+    def _begin(self, turn: str, place: Place) -> None:
+        if len(self._turns) < _MOST_TURNS and turn not in self._turns:
+            self._turns[turn] = place
+            self._busy[place] = self._busy.get(place, 0) + 1
+            if place in self._rooms:
+                self._call(place)
+
+    def _end(self, turn: str) -> None:
+        place = self._turns.pop(turn, None)
+        if place is None:
+            return
+        left = self._busy.pop(place, 1) - 1
+        if left:
+            self._busy[place] = left
+        elif place in self._rooms:
+            self._call(place)
+
+    def _call(self, place: Place) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._working, place)
+        except RuntimeError:
+            # The loop is closed: nobody listens any more.
+            self._rooms.clear()
+
+    def _in(self, place: Place) -> Iterable[Listener]:
+        return tuple(self._rooms.get(place, ()))
+
+    def _working(self, place: Place) -> None:
+        on = place in self._busy
+        for listener in self._in(place):
+            listener.working(on=on)

@@ -1,0 +1,42 @@
+"""The route of the WebSocket. Tokens, `Host` and `Origin` are those of the HTTP API."""
+
+from __future__ import annotations
+
+from starlette.routing import BaseRoute, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from trunkline.core.http.auth import Tokens, bearer, require
+from trunkline.core.http.chat.conversation import Conversation, open_conversation
+from trunkline.core.http.chat.frames import Close, HelloFrame
+from trunkline.core.http.chat.rooms import Rooms
+from trunkline.core.http.chat.socket import ChatLimits, ChatSocket
+from trunkline.core.http.endpoint import Scope
+from trunkline.core.http.served import Served
+
+PATH = "/v1/chat/ws"
+
+
+def chat_routes(served: Served, limits: ChatLimits | None = None) -> list[BaseRoute]:
+    """The WebSocket of the web chat, for `build_app`. Call it on the event loop that serves."""
+    rooms, limits = Rooms(served.log), limits or ChatLimits()
+    opened = 0
+
+    async def chat(socket: WebSocket) -> None:
+        nonlocal opened
+        await socket.accept()
+        if opened >= limits.sockets:
+            await socket.close(Close.TOO_MANY, "too-many-sockets")
+            return
+        opened += 1
+        try:
+            await ChatSocket(socket, served, rooms, limits).run(lambda hello: _greet(socket, served, hello))
+        finally:
+            opened -= 1
+
+    return [WebSocketRoute(PATH, chat)]
+
+
+def _greet(socket: WebSocket, served: Served, hello: HelloFrame) -> Conversation:
+    tokens: Tokens = socket.app.state.tokens
+    require(tokens.caller(hello.token or bearer(socket.headers)), Scope.SEND)
+    return open_conversation(served, hello)
