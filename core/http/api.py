@@ -11,10 +11,11 @@ Streams, pages and WebSockets are Starlette routes, passed to `build_app` as `mo
 from __future__ import annotations
 
 from trunkline.core.http.endpoint import Endpoint
-from trunkline.core.http.routes import admin, health, metrics
+from trunkline.core.http.routes import admin, health, inbound, metrics
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *health.ENDPOINTS,
     *metrics.ENDPOINTS,
     *admin.ENDPOINTS,
+    *inbound.ENDPOINTS,
 )

@@ -10,6 +10,7 @@ from trunkline.core.env import Env
 from trunkline.core.events import EventLog, EventSink
 from trunkline.core.gateway import Gateway
 from trunkline.core.http.administration import Administration
+from trunkline.core.http.chat.outcome_watch import OutcomeWatch
 from trunkline.core.http.metrics.metrics import Metrics
 from trunkline.core.store import Store
 
@@ -29,6 +30,9 @@ class Served:
     stopping: anyio.Event = field(default_factory=anyio.Event)
     #: what is counted from now on
     metrics: Metrics = field(init=False)
+    #: who waits for what comes of inbound messages
+    outcomes: OutcomeWatch = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", Metrics(self))
+        object.__setattr__(self, "outcomes", OutcomeWatch(self.log, self.store, self.stopping))

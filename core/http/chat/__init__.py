@@ -1,1 +1,1 @@
-"""The WebSocket of the web chat: one person's conversation with an agent, resumed by a cursor."""
+"""Chats over HTTP: inbound messages and their outcomes, and the web chat over a WebSocket."""

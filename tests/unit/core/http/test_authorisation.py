@@ -22,6 +22,8 @@ EXPECTED: dict[tuple[str, str], Scope | None] = {
     ("GET", "/v1/health/ready"): None,
     ("GET", "/metrics"): READ,
     ("POST", "/v1/admin/reload"): OPERATE,
+    ("POST", "/v1/chat/inbound"): SEND,
+    ("GET", "/v1/chat/inbound/{inbound}"): SEND,
 }
 
 
