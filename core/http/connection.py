@@ -37,6 +37,7 @@ class ClientConnection(HttpToolsProtocol):
         #: bytes of the request line and the headers so far; none while a body is read
         self._head: int | None = 0
         self._deadline: asyncio.TimerHandle | None = None
+        self._look: asyncio.TimerHandle | None = None
         self._refusal: Problem | None = None
 
     # The connection
@@ -50,6 +51,7 @@ class ClientConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()
+        self._stop_looking()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -64,8 +66,17 @@ class ClientConnection(HttpToolsProtocol):
         if self._head is not None and self._head > self.limits.headers and not self.transport.is_closing():
             self._refuse(_TOO_LONG)
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._look_at_reader()
+
+    def resume_writing(self) -> None:
+        self._stop_looking()
+        super().resume_writing()
+
     def handle_websocket_upgrade(self) -> None:
         self._disarm()
+        self._stop_looking()
         super().handle_websocket_upgrade()
 
     def send_400_response(self, msg: str) -> None:
@@ -124,6 +135,19 @@ class ClientConnection(HttpToolsProtocol):
     def _late(self) -> None:
         self._deadline = None
         self._refuse(Problem(408, "request-timeout", "The request did not come within its time."))
+
+    def _look_at_reader(self, before: int | None = None) -> None:
+        """Cut a client that has read nothing for a while, in which what is written to it waits in memory."""
+        waiting = self.transport.get_write_buffer_size()
+        if waiting == before:
+            self._abort()
+            return
+        self._look = self.loop.call_later(self.limits.write_time, self._look_at_reader, waiting)
+
+    def _stop_looking(self) -> None:
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
 
     def _refuse(self, problem: Problem) -> None:
         """Answer, unless an answer is being sent, and close the connection."""

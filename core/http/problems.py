@@ -108,6 +108,7 @@ class ProblemDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 def problem_of(error: Exception) -> Problem:
     """The problem that an error is answered with. What is no error of ours is an internal one, without its text."""
+    error = _alone(error)
     if isinstance(error, Problem):
         return error
     if not isinstance(error, TrunklineError):
@@ -122,6 +123,11 @@ def problem_of(error: Exception) -> Problem:
     return Problem(status, type_, str(error), headers=_headers_of(error, status), **more)
 
 
+def stopping() -> Problem:
+    """What is answered while the server stops."""
+    return Problem(503, "stopping", "The gateway is stopping.", headers={"Retry-After": str(AGAIN)})
+
+
 def document_of(problem: Problem, request_id: str) -> ProblemDocument:
     """The document of a problem."""
     return ProblemDocument(
@@ -132,6 +138,12 @@ def document_of(problem: Problem, request_id: str) -> ProblemDocument:
         request_id=request_id,
         **problem.more,
     )
+
+
+def _alone(error: Exception) -> Exception:
+    """The one error in a group: a handler that works in a task group raises it so."""
+    inside: tuple[Exception, ...] = getattr(error, "exceptions", ())
+    return _alone(inside[0]) if len(inside) == 1 else error
 
 
 def _row_of(error: type[Exception]) -> tuple[int, str]:

@@ -44,6 +44,7 @@ class Notes:
             "unknown": UnknownName("no agent `x`"),
             "other": TrunklineError("odd"),
             "defect": ZeroDivisionError("secret detail"),
+            "group": ExceptionGroup("a task group", [UnknownName("no agent `x`")]),
             "gone": Problem(410, "gone", "It is gone."),
         }
 

@@ -16,7 +16,7 @@ from trunkline.core.http.auth import Tokens, bearer
 from trunkline.core.http.guard.body import BodyReader
 from trunkline.core.http.guard.origins import check_origin, values
 from trunkline.core.http.guard.rates import RateLimit
-from trunkline.core.http.problems import AGAIN, PROBLEM_JSON, Problem, document_of, problem_of
+from trunkline.core.http.problems import AGAIN, PROBLEM_JSON, Problem, document_of, problem_of, stopping
 from trunkline.core.http.request_log import Observe, Seen
 from trunkline.core.http.served import Served
 from trunkline.core.http.settings import HttpSettings
@@ -54,8 +54,9 @@ class Guard:
             await self._app(scope, receive, send)
             return
         scope.setdefault("state", {})["request_id"] = self._request_id(scope)
-        # Parameters of the path are decoded after it was matched, so that one may contain a slash.
-        scope["path"] = scope["raw_path"].decode("ascii", "replace")
+        if scope.get("raw_path") is not None:
+            # Parameters of the path are decoded after it was matched, so that one may contain a slash.
+            scope["path"] = scope["raw_path"].decode("ascii", "replace")
         if scope["type"] == "websocket":
             await self._socket(scope, receive, send)
         else:
@@ -84,6 +85,9 @@ class Guard:
                 self._admit(scope)
                 body.check()
                 await self._app(scope, body.receive, answer.send)
+            except anyio.get_cancelled_exc_class():
+                await self._cut(scope, answer)
+                raise
             except Exception as error:  # noqa: BLE001 (every error is answered, and logged if it is a defect)
                 await self._fail(error, scope, answer)
         finally:
@@ -101,6 +105,13 @@ class Guard:
         client = scope.get("client")
         self._rate.take(f"token {caller.name}" if caller else f"address {client[0] if client else ''}")
         check_origin(headers, self._settings)
+
+    async def _cut(self, scope: Scope, answer: _Answer) -> None:
+        """Answer a request that was in work for longer than the server takes to stop."""
+        if answer.begun or not self._served.stopping.is_set():
+            return
+        with anyio.move_on_after(1, shield=True):
+            await self._fail(stopping(), scope, answer)
 
     async def _fail(self, error: Exception, scope: Scope, answer: _Answer) -> None:
         if isinstance(error, OSError | ClientDisconnect):

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from trunkline.core.http.endpoint import Call, Endpoint
-from trunkline.core.http.problems import AGAIN, Problem
+from trunkline.core.http.problems import AGAIN, Problem, stopping
 
 TAG = "Health"
 
@@ -31,12 +31,11 @@ async def ready(call: Call) -> Health:
 
 def check_ready(call: Call) -> None:
     """Raise `Problem` 503 while the gateway takes no work: it waits for its store, recovers, or stops."""
-    headers = {"Retry-After": str(AGAIN)}
     if call.served.stopping.is_set():
-        raise Problem(503, "stopping", "The gateway is stopping.", headers=headers)
+        raise stopping()
     if not call.served.gateway.serving:
         detail = "The gateway waits for its store, or recovers unfinished work. Ask again soon."
-        raise Problem(503, "standby", detail, headers=headers)
+        raise Problem(503, "standby", detail, headers={"Retry-After": str(AGAIN)})
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (

@@ -11,7 +11,6 @@ from tests.support.http import SETTINGS, Api, api, authorised, over_socket
 from tests.support.notes_api import Notes
 from trunkline.core.http.guard.rates import RateLimit
 from trunkline.core.http.problems import Problem
-from trunkline.core.http.server import HttpServer
 from trunkline.core.http.settings import HttpLimits, HttpSettings, Rate
 
 pytestmark = pytest.mark.anyio
@@ -197,43 +196,3 @@ async def test_a_request_that_was_cut_no_longer_counts(tmp_path: Path) -> None:
         with anyio.move_on_after(0.1):
             await one.http.get("/v1/wait")
         assert await status_of(one) == 200
-
-
-# Start and stop
-
-
-async def test_a_server_that_stops_finishes_what_it_has_begun(tmp_path: Path) -> None:
-    import socket
-
-    import httpx
-
-    began, go_on = anyio.Event(), anyio.Event()
-
-    class Slow(Notes):
-        async def wait(self, call: Any) -> str:
-            began.set()
-            await go_on.wait()
-            return "done"
-
-    async with notes_api(tmp_path, Slow()) as one:
-        listener = socket.create_server(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-        server = HttpServer(one.app, one.served, one.settings)
-        said: list[httpx.Response] = []
-        async with anyio.create_task_group() as group:
-            await group.start(server.run, [listener])
-            base = f"http://127.0.0.1:{port}"
-            async with httpx.AsyncClient(base_url=base, headers=authorised(), trust_env=False) as client:
-
-                async def ask() -> None:
-                    said.append(await client.get("/v1/wait"))
-
-                async with anyio.create_task_group() as asking:
-                    asking.start_soon(ask)
-                    await began.wait()
-                    server.stop()
-                    await one.served.stopping.wait()
-                    go_on.set()
-        assert [answer.json() for answer in said] == ["done"]
-        assert (await one.http.get("/v1/notes/x")).json()["type"] == "urn:trunkline:problem:stopping"
-        assert (await one.http.get("/v1/health/live")).status_code == 404, "these endpoints are notes only"

@@ -190,6 +190,7 @@ async def test_both_methods_of_a_path_are_named(one: Api) -> None:
         ("other", 500, "internal-error"),
         ("defect", 500, "internal-error"),
         ("gone", 410, "gone"),
+        ("group", 404, "unknown-name"),
     ],
 )
 async def test_an_error_of_an_endpoint_is_a_problem(one: Api, name: str, status: int, kind: str) -> None:
