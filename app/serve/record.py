@@ -109,7 +109,14 @@ class RotatingRecording:
                     self._close()
                 if self._descriptor is None and not self._begin_again(event.seq):
                     return
-                line = self._line(event)
+                try:
+                    line = self._line(event)
+                except ValueError as error:
+                    # A text that is no UTF-8, such as half of a pair from a platform's JSON.
+                    self._put(lines)
+                    lines = []
+                    self._give_up(f"event {event.seq} cannot be written ({error})", pause=0.0)
+                    continue
                 lines.append(line)
                 self._size += len(line)
             self._put(lines)
@@ -120,11 +127,7 @@ class RotatingRecording:
         if self._base:
             cause = event.cause - self._base if event.cause is not None and event.cause > self._base else None
             event = msgspec.structs.replace(event, seq=event.seq - self._base, cause=cause)
-        try:
-            return encode_event(event) + b"\n"
-        except ValueError as error:
-            # A text that is no UTF-8, such as half of a pair from a platform's JSON.
-            raise OSError(f"an event cannot be written ({error})") from error
+        return encode_event(event) + b"\n"
 
     def _put(self, lines: list[bytes]) -> None:
         if self._descriptor is None:

@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_snake
 from trunkline.core.config.base import Model
 from trunkline.core.config.files.model_fields import fields_of, homes_of, model_of, text_at, type_at
 from trunkline.core.config.files.problems import Path, ProblemReport, dotted, nearest, shown
+from trunkline.core.config.secrets import Secret
 
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _EXPECTED = {
@@ -73,6 +74,11 @@ def explain_fault(fault: Mapping[str, Any], tree: object, report: ProblemReport,
         case "too_short" | "string_too_short":
             if not found:  # a list whose items are all wrong is not too short
                 report.add(path, f"expected {_filled(found)}, found {'an empty one' if found != '' else 'none'}")
+        case "model_type" | "model_attributes_type" if model_of(type_at(path, kind.model)) is Secret:
+            # What stands there may be the secret itself.
+            report.add(
+                path, "expected the place of a secret", "write {env: NAME} or {file: PATH}; a file never has the secret"
+            )
         case "model_type" | "model_attributes_type":
             fields = ", ".join(fields_of(model)) if (model := model_of(type_at(path, kind.model))) else ""
             report.add(path, f"expected a mapping, found {shown(found)}", f"its fields: {fields}")
