@@ -39,7 +39,7 @@ class _Made(msgspec.Struct, frozen=True, kw_only=True):
     outcome: CallOutcome
 
 
-class Calls:
+class CallRunner:
     """Carries out the calls of one turn, in order, and counts them."""
 
     def __init__(self, turn: Turn, most: int) -> None:

@@ -14,7 +14,7 @@ KINDS = ("echo", "openai", "program", "webhook")
 
 
 class EchoConfig(Model):
-    """An agent that answers with what it is told: for trying out a gateway."""
+    """An agent that answers with the text that it gets: for trying out a gateway."""
 
     introduction: str = Field(default="", max_length=2000)
     """Follows its first answer in each session, after a blank line."""

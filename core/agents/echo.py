@@ -1,4 +1,4 @@
-"""An agent that answers with what it is told: for trying out a gateway without a model."""
+"""An agent that answers with the text that it gets: for trying out a gateway without a model."""
 
 from __future__ import annotations
 

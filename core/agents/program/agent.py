@@ -10,7 +10,7 @@ import anyio.abc
 import msgspec
 
 from trunkline.core.agent import Turn
-from trunkline.core.agents.calls import Calls
+from trunkline.core.agents.calls import CallRunner
 from trunkline.core.agents.log import LOGGER
 from trunkline.core.agents.program.config import ProgramConfig
 from trunkline.core.agents.program.launch import Launch
@@ -63,7 +63,7 @@ class ProgramAgent:
 
     async def turn(self, turn: Turn) -> str | None:
         """Ask the program. Raises `AgentFailed`."""
-        calls = Calls(turn, self._config.max_calls)
+        calls = CallRunner(turn, self._config.max_calls)
         with anyio.move_on_after(self._config.timeout):
             document = await document_of(turn, self._config)
             try:
@@ -79,7 +79,7 @@ class ProgramAgent:
         facts = f"the program did not answer within {self._config.timeout:g} s; see `timeout`"
         raise AgentFailed(facts, Reason.AGENT_TIMEOUT)
 
-    async def _attempt(self, document: TurnDocument, calls: Calls) -> str | None:
+    async def _attempt(self, document: TurnDocument, calls: CallRunner) -> str | None:
         await self._slots.acquire()
         if self._config.per_turn:
             return await self._ask_apart(document, calls)
@@ -88,7 +88,7 @@ class ProgramAgent:
         finally:
             self._slots.release()
 
-    async def _ask_apart(self, document: TurnDocument, calls: Calls) -> str | None:
+    async def _ask_apart(self, document: TurnDocument, calls: CallRunner) -> str | None:
         """Ask a process of its own. Its place becomes free when it has ended, which the answer does not wait for."""
         try:
             process = self._start(0.0, release=True)
@@ -124,7 +124,7 @@ class ProgramAgent:
             if release:
                 self._slots.release()
 
-    async def _ask(self, process: ProgramProcess, document: TurnDocument, calls: Calls) -> str | None:
+    async def _ask(self, process: ProgramProcess, document: TurnDocument, calls: CallRunner) -> str | None:
         await process.until_ready()
         opened, cancel = process.open(document.id), False
         try:
@@ -138,7 +138,7 @@ class ProgramAgent:
             if cancel and not opened.is_answered:
                 process.write_soon(document.id, CancelMessage(turn=document.id, why="the turn has ended"))
 
-    async def _converse(self, process: ProgramProcess, turn: str, opened: OpenTurn, calls: Calls) -> str | None:
+    async def _converse(self, process: ProgramProcess, turn: str, opened: OpenTurn, calls: CallRunner) -> str | None:
         """Carry out the calls of the program until it ends the turn."""
         while True:
             said = await opened.next()

@@ -16,7 +16,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 class ProgramConfig(TurnLimits):
     """A program that reads turns from its standard input and writes answers to its standard output, as JSON lines."""
 
-    command: list[str] = Field(min_length=1, max_length=1000)
+    command: tuple[str, ...] = Field(min_length=1, max_length=1000)
     """The program and its arguments; no shell reads them. A name without a slash is looked up in `PATH`, one with a
     slash is relative to `folder`."""
     folder: str = "."
@@ -43,7 +43,7 @@ class ProgramConfig(TurnLimits):
 
     @field_validator("command")
     @classmethod
-    def _is_executable_text(cls, command: list[str]) -> list[str]:
+    def _is_executable_text(cls, command: tuple[str, ...]) -> tuple[str, ...]:
         if not command[0].strip():
             raise ValueError("the first word of a command is the program; it is empty")
         if any("\0" in word for word in command):

@@ -56,7 +56,7 @@ class InputQueue:
             self._lines.popleft().done.set()
 
     def close(self) -> None:
-        """The program reads no more: whoever waits goes on, and learns it from what is said of its turn."""
+        """The program reads no more: a turn that waits goes on, and learns it from what is said of its turn."""
         self._closed = True
         while self._lines:
             self._lines.popleft().done.set()

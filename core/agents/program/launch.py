@@ -50,7 +50,7 @@ def launch_of(config: ProgramConfig, folder: Path, environ: Mapping[str, str]) -
     variables = {name: environ[name] for name in INHERITED if name in environ}
     for name, value in config.env.items():
         variables[name] = value.read(folder, environ) if isinstance(value, Secret) else value
-    launch = Launch(command=tuple(config.command), folder=folder / config.folder, environ=variables)
+    launch = Launch(command=config.command, folder=folder / config.folder, environ=variables)
     if wrong := launch.wrong():
         raise ConfigError(wrong)
     return launch

@@ -1,4 +1,4 @@
-"""The messages between the gateway and a program: one JSON object per line, told apart by `type`. Pure."""
+"""The messages between the gateway and a program: one JSON object per line; `type` says which. Pure."""
 
 from __future__ import annotations
 

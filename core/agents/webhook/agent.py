@@ -11,7 +11,7 @@ import anyio
 import msgspec
 
 from trunkline.core.agent import Turn
-from trunkline.core.agents.calls import Calls
+from trunkline.core.agents.calls import CallRunner
 from trunkline.core.agents.log import shown
 from trunkline.core.agents.turn_document import PROTOCOL, TurnDocument, document_of
 from trunkline.core.agents.webhook.config import WebhookConfig, wrong_header
@@ -37,11 +37,11 @@ class WebhookAgent:
     async def turn(self, turn: Turn) -> str | None:
         """Ask the webhook. Raises `AgentFailed`."""
         with anyio.move_on_after(self._config.timeout):
-            return await self._answer(await document_of(turn, self._config), Calls(turn, self._config.max_calls))
+            return await self._answer(await document_of(turn, self._config), CallRunner(turn, self._config.max_calls))
         facts = f"{self._requests.where} did not answer the turn within {self._config.timeout:g} s; see `timeout`"
         raise AgentFailed(facts, Reason.AGENT_TIMEOUT)
 
-    async def _answer(self, document: TurnDocument, calls: Calls) -> str | None:
+    async def _answer(self, document: TurnDocument, calls: CallRunner) -> str | None:
         done: list[DoneCall] = []
         for number in range(self._config.max_rounds):
             reply = await self._ask(document, number, tuple(done))
