@@ -52,7 +52,7 @@ _COMMANDS = {
         "store.transcript:print_transcript",
         "Print the transcript of a session as JSON lines; without a session, list the sessions of the store.",
     ),
-    "schema": ("schema:print_schema", "Print the JSON Schema of scenario files, or of the tools of agents."),
+    "schema": ("schema:print_schema", "Print the JSON Schema of scenario files, or of agents."),
 }
 #: every command, as error messages list them
 COMMANDS = tuple(_COMMANDS)

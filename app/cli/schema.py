@@ -1,4 +1,4 @@
-"""``trunkline schema``: the JSON Schema of scenario files, or of the tools of agents."""
+"""``trunkline schema``: the JSON Schema of scenario files, of the tools of agents, or of their protocol."""
 
 from __future__ import annotations
 
@@ -37,10 +37,12 @@ def print_schema(
     account: Annotated[str | None, _TOOL] = None,
     agent: Annotated[str | None, _TOOL] = None,
     form: Annotated[SchemaForm | None, _TOOL] = None,
+    protocol: Flag = False,
 ) -> int:
-    """Print the JSON Schema of scenario files, or of the tools of agents.
+    """Print the JSON Schema of scenario files, of the tools of agents, or of the protocol of outside agents.
 
-    The first is for editors, the others for the models that use the tools.
+    The first is for editors, the second for the models that use the tools, the third for those who write a program or
+    a webhook that is an agent.
 
     Parameters
     ----------
@@ -60,9 +62,19 @@ def print_schema(
     form:
         The form in which a model's interface takes tools; `plain` is the schema of the parameters alone. By default
         `openai`.
+    protocol:
+        Print what programs and webhooks that are agents exchange with the gateway.
     """
+    tool_options = any(option is not None for option in (config, channel, account, agent, form))
+    if protocol:
+        if tool or which is not _Tool.MESSAGE or tool_options:
+            raise UsageError("--protocol takes no other option")
+        from trunkline.core.agents.protocol_schema import protocol_schema
+
+        _print(protocol_schema())
+        return 0
     if not tool:
-        if which is not _Tool.MESSAGE or any(option is not None for option in (config, channel, account, agent, form)):
+        if which is not _Tool.MESSAGE or tool_options:
             raise UsageError("these options describe the tools of agents: add --tool")
         from trunkline.sim.scenario import schema_text
 
