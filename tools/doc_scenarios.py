@@ -1,4 +1,4 @@
-"""The field reference of scenario files, from their models."""
+"""The field references of configuration files, from their models."""
 
 from __future__ import annotations
 
@@ -8,16 +8,27 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from trunkline.core.agents.config import AgentImplementation
 from trunkline.core.config import Model
 from trunkline.core.config.files.model_fields import bare, element, fields_of, model_of, texts_of, walk
 from trunkline.sim.scenario.model.scenario import Scenario
 
 
 def fields_reference() -> str:
-    """The fields of a scenario file as Markdown: one section per model, one row per field."""
+    """The fields of a scenario file as Markdown."""
+    return _reference(Scenario)
+
+
+def agents_reference() -> str:
+    """The fields of what answers for an agent, in the file of `trunkline serve`."""
+    return _reference(AgentImplementation, "agents.<name>")
+
+
+def _reference(root: type[Model], top: str = "") -> str:
+    """Models as Markdown: one section per model, one row per field."""
     parts = [""]
     seen: set[type[Model]] = set()
-    for at, model in walk(Scenario):
+    for at, model in walk(root, top):
         if model in seen or not model.model_fields:
             continue
         seen.add(model)
@@ -65,7 +76,10 @@ def _default(info: FieldInfo) -> str:
         return ""
     if isinstance(value, tuple):
         items = value
-        return "" if not items or isinstance(items[0], Model) else f"`[{', '.join(f'{item:g}' for item in items)}]`"
+        words = ", ".join(
+            item if isinstance(item, str) else f"{item:g}" for item in items if not isinstance(item, Model)
+        )
+        return f"`[{words}]`" if words else ""
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     return f"`{value:g}s`" if isinstance(value, float) else f"`{value}`"

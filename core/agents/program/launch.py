@@ -19,7 +19,7 @@ from trunkline.core.config.secrets import Secret
 from trunkline.core.errors import ConfigError
 
 #: variables of the gateway that every program has; none of them is a secret
-INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SYSTEMROOT")
+INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")
 _LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 
 

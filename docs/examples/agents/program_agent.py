@@ -20,7 +20,8 @@ results: dict[tuple[str, str], queue.Queue[dict[str, Any]]] = {}
 def say(**message: Any) -> None:
     """Write a message as one line, at once."""
     with out:
-        print(json.dumps(message), flush=True)
+        sys.stdout.write(json.dumps(message) + "\n")
+        sys.stdout.flush()
 
 
 def call(turn: str, name: str, tool: str, params: dict[str, Any]) -> dict[str, Any]:

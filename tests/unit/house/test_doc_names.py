@@ -11,13 +11,15 @@ from tests.support.pages import BY_NAME, DOCS, PAGES, prose
 from tests.support.paths import ROOT
 from tools import docs
 
+#: where the files that pages name may be
+BASES = (ROOT, DOCS, DOCS / "examples", DOCS / "examples" / "agents")
 PATH = re.compile(r"(?<![\w/.:-])(?:[\w-]+/)*[\w-]+\.(?:py|sql|tcss|sh)\b")
 
 
 def missing_files(text: str) -> list[str]:
     """Paths that exist neither in the clone nor beside the pages or examples. `NAME` is a placeholder for a name."""
     paths = sorted(path for path in set(PATH.findall(text)) if "NAME" not in path)
-    return [path for path in paths if not any((base / path).exists() for base in (ROOT, DOCS, DOCS / "examples"))]
+    return [path for path in paths if not any((base / path).exists() for base in BASES)]
 
 
 def unknown_names(text: str) -> list[str]:
