@@ -58,6 +58,8 @@ class ModelServer:
         #: clients that have closed their connection before the answer was complete
         self.left_early = 0
         self.port = 0
+        #: set with the first request
+        self.was_asked = anyio.Event()
 
     @property
     def url(self) -> str:
@@ -67,12 +69,17 @@ class ModelServer:
         """Append answers to the script."""
         self._left += replies
 
+    def instead(self, *replies: Reply) -> None:
+        """Forget what is left of the script, and go on with these."""
+        self._make, self._left = None, list(replies)
+
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """The ASGI application."""
         if scope["type"] != "http":
             return
         asked = Asked(scope["path"], _headers(scope), await _body(receive))
         self.asked.append(asked)
+        self.was_asked.set()
         reply = self._reply(asked)
         async with anyio.create_task_group() as group:
             group.start_soon(self._notice_leaving, receive, group)
@@ -149,7 +156,13 @@ async def model_server(
     """A `ModelServer` that serves until the block ends."""
     model = ModelServer(script, **settings)
     config = uvicorn.Config(
-        model, log_config=None, log_level=100, lifespan="off", timeout_graceful_shutdown=1, access_log=False
+        model,
+        log_config=None,
+        log_level=100,
+        lifespan="off",
+        date_header=False,
+        timeout_graceful_shutdown=1,
+        access_log=False,
     )
     server = _Server(config)
     with socket.socket() as listener:
