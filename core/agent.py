@@ -27,6 +27,22 @@ class CallbackFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     label: str = ""
 
 
+class GivenTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A task that a turn has delegated."""
+
+    delegation: DelegationId
+    hand: str
+    task: str
+
+
+class DoneBefore(msgspec.Struct, frozen=True, kw_only=True):
+    """What earlier runs of a turn have done, in the order of its calls."""
+
+    #: messages and changes, with what each says (`ActionResult.said`); the sends of a broadcast are left out
+    sent: tuple[ActionResult, ...] = ()
+    delegated: tuple[GivenTask, ...] = ()
+
+
 class Turn(Protocol):
     """One piece of work for an agent, and the tools available to it."""
 
@@ -135,6 +151,14 @@ class Turn(Protocol):
         `message_tool` has the schema. Raises `UsageError`: `InvalidAction` for a call that cannot be carried out,
         `PolicyDenied` if the policy forbids it, or an error of `send`; then nothing is done. A question that the
         platform fails to answer raises `PlatformError`.
+        """
+        ...
+
+    async def done_before(self) -> DoneBefore:
+        """What earlier runs of this turn, whose process died, have done with its tools; empty in a first run.
+
+        For agents that may call their tools in another order than before, such as models: others need not ask, because
+        a call with the same number is not repeated.
         """
         ...
 

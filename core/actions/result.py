@@ -47,6 +47,8 @@ class ActionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     data: str | None = None
     reason: Reason | None = None
     detail: str = ""
+    #: what it says; only of a call of an earlier run (`Turn.done_before`)
+    said: str | None = None
     #: of a broadcast: one for each target, in order
     results: tuple[ActionResult, ...] = ()
 

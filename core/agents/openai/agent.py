@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from trunkline.core.agent import Turn
+from trunkline.core.actions.result import ActionResult
+from trunkline.core.agent import DoneBefore, GivenTask, Turn
 from trunkline.core.agents.openai.answer import ModelAnswer
 from trunkline.core.agents.openai.config import OpenAIConfig
 from trunkline.core.agents.openai.conversation import (
@@ -24,6 +25,7 @@ from trunkline.core.agents.openai.conversation import (
 from trunkline.core.agents.openai.endpoint import ModelEndpoint, RequestTooLong
 from trunkline.core.agents.openai.tools import TurnTools, sent_back
 from trunkline.core.errors import AgentFailed
+from trunkline.core.hands.callback_message import as_data, one_line
 from trunkline.core.reasons import Reason
 from trunkline.core.values import ChatKind
 
@@ -60,7 +62,8 @@ class OpenAIAgent:
 
     async def _answer(self, turn: Turn) -> str | None:
         """Ask the model, carry out its calls and tell it their results, until it answers without a call."""
-        facts, tools = await facts_of(turn, self._config), TurnTools(turn, self._config)
+        before = await turn.done_before()
+        facts, tools = await facts_of(turn, self._config, before), TurnTools(turn, self._config, before)
         said: list[Message] = []
         calls = 0
         for _ in range(self._config.max_rounds):
@@ -120,7 +123,7 @@ class OpenAIAgent:
         return {**body, "extra_body": config.options}
 
 
-async def facts_of(turn: Turn, config: OpenAIConfig) -> TurnFacts:
+async def facts_of(turn: Turn, config: OpenAIConfig, before: DoneBefore) -> TurnFacts:
     """What a model is sent of a turn."""
     history = await turn.history(config.history_lines) if config.history_lines else ()
     writers = {line.by.id for line in history if line.role == "user" and line.by is not None}
@@ -135,4 +138,15 @@ async def facts_of(turn: Turn, config: OpenAIConfig) -> TurnFacts:
         author=None if turn.callback is not None else turn.peer,
         is_shared=is_group or len(writers) > 1,
         history=history,
+        done=[*map(_sent, before.sent), *map(_given, before.delegated)],
     )
+
+
+def _sent(result: ActionResult) -> str:
+    """What an earlier run of the turn has queued, for the model."""
+    where = "" if result.place is None else f" in {result.place}"
+    return f"{result.action.value}{where}:\n{as_data(result.said or '')}"
+
+
+def _given(one: GivenTask) -> str:
+    return f"delegated to {one_line(one.hand)}, as {one.delegation}:\n{as_data(one.task)}"

@@ -30,8 +30,8 @@ _LINE_END = re.compile(r"\r\n|[\n\r\v\f\x85\u2028\u2029]")
 _INDENTED = "\n  "
 _NOTE = "[note of the gateway]"
 _AGAIN = (
-    f"{_NOTE} This turn was interrupted and runs again. What follows has been sent already, before the interruption. Do"
-    " not send it again."
+    f"{_NOTE} This turn was interrupted and runs again. What follows was done before the interruption. Do not do it"
+    " again."
 )
 _DELETED = "[this message was deleted]"
 _PARTIAL = "[only this part of the message arrived]"
@@ -52,6 +52,8 @@ class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
     is_shared: bool
     #: the newest lines of the transcript
     history: Sequence[TranscriptLine]
+    #: what earlier runs of the turn, which were interrupted, have done already
+    done: Sequence[str] = ()
 
 
 class PastExchange(msgspec.Struct, frozen=True):
@@ -74,12 +76,11 @@ def system_messages(facts: TurnFacts) -> list[Message]:
 
 
 def own_message(facts: TurnFacts) -> Message:
-    """The message of the turn; of one that runs again, with what an earlier run has sent."""
+    """The message of the turn; of one that runs again, with what an earlier run has done."""
     author = facts.author if facts.is_shared else None
     parts = [facts.text if author is None else said_by(author, facts.text)]
-    sent = [line.text for line in facts.history if line.role == "assistant" and _is_own(line, facts)]
-    if sent:
-        parts.append("\n".join([_AGAIN, *map(as_data, sent)]))
+    if facts.done:
+        parts.append("\n".join([_AGAIN, *facts.done]))
     return {"role": "user", "content": _BETWEEN.join(parts)}
 
 

@@ -28,7 +28,7 @@ from trunkline.core.runtime.actions.change_calls import ChangeCalls
 from trunkline.core.runtime.actions.context_policy import ContextPolicy
 from trunkline.core.runtime.actions.messages import MessageSender
 from trunkline.core.runtime.actions.questions import Questions
-from trunkline.core.runtime.actions.results import CORE, DRY_RUN
+from trunkline.core.runtime.actions.results import CORE, DRY_RUN, Results
 from trunkline.core.runtime.actions.tool_call import ToolCall, ToolMessage
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver, refusal
 from trunkline.core.runtime.context import Context
@@ -70,6 +70,10 @@ class MessageTool:
     async def _send(self, call: ToolCall, what: ToolMessage, called: int, target: int = 0) -> ActionResult:
         check_enabled(what.action, call.work.agent, self._ctx.config)
         return await self._messages.send(call, what, called, target=target)
+
+    async def of_earlier_runs(self, work: Work) -> tuple[ActionResult, ...]:
+        """What earlier runs of a turn have queued; see `trunkline.core.agent.Turn.done_before`."""
+        return await Results(self._ctx).of_earlier_runs(work)
 
     async def run(self, call: ToolCall, params: Mapping[str, object]) -> ActionResult:
         """Carry out a call with wire parameters.

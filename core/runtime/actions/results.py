@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.result import ActionResult, ActionStatus
 from trunkline.core.events.actions import ActionPreviewed
@@ -10,13 +12,16 @@ from trunkline.core.reasons import Reason
 from trunkline.core.runtime.actions.tool_call import ToolCall
 from trunkline.core.runtime.context import Context
 from trunkline.core.store.queries import LoadIntents
-from trunkline.core.store.records import IntentRow
+from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.values import Address, IntentId, IntentState
 
 #: `ActionResult.handled_by`: the queue, the platform, nobody
 CORE = "core"
 ADAPTER = "adapter"
 DRY_RUN = "dry-run"
+
+#: the calls of a turn among which those of earlier runs are looked for
+_NUMBERS = 200
 
 
 class Results:
@@ -34,6 +39,17 @@ class Results:
             return None
         self.record_repeat(call, intent, text, called)
         return self.stored(action, loaded.rows[0])
+
+    async def of_earlier_runs(self, work: Work) -> tuple[ActionResult, ...]:
+        """What earlier runs of a turn have queued, in the order of its calls, as far as single calls go."""
+        names = tuple(IntentId(f"{work.id}.send{number}") for number in range(1, _NUMBERS + 1))
+        loaded = await self._ctx.store.read(LoadIntents(ids=names))
+        return tuple(
+            msgspec.structs.replace(
+                self.stored(Action.SEND if row.action is None else Action(row.action.action), row), said=_said(row)
+            )
+            for row in loaded.rows
+        )
 
     def record_repeat(self, call: ToolCall, intent: IntentId, text: str, cause: int) -> None:
         """Record that a call is not carried out again."""
@@ -82,3 +98,8 @@ class Results:
             place=place,
             session_key=session,
         )
+
+
+def _said(row: IntentRow) -> str:
+    """What an intent says, after hooks and chunking; of files alone, where they are."""
+    return "\n".join(row.chunks) or ", ".join(row.media)

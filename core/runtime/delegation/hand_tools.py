@@ -8,6 +8,7 @@ import msgspec
 
 from trunkline.core.actions.marker import ContextMark
 from trunkline.core.actions.names import Action
+from trunkline.core.agent import GivenTask
 from trunkline.core.bindings.bind_request import SPAWN, BindRequest, spawn_request
 from trunkline.core.bindings.records import Placement, TargetKind
 from trunkline.core.errors import AnswerRefused, BindingError, DelegationRefused, UsageError
@@ -29,10 +30,13 @@ from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.known_hands import hands_for, kind_of
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation
 from trunkline.core.store.delegations import AcceptDelegation, FindDelegation
+from trunkline.core.store.records import Work
 from trunkline.core.values import Address, ChatKind, DelegationId, SessionId
 
 #: how much of a task that is too long is kept in the events
 _SHOWN = 200
+#: the calls of a turn among which those of earlier runs are looked for
+_NUMBERS = 200
 #: names of the tools in events
 DELEGATE, CANCEL = "delegate", "cancel"
 
@@ -69,7 +73,7 @@ class HandTools:
         # What is too long is refused below, and is not kept in the events either.
         task = asked.task if len(asked.task) <= ctx.config.hands.limits.max_task else f"{asked.task[:_SHOWN]}…"
         called = ctx.events.record(ToolCalled(tool=DELEGATE, detail=f"{asked.hand}: {task}"), call.cause, **call.ids)
-        accepted = Delegated(delegation=DelegationId(f"{work.id}.hand{call.number}"), hand=asked.hand)
+        accepted = Delegated(delegation=_name_of(work, call.number), hand=asked.hand)
         before = await self._of_earlier_run(accepted.delegation) if call.again else None
         if before is not None:
             self._compare(call, asked, before, called)
@@ -81,6 +85,11 @@ class HandTools:
             self._refuse(call, DELEGATE, error, error.reason, called)
             raise
         return accepted
+
+    async def of_earlier_runs(self, work: Work) -> tuple[GivenTask, ...]:
+        """What earlier runs of a turn have delegated, in the order of its calls."""
+        rows = [await self._of_earlier_run(_name_of(work, number)) for number in range(1, _NUMBERS + 1)]
+        return tuple(GivenTask(delegation=row.id, hand=row.hand, task=row.task) for row in rows if row is not None)
 
     async def _of_earlier_run(self, delegation: DelegationId) -> DelegationRow | None:
         """What an earlier run of the turn had delegated with this call before the process died."""
@@ -269,3 +278,8 @@ class HandTools:
     def _refuse(self, call: ToolCall, tool: str, error: UsageError, reason: Reason, cause: int) -> None:
         """Record a refused call."""
         self._ctx.events.record(ToolRefused(tool=tool, reason=reason, detail=error.facts), cause, **call.ids)
+
+
+def _name_of(work: Work, number: int) -> DelegationId:
+    """The id of what a turn delegates with a call, the same in every run."""
+    return DelegationId(f"{work.id}.hand{number}")

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.actions.schema import SchemaForm
-from trunkline.core.agent import CallbackFacts
+from trunkline.core.agent import CallbackFacts, DoneBefore, GivenTask
 from trunkline.core.delivery.answers import SaidInTurn
 from trunkline.core.errors import InvalidCall, TurnOver, UsageError
 from trunkline.core.hands.callback_message import callback_message
@@ -57,6 +57,8 @@ class Hands(Protocol):
     async def delegate(self, call: ToolCall, asked: DelegationRequest) -> Delegated: ...
 
     async def cancel(self, call: ToolCall, delegation: str) -> bool: ...
+
+    async def of_earlier_runs(self, work: Work) -> tuple[GivenTask, ...]: ...
 
     def open_of(self, session: SessionId) -> tuple[DelegationStatus, ...]: ...
 
@@ -161,6 +163,12 @@ class LiveTurn:
             what = f"{type(params).__name__} instead of a mapping from the names of parameters to their values"
             raise self._wrong(TOOL, f"the parameters are of type {what}")
         return await self._message_tool.run(call, given)
+
+    async def done_before(self) -> DoneBefore:
+        if not self.again:
+            return DoneBefore()
+        sent = await self._message_tool.of_earlier_runs(self._work)
+        return DoneBefore(sent=sent, delegated=await self._hands.of_earlier_runs(self._work))
 
     def message_tool(self, form: SchemaForm = SchemaForm.OPENAI) -> dict[str, Any]:
         return self._message_tool.schema(self._work).form(form)

@@ -58,8 +58,7 @@ class ModelServer:
         #: clients that have closed their connection before the answer was complete
         self.left_early = 0
         self.port = 0
-        #: set with the first request
-        self.was_asked = anyio.Event()
+        self._changed = anyio.Event()
 
     @property
     def url(self) -> str:
@@ -73,13 +72,20 @@ class ModelServer:
         """Forget what is left of the script, and go on with these."""
         self._make, self._left = None, list(replies)
 
+    async def until(self, count: int) -> None:
+        """Wait for so many requests."""
+        with anyio.fail_after(_LONGEST):
+            while len(self.asked) < count:
+                self._changed = anyio.Event()
+                await self._changed.wait()
+
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """The ASGI application."""
         if scope["type"] != "http":
             return
         asked = Asked(scope["path"], _headers(scope), await _body(receive))
         self.asked.append(asked)
-        self.was_asked.set()
+        self._changed.set()
         reply = self._reply(asked)
         async with anyio.create_task_group() as group:
             group.start_soon(self._notice_leaving, receive, group)

@@ -284,8 +284,7 @@ async def test_an_empty_answer_is_no_answer(path: Path, text: str) -> None:
 async def test_stopping_the_gateway_closes_the_stream(path: Path) -> None:
     async with asking(path, [ends_early("begins", Hang())]) as served:
         served.platform.say("m1")
-        with anyio.fail_after(10):
-            await served.model.was_asked.wait()
+        await served.model.until(1)
     assert served.running.recorded(TurnEnded) == []
     assert served.model.left_early == 1
 
