@@ -1,0 +1,358 @@
+"""The web chat in a real browser, against a real server in a process of its own."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.chat_page import CHROMIUM, PATIENCE, TOKEN, ChatPage, ChatServer, chat_server, chromium, open_tab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext
+
+pytestmark = pytest.mark.parametrize(
+    "browser",
+    [
+        pytest.param(
+            None,
+            id="chromium" if CHROMIUM else "skipped: no chromium",
+            marks=pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on PATH"),
+        )
+    ],
+    indirect=True,
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Generator[Browser]:
+    with chromium() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[ChatServer]:
+    """The server of all tests that leave it alone: each is another person in another profile."""
+    with chat_server(tmp_path_factory.mktemp("chat") / "gateway.db") as one:
+        yield one
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Generator[ChatServer]:
+    """A server that the test may kill."""
+    with chat_server(tmp_path / "gateway.db") as one:
+        yield one
+
+
+@pytest.fixture
+def profile(browser: Browser) -> Generator[BrowserContext]:
+    context = browser.new_context()
+    yield context
+    context.close()
+
+
+@contextmanager
+def signed_in(profile: BrowserContext, server: ChatServer) -> Generator[ChatPage]:
+    """A tab that is connected. In the end there was no error, and no request to another host."""
+    page = open_tab(profile, server)
+    page.enter()
+    page.connected()
+    yield page
+    assert page.errors == []
+    others = [url for url in page.asked if f"//127.0.0.1:{server.port}/" not in url]
+    assert others == [], "the page asked another host"
+
+
+@pytest.fixture
+def chat(profile: BrowserContext, server: ChatServer) -> Generator[ChatPage]:
+    with signed_in(profile, server) as page:
+        yield page
+
+
+def test_a_person_talks_and_gets_the_answer(chat: ChatPage) -> None:
+    chat.say("good morning")
+    chat.until(2)
+    assert chat.texts() == ["good morning", "you said good morning"]
+    chat.stored(1)
+    assert chat.page.locator("#typing").is_hidden()
+    assert chat.page.locator("#text").input_value() == ""
+    assert chat.page.evaluate("document.activeElement.id") == "text"
+
+
+def test_shift_enter_begins_a_line_and_enter_sends(chat: ChatPage) -> None:
+    chat.page.focus("#text")
+    chat.page.keyboard.type("one")
+    chat.page.keyboard.press("Shift+Enter")
+    chat.page.keyboard.type("two")
+    chat.page.keyboard.press("Enter")
+    chat.until(2)
+    assert chat.texts(".mine") == ["one\ntwo"]
+
+
+def test_the_history_is_there_after_a_reload(chat: ChatPage) -> None:
+    for n in range(3):
+        chat.say(f"message {n}")
+        chat.until(2 * n + 2)
+    before = chat.texts()
+    chat.page.reload()
+    chat.connected()
+    chat.until(6)
+    assert chat.texts() == before
+    chat.say("and more")
+    chat.until(8)
+    assert chat.texts()[6:] == ["and more", "you said and more"]
+
+
+def test_a_new_browser_gets_the_answers_of_the_same_person(
+    chat: ChatPage, browser: Browser, server: ChatServer
+) -> None:
+    chat.say("hello")
+    chat.until(2)
+    me = chat.page.evaluate("JSON.parse(localStorage.getItem('trunkline.person')).id")
+    other = browser.new_context()
+    page = open_tab(other, server)
+    page.page.goto(server.url)
+    page.page.click("summary")
+    page.page.fill("#person", me)
+    page.page.fill("#token", TOKEN)
+    page.page.press("#token", "Enter")
+    page.until(1)
+    assert page.answers() == ["you said hello"]
+    other.close()
+
+
+def test_two_tabs_of_a_person_show_the_same(chat: ChatPage, profile: BrowserContext, server: ChatServer) -> None:
+    second = open_tab(profile, server)
+    second.enter()
+    second.connected()
+    chat.say("from the first")
+    second.until(2)
+    second.say("from the second")
+    chat.until(4)
+    second.until(4)
+    assert chat.texts() == second.texts()
+    assert sorted(chat.texts()) == sorted(
+        ["from the first", "you said from the first", "from the second", "you said from the second"]
+    )
+
+
+def test_other_people_see_nothing_of_it(chat: ChatPage, browser: Browser, server: ChatServer) -> None:
+    other = browser.new_context()
+    ben = open_tab(other, server)
+    ben.enter(name="Ben")
+    ben.connected()
+    chat.say("only mine")
+    chat.until(2)
+    ben.say("I am Ben")
+    ben.until(2)
+    assert ben.texts() == ["I am Ben", "you said I am Ben"]
+    assert len(chat.texts()) == 2
+    other.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "terminated"])
+def test_a_server_that_starts_again_costs_nothing(profile: BrowserContext, own_server: ChatServer, number: int) -> None:
+    with signed_in(profile, own_server) as chat:
+        restart(chat, own_server, number)
+
+
+def restart(chat: ChatPage, server: ChatServer, number: int) -> None:
+    chat.say("before")
+    chat.until(2)
+    server.kill(number)
+    chat.page.wait_for_selector("#state:not([data-state=connected])")
+    chat.say("while it is gone")
+    assert chat.page.locator(".delivery").all_inner_texts() == ["Stored", "Sending…"]
+    server.start()
+    chat.connected()
+    chat.until(4)
+    chat.stored(2)
+    assert chat.texts() == ["before", "you said before", "while it is gone", "you said while it is gone"]
+    chat.page.reload()
+    chat.connected()
+    chat.say("last")
+    chat.until(6)
+    assert chat.answers() == ["you said before", "you said while it is gone", "you said last"]
+
+
+def test_what_was_written_before_a_reload_is_sent_after_it(profile: BrowserContext, own_server: ChatServer) -> None:
+    with signed_in(profile, own_server) as chat:
+        own_server.kill()
+        chat.page.wait_for_selector("#state:not([data-state=connected])")
+        chat.say("not lost")
+        own_server.start()
+        chat.page.reload()
+        chat.connected()
+        chat.until(2)
+        assert chat.texts() == ["not lost", "you said not lost"]
+
+
+def test_another_store_behind_the_same_address_begins_a_new_history(
+    profile: BrowserContext, own_server: ChatServer, tmp_path: Path
+) -> None:
+    with signed_in(profile, own_server) as chat:
+        for n in range(3):
+            chat.say(f"old {n}")
+            chat.until(2 * n + 2)
+        own_server.kill()
+        own_server.store = tmp_path / "another.db"
+        own_server.start()
+        chat.connected()
+        chat.until(0)
+        chat.say("new")
+        chat.until(2)
+        assert chat.texts() == ["new", "you said new"]
+
+
+def test_a_browser_that_is_offline_says_so_and_goes_on_later(chat: ChatPage, profile: BrowserContext) -> None:
+    profile.set_offline(True)
+    chat.page.wait_for_selector("#state[data-state=offline]")
+    profile.set_offline(False)
+    chat.connected()
+    chat.say("back")
+    chat.until(2)
+    assert chat.answers() == ["you said back"]
+
+
+def test_a_wrong_token_is_refused_and_not_kept(profile: BrowserContext, server: ChatServer) -> None:
+    page = open_tab(profile, server)
+    page.enter("wrong")
+    page.page.wait_for_selector("#entry-problem:visible")
+    assert "does not know this token" in page.page.inner_text("#entry-problem")
+    assert page.page.evaluate("[sessionStorage.length, document.activeElement.id]") == [0, "token"]
+    assert page.page.get_attribute("#token", "aria-invalid") == "true"
+    page.page.fill("#token", TOKEN)
+    page.page.press("#token", "Enter")
+    page.connected()
+
+
+def test_a_token_that_may_only_read_is_refused(profile: BrowserContext, server: ChatServer) -> None:
+    page = open_tab(profile, server)
+    page.enter("token-read")
+    page.page.wait_for_selector("#entry-problem:visible")
+    assert "scope" in page.page.inner_text("#entry-problem")
+
+
+def test_a_token_in_the_address_is_taken_and_removed(profile: BrowserContext, server: ChatServer) -> None:
+    page = open_tab(profile, server)
+    page.page.goto(f"{server.url}chat#token={TOKEN}")
+    page.connected()
+    assert page.page.evaluate("location.href") == f"{server.url}chat"
+    kept = page.page.evaluate("JSON.stringify(localStorage)")
+    assert TOKEN not in kept, "only the tab keeps it"
+    assert all(TOKEN not in url for url in page.asked)
+    page.page.click("#leave")
+    assert page.page.evaluate("sessionStorage.length") == 0
+
+
+HOSTILE = {
+    "image": "<img src=x onerror=alert(1)>",
+    "script": "</p><script>alert(1)</script>",
+    "svg": "<svg/onload=alert(1)>",
+    "link": "[click](javascript:alert(1))",
+    "link with case": "[click](JaVaScRiPt:alert(1)) <javascript:alert(1)>",
+    "link with blanks": "[click](java\tscript:alert(1)) [b]( javascript:alert(1))",
+    "data": "[click](data:text/html,<script>alert(1)</script>)",
+    "attribute": '[click](https://example.org/"onmouseover="alert(1))',
+    "fence": "```\n</code></pre><img src=x onerror=alert(1)>\n```",
+    "style": "<style>*{display:none}</style>",
+    "entity": "&lt;b&gt; &#x3c;img src=x onerror=alert(1)&#x3e;",
+    "right to left": "\u202egnp.exe \u2066 \u2069 abc",
+    "marks": "**" * 50 + "_" * 50 + "`" * 51 + "[" * 50,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_is_text(chat: ChatPage, name: str) -> None:
+    chat.say(HOSTILE[name])
+    chat.until(2)
+    found = chat.page.evaluate(
+        """() => [...document.querySelectorAll(".bubble *")].flatMap((one) => [
+            ...(/^(p|a|em|strong|del|code|pre|ul|ol|li|blockquote|hr)$/i.test(one.tagName) ? [] : [one.tagName]),
+            ...[...one.attributes].map((it) => it.name).filter((it) => /^on|^style$|^src/.test(it)),
+            ...(one.tagName === "A" && !/^(https?|mailto):$/.test(one.protocol) ? [one.href] : []),
+        ])"""
+    )
+    assert found == []
+    assert chat.page.evaluate("getComputedStyle(document.querySelector('.bubble')).unicodeBidi") == "isolate"
+    assert chat.page.locator("#composer").is_visible()
+
+
+@pytest.mark.parametrize(
+    "unit", ["word ", "x", "*", "**a", "`", "[", "[a](", "> ", "_a", "<", "http", "\n- "], ids=repr
+)
+def test_a_long_text_does_not_stop_the_page(chat: ChatPage, unit: str) -> None:
+    text = (unit * 100_000)[:100_000]
+    took = chat.page.evaluate(
+        """async (text) => {
+            const { render } = await import("/chat/markdown.js");
+            const began = performance.now();
+            const made = render(text);
+            return [performance.now() - began, made.textContent.length];
+        }""",
+        text,
+    )
+    assert took[0] < PATIENCE * 100, "a tenth of what a slow machine gets"
+
+
+def test_a_message_of_100_kb_arrives_and_fits(chat: ChatPage) -> None:
+    chat.say("x" * 100_000)
+    chat.page.wait_for_function(
+        "() => [...document.querySelectorAll('.message:not(.mine) .bubble')]"
+        ".reduce((sum, one) => sum + one.textContent.length, 0) > 100000"
+    )
+    assert chat.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_markdown_is_shown(chat: ChatPage) -> None:
+    chat.say(
+        "# Title\n\n**bold** *em* ~~gone~~ `code` snake_case_word 2*3*4\n\n- one\n- two\n\n3. three\n\n> quote\n\n"
+        "```py\nx = 1 < 2\n```\n\n[site](https://example.org/a_b) https://example.org/x."
+    )
+    chat.until(2)
+    html = chat.page.locator(".mine .bubble").inner_html()
+    for part in (
+        '<p class="heading">Title</p>',
+        "<strong>bold</strong> <em>em</em> <del>gone</del> <code>code</code> snake_case_word",
+        '<ul><li dir="auto">one</li>',
+        '<ol start="3">',
+        "<blockquote>",
+        "x = 1 &lt; 2</code></pre>",
+        'href="https://example.org/a_b"',
+        ">https://example.org/x</a>.",
+        'rel="noopener noreferrer nofollow"',
+    ):
+        assert part in html, part
+
+
+def test_everything_has_a_label_and_enough_contrast(profile: BrowserContext, server: ChatServer) -> None:
+    page = open_tab(profile, server)
+    page.page.goto(server.url)
+    page.page.click("summary")
+    checks = Path(__file__).with_name("accessible.js").read_text()
+    for scheme in ("light", "dark"):
+        page.page.emulate_media(color_scheme=scheme)
+        assert page.page.evaluate(checks) == []
+    page.page.fill("#token", TOKEN)
+    page.page.press("#token", "Enter")
+    page.connected()
+    page.say("**hello** [link](https://example.org)\n\n> quote\n\n`code`")
+    page.until(2)
+    for scheme in ("light", "dark"):
+        page.page.emulate_media(color_scheme=scheme)
+        assert page.page.evaluate(checks) == []
+
+
+@pytest.mark.parametrize("width", [320, 380, 700, 1300])
+def test_nothing_is_cut_off_at_any_width(chat: ChatPage, width: int) -> None:
+    chat.page.set_viewport_size({"width": width, "height": 700})
+    chat.say("```\n" + "long line " * 60 + "\n```\nand " + "x" * 300)
+    chat.until(2)
+    assert chat.page.evaluate("document.documentElement.scrollWidth") <= width
+    for selector in ("#send", "#leave", "#state"):
+        box = chat.page.locator(selector).bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width, selector
