@@ -59,6 +59,8 @@ class MailboxAdapter:
     async def send(self, request: SendRequest) -> Receipt:
         if request.identity is not None:
             raise IdentityGone("a mailbox has no webhooks")
+        if len(request.text) > _TEXT_LIMIT:
+            raise Refused(f"a text of {len(request.text)} characters; a mailbox takes {_TEXT_LIMIT}")
         message = MailboxMessage(
             key=request.key,
             intent=request.intent,

@@ -11,11 +11,12 @@ Streams, pages and WebSockets are Starlette routes, passed to `build_app` as `mo
 from __future__ import annotations
 
 from trunkline.core.http.endpoint import Endpoint
-from trunkline.core.http.routes import admin, health, inbound, metrics
+from trunkline.core.http.routes import admin, health, inbound, metrics, outbox
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *health.ENDPOINTS,
     *metrics.ENDPOINTS,
     *admin.ENDPOINTS,
     *inbound.ENDPOINTS,
+    *outbox.ENDPOINTS,
 )

@@ -52,7 +52,7 @@ class MailboxPage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Messages of a mailbox in their order."""
 
     messages: tuple[MailboxMessage, ...]
-    #: the largest number that was ever given to a message of any mailbox
+    #: every message that comes has a larger number, in any mailbox
     newest: int
     #: messages up to this number are no longer kept
     pruned: int

@@ -24,6 +24,7 @@ EXPECTED: dict[tuple[str, str], Scope | None] = {
     ("POST", "/v1/admin/reload"): OPERATE,
     ("POST", "/v1/chat/inbound"): SEND,
     ("GET", "/v1/chat/inbound/{inbound}"): SEND,
+    ("GET", "/v1/chat/outbox"): READ,
 }
 
 

@@ -1,0 +1,101 @@
+"""The mailbox of an account over HTTP, for bridges: what the gateway says to people, by a cursor."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import anyio
+import msgspec
+
+from trunkline.core.channels.mailbox import MailboxAdapter
+from trunkline.core.http.chat.bodies import Name, PlatformId, Seconds, mailbox_of
+from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.problems import Problem
+from trunkline.core.store.mailbox import MailboxMessage, MailboxPage
+
+#: no number of a message is larger
+_LARGEST = 2**53
+
+
+class OutboxQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which messages of which account."""
+
+    channel: Name
+    account: Name = "default"
+    #: of this conversation only
+    conversation: PlatformId | None = None
+    #: the cursor: `next` of the answer before; 0: from the oldest that is kept
+    after: Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)] = 0
+    #: so many at most
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    #: seconds to wait for a message if there is none
+    wait: Seconds = 0
+
+
+class OutboxAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages in their order."""
+
+    messages: tuple[MailboxMessage, ...]
+    #: the cursor to ask with for what comes later
+    next: int
+
+
+async def read_outbox(call: Call) -> OutboxAnswer:
+    """The messages behind the cursor; with `wait`, as soon as there is one."""
+    query: OutboxQuery = call.query
+    mailbox = mailbox_of(call.served.gateway, query.channel, query.account)
+    page = await _page(mailbox, query)
+    _check_cursor(query.after, page)
+    if not page.messages and query.wait:
+        page = await _awaited(call, mailbox, query) or page
+    if len(page.messages) == query.limit:
+        return OutboxAnswer(messages=page.messages, next=page.messages[-1].n)
+    return OutboxAnswer(messages=page.messages, next=page.newest)
+
+
+async def _page(mailbox: MailboxAdapter, query: OutboxQuery) -> MailboxPage:
+    return await mailbox.read(after=query.after, conversation=query.conversation, limit=query.limit)
+
+
+async def _awaited(call: Call, mailbox: MailboxAdapter, query: OutboxQuery) -> MailboxPage | None:
+    """The next messages; none: the time has passed, or the server stops."""
+    found: MailboxPage | None = None
+    with anyio.move_on_after(query.wait):
+        async with anyio.create_task_group() as group:
+
+            async def stop() -> None:
+                await call.served.stopping.wait()
+                group.cancel_scope.cancel()
+
+            group.start_soon(stop)
+            found = await mailbox.next(after=query.after, conversation=query.conversation, limit=query.limit)
+            group.cancel_scope.cancel()
+    return found
+
+
+def _check_cursor(after: int, page: MailboxPage) -> None:
+    """Raise `Problem` 410 for a cursor behind which messages may be missing, or that was never given out."""
+    if after and after < page.pruned:
+        detail = (
+            f"Messages behind {after} are no longer kept: those up to {page.pruned} have been removed. Some may be"
+            " missing. Go on with `after=0`, which begins with the oldest that is kept."
+        )
+        raise Problem(410, "cursor-expired", detail, field="$.after")
+    if after > page.newest:
+        detail = f"No message has the number {after} yet; the newest is {page.newest}. Go on with `after=0`."
+        raise Problem(410, "cursor-expired", detail, field="$.after")
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint(
+        method="GET",
+        path="/v1/chat/outbox",
+        scope=Scope.READ,
+        summary="Read what the gateway says to the people of a mailbox account.",
+        run=read_outbox,
+        query=OutboxQuery,
+        answer=OutboxAnswer,
+        problems=(404, 410, 422),
+        tag="Chat",
+    ),
+)
