@@ -7,7 +7,7 @@ platform.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import asynccontextmanager, contextmanager
 
 import anyio
@@ -127,7 +127,7 @@ class MailboxAdapter:
 
 
 @asynccontextmanager
-async def _nothing() -> AsyncIterator[AsyncIterator[Envelope]]:
+async def _nothing() -> AsyncGenerator[AsyncIterator[Envelope]]:
     yield _no_messages()
 
 
