@@ -99,6 +99,11 @@ class EventLog:
         self._journal = _Journal(clock, start, keep=keep)
         self.events = self._journal.events
 
+    @property
+    def seq(self) -> int:
+        """The seq of the newest event; `start` before the first one."""
+        return self._journal.seq
+
     def subscribe(self, see: Callable[[Event], None], *bodies: type[Body]) -> None:
         """Call `see` with every later event, in order, while it is recorded; optionally only for some bodies."""
         with self._journal.lock:

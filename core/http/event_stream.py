@@ -1,0 +1,206 @@
+"""``GET /v1/events``: the events of the gateway as server-sent events, from now on or from where a client left off."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import anyio
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Message, Receive, Scope, Send
+
+from trunkline.core.events import BODIES
+from trunkline.core.http.auth import Tokens, bearer, require
+from trunkline.core.http.endpoint import Scope as TokenScope
+from trunkline.core.http.event_feed import KeptEvent, Lagged, RecentEvents
+from trunkline.core.http.problems import AGAIN, Problem
+from trunkline.core.http.requests import query_of
+from trunkline.core.http.served import Served
+
+#: streams open at once
+STREAMS = 100
+#: seconds after which a silent stream says that it is alive
+HEARTBEAT = 15.0
+#: milliseconds after which a client connects again
+RETRY = 1_000
+_ID = re.compile(r"(?P<process>[A-Za-z0-9_.-]{1,100})-(?P<seq>\d{1,18})")
+_encode = msgspec.json.Encoder().encode
+
+
+class EventsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The query of the stream."""
+
+    #: id of the last event that the client has, or ``0`` for all that are kept; none: from now on
+    after: str | None = None
+    #: kinds to send, with commas between them; empty: all
+    kinds: str = ""
+
+
+class Missing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Data of the markers ``gap`` and ``lagged``: events that the stream does not have."""
+
+    #: this process, whose events the ids of the stream name
+    process: str
+    #: number of the next event that the stream has
+    next: int
+    #: how many events are missing; none: unknown, since the position is of another process
+    missing: int | None = None
+    #: the other process
+    of: str | None = None
+
+
+class Position(msgspec.Struct, frozen=True, kw_only=True):
+    """The event after which a stream begins. `process`: none: this one."""
+
+    process: str | None = None
+    seq: int
+
+
+class EventStreams:
+    """The streams of a server over one feed; `route` is their address."""
+
+    def __init__(self, served: Served, feed: RecentEvents) -> None:
+        self._served = served
+        self.feed = feed
+        #: streams that are open
+        self.open = 0
+
+    def route(self) -> BaseRoute:
+        """The route of the streams."""
+        return Route("/v1/events", self.answer, methods=["GET"])
+
+    async def answer(self, request: Request) -> Response:
+        """Open a stream. Raises `Problem` for an unusable token or query, and while too many are open."""
+        tokens: Tokens = request.app.state.tokens
+        caller = tokens.caller(bearer(request.headers))
+        request.state.caller = caller.name
+        require(caller, TokenScope.READ)
+        query: EventsQuery = query_of(request, EventsQuery)
+        kinds = kinds_of(query.kinds)
+        self.feed.open()
+        after = position_of(request.headers.get("last-event-id") or query.after, self.feed)
+        if self.open >= STREAMS:
+            headers = {"Retry-After": str(AGAIN)}
+            raise Problem(503, "busy", f"{STREAMS} streams of events are open.", headers=headers)
+        return _Stream(self, self._lines(after, kinds), self._served.stopping)
+
+    async def _lines(self, after: Position, kinds: frozenset[str]) -> AsyncIterator[bytes]:
+        feed = self.feed
+        yield b"retry: %d\n\n" % RETRY
+        seq = after.seq
+        if after.process is not None or seq + 1 < feed.oldest:
+            known = after.process is None
+            missing = feed.oldest - 1 - seq if known else None
+            seq = feed.oldest - 1
+            yield self._marker(
+                "gap", seq, Missing(process=feed.process, next=seq + 1, missing=missing, of=after.process)
+            )
+        while True:
+            try:
+                batch = feed.read(seq)
+            except Lagged:
+                missing = feed.oldest - 1 - seq
+                yield self._marker("lagged", seq, Missing(process=feed.process, next=feed.oldest, missing=missing))
+                return
+            if batch:
+                seq = batch[-1].seq
+                yield self._block(batch, kinds)
+                continue
+            with anyio.move_on_after(HEARTBEAT) as waited:
+                await feed.wait(seq)
+            if waited.cancelled_caught:
+                yield b":\n\n"
+
+    def _block(self, batch: list[KeptEvent], kinds: frozenset[str]) -> bytes:
+        start = f"id: {self.feed.process}-".encode()
+        wanted = [kept for kept in batch if kept.kind in kinds] if kinds else batch
+        lines = [b"%b%d\ndata: %b\n\n" % (start, kept.seq, kept.line) for kept in wanted]
+        if not wanted or wanted[-1] is not batch[-1]:
+            # So that a client that connects again does not go through them again.
+            lines.append(b"%b%d\n\n" % (start, batch[-1].seq))
+        return b"".join(lines)
+
+    def _marker(self, name: str, seq: int, data: Missing) -> bytes:
+        return b"event: %b\nid: %b-%d\ndata: %b\n\n" % (name.encode(), self.feed.process.encode(), seq, _encode(data))
+
+
+class _Stream(Response):
+    """Sends what it is given until the client is gone or the server stops."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, streams: EventStreams, lines: AsyncIterator[bytes], stopping: anyio.Event) -> None:
+        super().__init__()
+        del self.headers["content-length"]
+        # For proxies, which would collect the events.
+        self.headers["X-Accel-Buffering"] = "no"
+        self._streams = streams
+        self._lines = lines
+        self._stopping = stopping
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the stream."""
+
+        async def write(data: bytes, *, more: bool = True) -> None:
+            await send({"type": "http.response.body", "body": data, "more_body": more})
+
+        self._streams.open += 1
+        try:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            async with anyio.create_task_group() as group:
+                group.start_soon(_call_when_gone, receive, group.cancel_scope.cancel)
+                with anyio.CancelScope() as sending:
+                    group.start_soon(_call_when_set, self._stopping, sending.cancel)
+                    async for data in self._lines:
+                        await write(data)
+                if sending.cancelled_caught:
+                    await write(b"event: stopping\ndata: {}\n\n")
+                await write(b"", more=False)
+                group.cancel_scope.cancel()
+        finally:
+            self._streams.open -= 1
+
+
+async def _call_when_gone(receive: Callable[[], Awaitable[Message]], call: Callable[[], None]) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    call()
+
+
+async def _call_when_set(event: anyio.Event, call: Callable[[], None]) -> None:
+    await event.wait()
+    call()
+
+
+def kinds_of(text: str) -> frozenset[str]:
+    """Kinds of events with commas between them. Raises `Problem` 422 for an unknown one."""
+    found = frozenset(kind for kind in text.split(",") if kind)
+    unknown = sorted(found - BODIES.keys())
+    if unknown:
+        raise Problem(422, "invalid-query", f"There is no kind of event {unknown[0]!r}.", field="kinds")
+    return found
+
+
+def position_of(text: str | None, feed: RecentEvents) -> Position:
+    """Where a stream begins. Raises `Problem` 422 for what is no id of an event."""
+    if text is None:
+        return Position(seq=feed.newest)
+    if text == "0":
+        return Position(seq=0)
+    named = _ID.fullmatch(text)
+    if named is None:
+        raise Problem(422, "invalid-query", f"{text[:100]!r} is not the id of an event.", field="after")
+    if named["process"] != feed.process:
+        return Position(process=named["process"], seq=0)
+    seq = int(named["seq"])
+    if seq > feed.newest:
+        raise Problem(422, "invalid-query", f"There is no event {text} yet.", field="after")
+    return Position(seq=seq)
+
+
+def event_streams(served: Served) -> EventStreams:
+    """The streams of a server, over a feed of its log."""
+    return EventStreams(served, RecentEvents(served.log, served.env.ids.new("log")))
