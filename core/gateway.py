@@ -31,7 +31,6 @@ from trunkline.core.hands.results import HandResult
 from trunkline.core.inbound import InboundReceipt
 from trunkline.core.profiles import codec_of
 from trunkline.core.routing.index import index_of
-from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.actions.message_tool import MessageTool
 from trunkline.core.runtime.bindings.expiry_notice import ExpiryNotice
 from trunkline.core.runtime.bindings.live_bindings import LiveBindings
@@ -60,9 +59,9 @@ from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.part_checks import check_adapter, check_agents
 from trunkline.core.runtime.process_started import config_reloaded, process_started
+from trunkline.core.runtime.session_admin import SessionAdmin
 from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target
-from trunkline.core.sessions.session_map import reset_session
 from trunkline.core.store.commands import CountRuns
 from trunkline.core.store.port import Store, answer
 from trunkline.core.store.queries import LoadUnfinished
@@ -163,6 +162,8 @@ class Gateway:
             discarded=self._delivery.discard,
             up=self._until_up,
         )
+        #: sessions, for operators
+        self.sessions = SessionAdmin(self._ctx, up=self._until_up)
         self.queue.connect(apply=self.hands.apply)
         self._delegations.endings.connect(take_posts=self.queue.take_posts)
         self._group: anyio.abc.TaskGroup | None = None
@@ -224,6 +225,11 @@ class Gateway:
         finally:
             with anyio.CancelScope(shield=True):
                 await ctx.store.close()
+
+    @property
+    def config(self) -> GatewayConfig:
+        """Today's configuration; `reload` replaces it."""
+        return self._ctx.config
 
     @property
     def serving(self) -> bool:
@@ -347,10 +353,7 @@ class Gateway:
 
     async def reset_session(self, agent: str, place: Address, cause: int | None = None) -> SessionRow | None:
         """Start a new session for a place; None if it has no session yet. Turns in the old session end there."""
-        await self._until_up()
-        ctx = self._ctx
-        session = ctx.new_session(ctx.key_text(place_key(agent, place, ctx.config)), agent, place)
-        return await reset_session(ctx.store, ctx.env, ctx.events, session, cause)
+        return await self.sessions.reset_place(agent, place, cause)
 
     async def _recover(self, started: int, group: anyio.abc.TaskGroup) -> None:
         """Queue the unfinished work of an earlier process, in its order; sending starts before all of it is read."""

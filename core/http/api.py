@@ -11,12 +11,32 @@ Streams, pages and WebSockets are Starlette routes, passed to `build_app` as `mo
 from __future__ import annotations
 
 from trunkline.core.http.endpoint import Endpoint
-from trunkline.core.http.routes import admin, health, inbound, metrics, outbox
+from trunkline.core.http.routes import (
+    admin,
+    agents,
+    bindings,
+    explain,
+    hands,
+    health,
+    inbound,
+    messages,
+    metrics,
+    outbox,
+    queue,
+    sessions,
+)
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *health.ENDPOINTS,
-    *metrics.ENDPOINTS,
-    *admin.ENDPOINTS,
     *inbound.ENDPOINTS,
     *outbox.ENDPOINTS,
+    *messages.ENDPOINTS,
+    *sessions.ENDPOINTS,
+    *bindings.ENDPOINTS,
+    *queue.ENDPOINTS,
+    *hands.ENDPOINTS,
+    *agents.ENDPOINTS,
+    *explain.ENDPOINTS,
+    *metrics.ENDPOINTS,
+    *admin.ENDPOINTS,
 )

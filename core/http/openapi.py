@@ -31,6 +31,7 @@ _WORDS = {
     404: "There is no such thing.",
     408: "The body came too slowly.",
     409: "Something else is stored already, or its state does not allow this.",
+    410: "What the cursor points to is gone.",
     413: "The body is too large.",
     415: "The body is not JSON in UTF-8.",
     422: "A field or a parameter is unusable; `field` is its path.",

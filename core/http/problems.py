@@ -25,6 +25,8 @@ TABLE: dict[type[TrunklineError], tuple[int, str]] = {
     errors.KeyFormatError: (422, "not-a-session-key"),
     errors.ChannelConflict: (409, "channel-taken"),
     errors.UnknownName: (404, "unknown-name"),
+    errors.BadCursor: (400, "bad-cursor"),
+    errors.ExpiredCursor: (410, "expired-cursor"),
     errors.TargetError: (422, "not-a-target"),
     errors.AmbiguousTarget: (422, "ambiguous-target"),
     errors.InvalidSend: (422, "invalid-send"),

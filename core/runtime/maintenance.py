@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 import msgspec
@@ -21,8 +21,9 @@ from trunkline.core.runtime.delegation.posts import Posts
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.store.commands import Prune, PurgeIntents, ResolveIntent, RetryIntent, SetAsideBroken, TakeNudges
 from trunkline.core.store.delegations import HandPost
+from trunkline.core.store.operators.queue import ChangeQueue, QueueChanges, check_purge, check_retry, joined
 from trunkline.core.store.port import answer
-from trunkline.core.store.queries import FindIntentFate, HasNudges, ListIntents, LoadIntents, ShowIntent
+from trunkline.core.store.queries import CountPurgeable, FindIntentFate, HasNudges, ListIntents, LoadIntents, ShowIntent
 from trunkline.core.store.queue_admin import (
     BATCH,
     PURGE,
@@ -35,6 +36,7 @@ from trunkline.core.store.queue_admin import (
     purge_summary,
 )
 from trunkline.core.store.records import IntentRow, Unfinished
+from trunkline.core.values import IntentState
 from trunkline.core.well_formed import well_formed
 
 #: seconds between two prunings
@@ -44,6 +46,8 @@ _PRUNE_FIRST = 600.0
 #: minimum and maximum seconds between two tries to store refused transcript lines
 _MIRROR_FIRST = 5.0
 _MIRROR_LAST = 3600.0
+#: intents that one transaction reopens
+_RETRIED = 100
 #: minimum seconds between two rounds
 _LEAST = 0.01
 
@@ -197,25 +201,45 @@ class Maintenance:
         """One intent with its receipts. Raises `UnknownName`, or `StoreError` for an unreadable row."""
         return await self._ctx.store.read(ShowIntent(intent=intent))
 
-    async def retry(self, intent: str) -> None:
-        """Retry an ended intent now. Raises `UnknownName` or `IllegalTransition`."""
+    async def retry(self, *intents: str) -> QueueChanges:
+        """Retry ended intents now, all or none. Raises `UnknownName` or `IllegalTransition`."""
+        now = self._ctx.env.now()
+        return await self._change([RetryIntent(intent=intent, now=now) for intent in dict.fromkeys(intents)])
+
+    async def retry_all(self, which: QueueFilter) -> QueueChanges:
+        """Retry all intents of these states that can be retried. Raises `IllegalTransition` for other states."""
+        check_retry(which)
+        ids: list[tuple[int, str]] = []
+        while page := await self.intents(which, after=ids[-1][0] if ids else 0, limit=BATCH):
+            ids += [(row.n, row.id) for row in page]
+        done = QueueChanges(changes=())
+        for start in range(0, len(ids), _RETRIED):
+            now = self._ctx.env.now()
+            commands = [RetryIntent(intent=intent, now=now) for _, intent in ids[start : start + _RETRIED]]
+            done = joined(done, await self._change(commands, skip=True))
+        return done
+
+    async def resolve(self, intent: str, verdict: QueueVerdict, provider_id: str = "") -> QueueChanges:
+        """Resolve a chunk in doubt. Raises `UnknownName` or `IllegalTransition`."""
+        now = self._ctx.env.now()
+        return await self._change([ResolveIntent(intent=intent, verdict=verdict, now=now, provider_id=provider_id)])
+
+    async def _change(self, commands: Sequence[RetryIntent | ResolveIntent], *, skip: bool = False) -> QueueChanges:
         try:
-            await self._ctx.store.write(RetryIntent(intent=intent, now=self._ctx.env.now()), answer)
+            command = ChangeQueue(changes=tuple(commands), skip=skip, now=self._ctx.env.now())
+            return await self._ctx.store.write(command, answer)
         finally:
             # Even if the caller is cancelled: the change may be stored nevertheless.
             self.act()
 
-    async def resolve(self, intent: str, verdict: QueueVerdict, provider_id: str = "") -> None:
-        """Resolve a chunk in doubt. Raises `UnknownName` or `IllegalTransition`."""
-        try:
-            await self._ctx.store.write(
-                ResolveIntent(intent=intent, verdict=verdict, now=self._ctx.env.now(), provider_id=provider_id), answer
-            )
-        finally:
-            self.act()
+    async def purgeable(self, which: QueueFilter) -> dict[IntentState, int]:
+        """How many intents `purge` would remove, by state. Raises `IllegalTransition` for open states."""
+        check_purge(which)
+        return await self._ctx.store.read(CountPurgeable(which=which))
 
     async def purge(self, which: QueueFilter) -> int:
-        """Remove ended intents in batches; returns their number."""
+        """Remove ended intents in batches; returns their number. Raises `IllegalTransition` for open states."""
+        check_purge(which)
 
         def story(count: int) -> int:
             if count:

@@ -12,6 +12,7 @@ from trunkline.core.store import commands, delegations, mailbox, queries, schedu
 from trunkline.core.store.commands import Write
 from trunkline.core.store.operators import bindings as operators_bindings
 from trunkline.core.store.operators import hands as operators_hands
+from trunkline.core.store.operators import holder as operators_holder
 from trunkline.core.store.operators import queue as operators_queue
 from trunkline.core.store.operators import sessions as operators_sessions
 from trunkline.core.store.queries import Read
@@ -37,6 +38,7 @@ from trunkline.core.store.sqlite.sql.hands import reads as delegation_reads
 from trunkline.core.store.sqlite.sql.mailbox import outcomes, posted
 from trunkline.core.store.sqlite.sql.operators import bindings as bindings_overview
 from trunkline.core.store.sqlite.sql.operators import hands as hands_overview
+from trunkline.core.store.sqlite.sql.operators import holder as holder_sql
 from trunkline.core.store.sqlite.sql.operators import queue as queue_overview
 from trunkline.core.store.sqlite.sql.operators import sessions as session_pages
 
@@ -155,6 +157,7 @@ QUERIES: Mapping[type[Read[Any]], Handler] = {
     schedule.FindSaid: schedule_sql.find_said,
     operators_queue.ReadQueueOverview: queue_overview.read_overview,
     operators_queue.InspectIntent: queue_overview.inspect,
+    operators_holder.FindHolder: lambda c, query: holder_sql.holder_of(c, query.now),
     operators_hands.ReadHandsOverview: hands_overview.read_overview,
     operators_hands.InspectDelegation: hands_overview.inspect,
     operators_bindings.ReadBindingsOverview: bindings_overview.read_overview,

@@ -1,0 +1,147 @@
+"""Sends of clients: one message, or one to several targets."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import anyio
+import msgspec
+from msgspec import Meta
+
+from trunkline.core.errors import SendFailed, UsageError
+from trunkline.core.gateway import Gateway
+from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.routes.pages import Name
+from trunkline.core.message_parts import MessageParts
+from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target, spread
+from trunkline.core.values import Address, Poll
+
+TAG = "Messages"
+#: seconds that a request waits for a delivery by default, and at most
+_WAIT = 30.0
+_LONGEST = 300.0
+Wait = Annotated[float, Meta(ge=0, le=_LONGEST)]
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is sent. See `SendMessage`."""
+
+    #: idempotency key: what is sent with it is sent once, however often it is asked for
+    key: Name
+    text: str = ""
+    #: addresses of files
+    media: tuple[str, ...] = ()
+    reply_to: str | None = None
+    #: the agent whose session mirrors it
+    agent: str | None = None
+    #: the session that mirrors it; none: that of the conversation
+    session_key: str | None = None
+    poll: Poll | None = None
+    #: platform-specific JSON, as text
+    payload: str | None = None
+    parts: MessageParts | None = None
+    #: one attempt, whose failure is an outcome instead of a problem
+    best_effort: bool = False
+    #: only say what would be sent, where, and which session would mirror it
+    dry_run: bool = False
+
+
+class MessageBody(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A message to send."""
+
+    #: a target as text, e.g. ``user:U1``, or an exact place
+    to: str | Address
+    channel: str | None = None
+    account: str | None = None
+    thread: str | None = None
+    #: wait until it is delivered, at most this many seconds; false: only until it is durable
+    wait: bool | Wait = True
+
+
+class TargetBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One of the targets of a broadcast."""
+
+    to: str | Address
+    channel: str | None = None
+    account: str | None = None
+    thread: str | None = None
+
+
+class BroadcastBody(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A message to several targets, each with a key of its own."""
+
+    targets: Annotated[tuple[TargetBody, ...], Meta(min_length=1, max_length=100)]
+    #: for targets that name none
+    channel: str | None = None
+    account: str | None = None
+    #: wait until all are delivered, at most this many seconds; false: only until they are durable
+    wait: bool | Wait = True
+
+
+class BroadcastAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of each target, in their order."""
+
+    results: tuple[Broadcasted, ...]
+
+
+async def send(call: Call) -> SendOutcome:
+    """Send a message once per key."""
+    body: MessageBody = call.body
+    message = SendMessage(**{name: getattr(body, name) for name in body.__struct_fields__ if name != "wait"})
+    gateway = call.served.gateway
+    if body.wait is False:
+        return await gateway.enqueue(message)
+    with anyio.move_on_after(_seconds(body.wait)):
+        return await gateway.send(message)
+    # By the same key: it is stored now, if it was not yet.
+    return await gateway.enqueue(message)
+
+
+def _seconds(wait: bool | float) -> float:
+    return _WAIT if wait is True else float(wait)
+
+
+async def broadcast(call: Call) -> BroadcastAnswer:
+    """Send to several targets, each as a message of its own."""
+    body: BroadcastBody = call.body
+    gateway = call.served.gateway
+    fields = {name: getattr(body, name) for name in body.__struct_fields__ if name not in ("targets", "wait")}
+    message = SendMessage(to="", **fields)
+    targets = [Target(**msgspec.structs.asdict(one)) for one in body.targets]
+    if body.wait is not False:
+        with anyio.move_on_after(_seconds(body.wait)):
+            return BroadcastAnswer(results=await gateway.broadcast(message, targets))
+    sends = zip(spread(message, targets), targets, strict=True)
+    return BroadcastAnswer(results=tuple([await _queued(gateway, one, target) for one, target in sends]))
+
+
+async def _queued(gateway: Gateway, message: SendMessage, target: Target) -> Broadcasted:
+    try:
+        return Broadcasted(target=target, outcome=await gateway.enqueue(message))
+    except (UsageError, SendFailed) as error:
+        return Broadcasted(target=target, error=error.facts)
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint(
+        method="POST",
+        path="/v1/messages",
+        scope=Scope.SEND,
+        summary="Send a message, once per key; or say what would be sent, with `dry_run`.",
+        run=send,
+        body=MessageBody,
+        answer=SendOutcome,
+        problems=(502,),
+        tag=TAG,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/messages/broadcast",
+        scope=Scope.SEND,
+        summary="Send a message to several targets; the failure of one is in its result.",
+        run=broadcast,
+        body=BroadcastBody,
+        answer=BroadcastAnswer,
+        tag=TAG,
+    ),
+)
