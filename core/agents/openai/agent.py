@@ -61,7 +61,7 @@ class OpenAIAgent:
         raise AgentFailed(f"the turn took longer than {self._config.turn_timeout:g} s", Reason.AGENT_TIMEOUT)
 
     async def _answer(self, turn: Turn) -> str | None:
-        """Ask the model, carry out its calls and tell it their results, until it answers without a call."""
+        """Ask the model, carry out its calls and give it their results, until it answers without a call."""
         before = await turn.done_before()
         facts, tools = await facts_of(turn, self._config, before), TurnTools(turn, self._config, before)
         said: list[Message] = []

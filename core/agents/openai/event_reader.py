@@ -25,14 +25,18 @@ class EventReader:
         self._data: list[str] = []
         self._size = 0
         self._is_first = True
+        #: the last byte was a carriage return
+        self._after_return = False
 
     def feed(self, data: bytes) -> list[str]:
         """The data of each event that these bytes complete, in order."""
-        data = self._pending + data
-        # A carriage return at the end may be the first half of a line end.
-        held = b"\r" if data.endswith(b"\r") else b""
-        *lines, rest = _LINE_END.split(data[: len(data) - len(held)])
-        self._pending = rest + held
+        if not data:
+            return []
+        if self._after_return:
+            # It belongs to the line end before it, which has counted already.
+            data = data.removeprefix(b"\n")
+        self._after_return = data.endswith(b"\r")
+        *lines, self._pending = _LINE_END.split(self._pending + data)
         done: list[str] = []
         for line in lines:
             if line:
