@@ -1,0 +1,123 @@
+"""What a person gets whose message the agent fails to answer: nothing, or the configured notice."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.callbacks import Caller, HeldClerk
+from tests.support.hooks import hooks, sending
+from tests.support.sending import Platform, serving
+from tests.support.small_gateway import ANA, KEY, Echo
+from trunkline import Turn
+from trunkline.core.errors import AgentFailed
+from trunkline.core.events.delivery import IntentPrepared, IntentSettled
+from trunkline.core.events.gateway import TurnEnded
+from trunkline.core.events.hands import CallbackChanged
+from trunkline.core.hands.states import CallbackState
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentKind
+
+pytestmark = pytest.mark.anyio
+
+TURNS: dict[str, Any] = {"error_notice": "Sorry, that did not work."}
+
+
+@pytest.fixture
+def platform(anyio_backend: str) -> Iterator[Platform]:
+    platform = Platform()
+    yield platform
+    platform.close()
+
+
+class Fails(Echo):
+    """An agent that fails with an error, or returns something that is no text."""
+
+    def __init__(self, how: object) -> None:
+        super().__init__()
+        self._how = how
+
+    async def turn(self, turn: Turn) -> Any:
+        if isinstance(self._how, BaseException):
+            raise self._how
+        return self._how
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        (ValueError("oops"), Reason.AGENT_RAISED),
+        (SystemExit(2), Reason.AGENT_RAISED),
+        (b"bytes", Reason.BAD_ANSWER),
+        (AgentFailed("no answer within 5 s", Reason.AGENT_TIMEOUT), Reason.AGENT_TIMEOUT),
+    ],
+    ids=["raises", "exits", "no text", "its model fails"],
+)
+@pytest.mark.parametrize("notice", [TURNS, {}], ids=["with a notice", "without"])
+async def test_an_agent_that_fails(path: Path, platform: Platform, how: Any, reason: Reason, notice: Any) -> None:
+    async with serving(path, platform, agent=Fails(how), turns=notice) as running:
+        platform.say("m1", ANA)
+        [ended] = await running.until(TurnEnded)
+        assert (ended.outcome, ended.reason) == ("failed", reason)
+        if notice:
+            [prepared] = await running.until(IntentPrepared)
+            await running.until(IntentSettled)
+            assert (prepared.intent_kind, prepared.reason) == (IntentKind.NOTICE, Reason.ERROR_NOTICE)
+        assert [one.text for one in platform.sent] == list(notice.values())
+        # What people saw is in the transcript, as their next turn will read it.
+        lines = [("user", "hello"), *(("assistant", text) for text in notice.values())]
+        assert await running.transcript(KEY) == lines
+
+
+async def test_details_stay_in_the_events(path: Path, platform: Platform) -> None:
+    agent = Fails(AgentFailed("the endpoint is down", Reason.AGENT_UNREACHABLE))
+    async with serving(path, platform, agent=agent, turns=TURNS) as running:
+        platform.say("m1", ANA)
+        [ended] = await running.until(TurnEnded)
+        await running.until(IntentSettled)
+        assert ended.detail == "the endpoint is down"
+        assert all("endpoint" not in one.text for one in platform.sent)
+
+
+async def test_a_result_that_the_agent_fails_to_present(path: Path, platform: Platform) -> None:
+    """The person waits for it, and gets the notice; the callback has not reached anybody."""
+
+    async def fail(turn: Turn) -> str:
+        raise AgentFailed("the model refused", Reason.AGENT_REFUSED)
+
+    async with serving(path, platform, agent=Caller(fail), runner=HeldClerk(held=False), turns=TURNS) as running:
+        platform.say("m1", ANA, "count")
+        await running.until(TurnEnded, 2)
+        await running.until(IntentSettled, 2)
+        assert [one.text for one in platform.sent] == ["on it: count", "Sorry, that did not work."]
+        last = running.recorded(CallbackChanged)[-1]
+        assert (last.state, last.reason) == (CallbackState.UNDELIVERABLE, Reason.AGENT_REFUSED)
+
+
+async def test_a_turn_without_a_place_has_nobody_to_notify(path: Path, platform: Platform) -> None:
+    async with serving(path, platform, agent=Fails(ValueError("oops")), turns=TURNS) as running:
+        await running.gateway.wake("main", "do something")
+        await running.until(TurnEnded)
+        assert running.recorded(IntentPrepared) == []
+
+
+async def test_hooks_see_the_notice(path: Path, platform: Platform) -> None:
+    """As they see every other text; one that breaks on it does not keep the turn from ending."""
+    seen: list[Any] = []
+    watching = hooks(sending("see", seen=seen))
+    async with serving(path, platform, agent=Fails(ValueError("oops")), turns=TURNS, hooks=watching) as running:
+        platform.say("m1", ANA)
+        await running.until(IntentSettled)
+        assert len(seen) == 1
+
+
+async def test_what_the_turn_has_sent_stays_sent(path: Path, platform: Platform) -> None:
+    async def act(turn: Turn) -> str | None:
+        await turn.send("one moment")
+        raise ValueError("oops")
+
+    async with serving(path, platform, agent=Echo(act), turns=TURNS) as running:
+        platform.say("m1", ANA)
+        await running.until(IntentSettled, 2)
+        assert [one.text for one in platform.sent] == ["one moment", "Sorry, that did not work."]
