@@ -1,6 +1,6 @@
 """Run a storm and print what came of it.
 
-``python -m tests.kill [--kills N] [--seed N] [--nonsense] [--two] [--workers] [key|lookup|none]``
+``python -m tests.kill [--kills N] [--seed N] [--nonsense] [--two] [--workers] [--http] [key|lookup|none]``
 """
 
 import argparse
@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tests.kill.crew import DELEGATING, WORKERS
+from tests.kill.http.storm import run_http_storm
 from tests.kill.nonsense import ALL_PARTS
 from tests.kill.pair_storm import run_pair_storm
 from tests.kill.stage import Setting
@@ -23,12 +24,18 @@ parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--nonsense", action="store_true", help="parts misbehave; as many attempts as by default")
 parser.add_argument("--two", action="store_true", help="two processes on one store, and freezes")
 parser.add_argument("--workers", action="store_true", help="outside workers do some of the work, and are killed, too")
+parser.add_argument("--http", action="store_true", help="people chat over HTTP and WebSocket with a real server")
 options = parser.parse_args()
 setting = Setting(seed=options.seed, idempotency=Idempotency(options.idempotency))
 if options.nonsense:
     setting = msgspec.structs.replace(setting, nonsense=ALL_PARTS, max_attempts=None)
 if options.workers:
     setting = msgspec.structs.replace(setting, workers=WORKERS, delegating=DELEGATING)
+if options.http:
+    with tempfile.TemporaryDirectory() as folder:
+        http_report = run_http_storm(options.kills, Path(folder), seed=options.seed)
+    print(http_report)
+    raise SystemExit(bool(http_report.findings))
 with tempfile.TemporaryDirectory() as folder:
     if options.two:
         report = run_pair_storm(setting, options.kills, Path(folder))
