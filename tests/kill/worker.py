@@ -21,7 +21,8 @@ from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.states import OPEN_WORK
 from trunkline.core.reasons import Reason
 from trunkline.core.store.delegations import DelegationFilter
-from trunkline.core.store.sqlite.offline.hands_file import overview
+from trunkline.core.store.operators.hands import ReadHandsOverview
+from trunkline.core.store.sqlite.handlers import ask
 from trunkline.core.store.sqlite.offline.queue_file import open_to_read
 
 #: what workers take tasks of
@@ -75,7 +76,7 @@ class Worker:
         """What the workers have taken, newest first."""
         with open_to_read(self._store) as db:
             which = DelegationFilter(states=tuple(OPEN_WORK), hand=COURIER)
-            return overview(db, which, limit=1000, now=time.time()).page.rows
+            return ask(db, ReadHandsOverview(which=which, limit=1000, now=time.time())).page.rows
 
     def _work(self, delegation: str, task: str, ticket: str) -> None:
         if abandoned(task):
