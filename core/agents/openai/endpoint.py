@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from zlib import crc32
 
 import anyio
@@ -204,12 +206,25 @@ def _client(config: OpenAIConfig, key: str | None) -> AsyncOpenAI:
         max_retries=0,
         default_headers={"Accept-Encoding": "identity"},
         http_client=httpx.AsyncClient(
-            timeout=limits, limits=httpx.Limits(max_connections=None), event_hooks={"response": [bound]}
+            timeout=limits,
+            limits=httpx.Limits(max_connections=None),
+            event_hooks={"response": [bound]},
+            # A proxy that the environment names does not reach this machine.
+            trust_env=not _is_here(config.base_url),
         ),
     )
     # Both come from the environment too.
     client.organization = client.project = None
     return client
+
+
+def _is_here(address: str) -> bool:
+    """Whether an address is on this machine."""
+    host = urlsplit(address).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _unreachable(facts: str) -> AgentFailed:

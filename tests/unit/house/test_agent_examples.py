@@ -110,8 +110,16 @@ def test_the_configuration_of_the_examples_is_valid() -> None:
 
 def test_the_configuration_of_the_page_is_valid(tmp_path: Path) -> None:
     file = tmp_path / "gateway.yaml"
-    file.write_text(only_block(DOCS / "agents.md", "yaml", "agents:").text, "utf-8")
+    file.write_text(only_block(DOCS / "agents.md", "yaml", "demo:").text, "utf-8")
     assert sorted(one.kind for one in load_file(file).agents.values()) == ["echo", "openai", "program", "webhook"]
+
+
+def test_the_configuration_of_a_model_is_valid(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.yaml"
+    file.write_text(only_block(DOCS / "agents.md", "yaml", "api_key:").text, "utf-8")
+    [agent] = load_file(file).agents.values()
+    assert agent.openai is not None
+    assert (agent.openai.model, agent.openai.options) == ("gpt-x", {"temperature": 0.3})
 
 
 def validator(part: str) -> Any:
