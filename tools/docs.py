@@ -21,6 +21,7 @@ from pathlib import Path
 
 from tools.doc_actions import actions_table, channel_actions_table
 from tools.doc_catalogue import bugs_table, event_table, invariants_table, reasons_table, screens_table, types_table
+from tools.doc_chat import closes_table, frames_table
 from tools.doc_decisions import (
     binding_diagram,
     callback_diagram,
@@ -69,6 +70,8 @@ REGIONS: dict[str, Callable[[], str]] = {
     "screens-table": screens_table,
     "actions-table": actions_table,
     "channel-actions-table": channel_actions_table,
+    "http-chat-closes": closes_table,
+    "http-chat-frames": frames_table,
     "http-endpoints": endpoints_table,
     "http-limits": limits_table,
     "http-metrics": metrics_table,

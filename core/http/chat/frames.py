@@ -38,7 +38,7 @@ class Close(IntEnum):
     HELLO_TIMEOUT = 4408
     #: the client did not take what it was sent: connect again, with the cursor
     LAGGED = 4413
-    #: too many frames, or too many sockets
+    #: too many sockets are open
     TOO_MANY = 4429
     #: the gateway has a defect; its log says more under the id of the request
     FAILED = 4500

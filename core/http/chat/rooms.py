@@ -22,7 +22,7 @@ def place_of(address: Address) -> Place:
     return (address.channel, address.account, address.conversation)
 
 
-class Listener(Protocol):
+class RoomMember(Protocol):
     """One socket of a room. Called on the event loop; must return at once."""
 
     def working(self, *, on: bool) -> None:
@@ -39,7 +39,7 @@ class Rooms:
 
     def __init__(self, log: EventLog) -> None:
         self._loop = asyncio.get_running_loop()
-        self._rooms: dict[Place, set[Listener]] = {}
+        self._rooms: dict[Place, set[RoomMember]] = {}
         #: place of each turn under way, by its id, and how many there are in each place; changed only in `_see`, which
         #: the log calls one event at a time
         self._turns: dict[str, Place] = {}
@@ -50,25 +50,25 @@ class Rooms:
         """The number of sockets in rooms."""
         return sum(map(len, self._rooms.values()))
 
-    def enter(self, place: Place, listener: Listener) -> None:
+    def enter(self, place: Place, member: RoomMember) -> None:
         """Listen to a conversation. A turn that is under way is reported at once."""
-        self._rooms.setdefault(place, set()).add(listener)
+        self._rooms.setdefault(place, set()).add(member)
         if place in self._busy:
-            listener.working(on=True)
+            member.working(on=True)
 
-    def leave(self, place: Place, listener: Listener) -> None:
+    def leave(self, place: Place, member: RoomMember) -> None:
         """Listen no more."""
         room = self._rooms.get(place)
         if room is not None:
-            room.discard(listener)
+            room.discard(member)
             if not room:
                 del self._rooms[place]
 
-    def tell(self, place: Place, frame: OwnFrame, but: Listener) -> None:
+    def tell(self, place: Place, frame: OwnFrame, but: RoomMember) -> None:
         """Show what a person said to the other sockets of the conversation."""
-        for listener in self._in(place):
-            if listener is not but:
-                listener.own(frame)
+        for member in self._in(place):
+            if member is not but:
+                member.own(frame)
 
     def _see(self, event: Event) -> None:
         # Called in the thread that committed, for every turn of the gateway: most have nobody in their room.
@@ -103,10 +103,10 @@ class Rooms:
             # The loop is closed: nobody listens any more.
             self._rooms.clear()
 
-    def _in(self, place: Place) -> Iterable[Listener]:
+    def _in(self, place: Place) -> Iterable[RoomMember]:
         return tuple(self._rooms.get(place, ()))
 
     def _working(self, place: Place) -> None:
         on = place in self._busy
-        for listener in self._in(place):
-            listener.working(on=on)
+        for member in self._in(place):
+            member.working(on=on)

@@ -6,7 +6,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from trunkline.core.http.auth import Tokens, bearer, require
-from trunkline.core.http.chat.conversation import Conversation, open_conversation
+from trunkline.core.http.chat.direct_chat import DirectChat, open_chat
 from trunkline.core.http.chat.frames import Close, HelloFrame
 from trunkline.core.http.chat.rooms import Rooms
 from trunkline.core.http.chat.socket import ChatLimits, ChatSocket
@@ -36,7 +36,7 @@ def chat_routes(served: Served, limits: ChatLimits | None = None) -> list[BaseRo
     return [WebSocketRoute(PATH, chat)]
 
 
-def _greet(socket: WebSocket, served: Served, hello: HelloFrame) -> Conversation:
+def _greet(socket: WebSocket, served: Served, hello: HelloFrame) -> DirectChat:
     tokens: Tokens = socket.app.state.tokens
     require(tokens.caller(hello.token or bearer(socket.headers)), Scope.SEND)
-    return open_conversation(served, hello)
+    return open_chat(served, hello)

@@ -16,7 +16,7 @@ import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from trunkline.core.errors import TrunklineError
-from trunkline.core.http.chat.conversation import Conversation, message_frame
+from trunkline.core.http.chat.direct_chat import DirectChat, message_frame
 from trunkline.core.http.chat.frames import (
     CaughtUpFrame,
     Close,
@@ -93,7 +93,7 @@ class ChatSocket:
 
     # ---------------------------------------------------------------- the life of a socket
 
-    async def run(self, greet: Callable[[HelloFrame], Conversation]) -> None:
+    async def run(self, greet: Callable[[HelloFrame], DirectChat]) -> None:
         """Serve the socket, which is accepted. `greet` checks a hello; it raises `Problem` or a `TrunklineError`."""
         try:
             hello = await self._hello()
@@ -129,7 +129,7 @@ class ChatSocket:
         await self._send(problem_frame(problem, self._request_id))
         self._close(_CODES.get(problem.status, Close.BAD_HELLO), problem.slug)
 
-    async def _talk(self, conversation: Conversation, hello: HelloFrame) -> None:
+    async def _talk(self, conversation: DirectChat, hello: HelloFrame) -> None:
         place, after = conversation.place, hello.after
         page = await conversation.messages(after, self._limits.page)
         if after > page.newest:
@@ -176,7 +176,7 @@ class ChatSocket:
 
     # ---------------------------------------------------------------- from the client
 
-    async def _read_all(self, conversation: Conversation) -> None:
+    async def _read_all(self, conversation: DirectChat) -> None:
         while True:
             try:
                 frame = await self._next()
@@ -212,7 +212,7 @@ class ChatSocket:
         if left < 0:
             await anyio.sleep(-left / limits.per_second)
 
-    async def _say(self, conversation: Conversation, say: SayFrame) -> None:
+    async def _say(self, conversation: DirectChat, say: SayFrame) -> None:
         try:
             said, own = await conversation.say(say)
         except Exception as error:
@@ -241,7 +241,7 @@ class ChatSocket:
             self._wake = anyio.Event()
             await self._wake.wait()
 
-    async def _send_messages(self, conversation: Conversation, page: MailboxPage, after: int) -> None:
+    async def _send_messages(self, conversation: DirectChat, page: MailboxPage, after: int) -> None:
         """Send what the mailbox has behind a cursor, and what comes later."""
         caught_up = False
         while True:

@@ -41,7 +41,7 @@ async def test_the_token_may_come_in_the_header(tmp_path: Path) -> None:
         pytest.param({"token": "token-read"}, Close.MISSING_SCOPE, "missing-scope", id="read only"),
         pytest.param({"token": "token-operate"}, Close.MISSING_SCOPE, "missing-scope", id="operate only"),
         pytest.param({"account": "nothing"}, Close.UNKNOWN_ACCOUNT, "unknown-account", id="unknown account"),
-        pytest.param({"channel": "nothing"}, Close.UNKNOWN_ACCOUNT, "unknown-account", id="unknown channel"),
+        pytest.param({"channel": "nothing"}, Close.UNKNOWN_ACCOUNT, "unknown-channel", id="unknown channel"),
         pytest.param({"peer": {"id": ""}}, Close.BAD_HELLO, "invalid-frame", id="no id"),
         pytest.param({"peer": {"id": "x" * 5000}}, Close.BAD_HELLO, "invalid-frame", id="long id"),
         pytest.param({"peer": {"id": "a\0b"}}, Close.BAD_HELLO, "invalid-frame", id="unusable id"),

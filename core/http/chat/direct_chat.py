@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trunkline.core.channels.mailbox import MailboxAdapter
+from trunkline.core.http.chat.bodies import mailbox_of
 from trunkline.core.http.chat.frames import HelloFrame, MessageFrame, OwnFrame, SaidFrame, SayFrame
 from trunkline.core.http.chat.rooms import Place, place_of
 from trunkline.core.http.problems import AGAIN, Problem
@@ -12,7 +13,7 @@ from trunkline.core.store.mailbox import MailboxMessage, MailboxPage
 from trunkline.core.values import Address, ChatKind, Envelope, Peer
 
 
-class Conversation:
+class DirectChat:
     """The direct conversation of a person with a mailbox account."""
 
     def __init__(self, served: Served, adapter: MailboxAdapter, peer: Peer) -> None:
@@ -79,12 +80,10 @@ def message_frame(message: MailboxMessage) -> MessageFrame:
     )
 
 
-def open_conversation(served: Served, hello: HelloFrame) -> Conversation:
+def open_chat(served: Served, hello: HelloFrame) -> DirectChat:
     """The conversation that a hello names. Raises `Problem` for an unknown account, and while no work is taken."""
     if not served.gateway.serving:
         detail = "The gateway waits for its store, or recovers unfinished work. Connect again soon."
         raise Problem(503, "standby", detail, headers={"Retry-After": str(AGAIN)})
-    adapter = served.gateway.adapters.get((hello.channel, hello.account))
-    if not isinstance(adapter, MailboxAdapter):
-        raise Problem(404, "unknown-account", f"{hello.channel}:{hello.account} is no mailbox account.")
-    return Conversation(served, adapter, Peer(id=hello.peer.id, name=hello.peer.name or hello.peer.id))
+    adapter = mailbox_of(served.gateway, hello.channel, hello.account)
+    return DirectChat(served, adapter, Peer(id=hello.peer.id, name=hello.peer.name or hello.peer.id))
