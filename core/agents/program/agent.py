@@ -11,7 +11,7 @@ import msgspec
 
 from trunkline.core.agent import Turn
 from trunkline.core.agents.calls import CallRunner
-from trunkline.core.agents.log import LOGGER
+from trunkline.core.agents.log import LOGGER, shown
 from trunkline.core.agents.program.config import ProgramConfig
 from trunkline.core.agents.program.launch import Launch
 from trunkline.core.agents.program.messages import (
@@ -154,7 +154,7 @@ class ProgramAgent:
             elif isinstance(said, FailMessage):
                 process.has_worked = True
                 reason = Reason.AGENT_REFUSED if said.refused else Reason.AGENT_RAISED
-                raise AgentFailed(said.error[:2000], reason)
+                raise AgentFailed(shown(said.error, 2000), reason)
             else:
                 raise AgentFailed(said.facts, said.reason)
 

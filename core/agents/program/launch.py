@@ -59,7 +59,7 @@ def launch_of(config: ProgramConfig, folder: Path, environ: Mapping[str, str]) -
 async def start(launch: Launch) -> anyio.abc.Process:
     """Start the process, the leader of a group of its own. Raises `OSError`."""
     command = list(launch.command)
-    if sys.platform == "linux":
+    if sys.platform == "linux" and sys.executable:
         keep = "yes" if "LC_CTYPE" in launch.environ else "no"
         command = [sys.executable, "-I", "-S", _LAUNCHER, str(os.getpid()), keep, *command]
     # Its own session: Ctrl-C in the terminal of the gateway is for the gateway, which ends its programs in order.

@@ -228,7 +228,8 @@ class ProgramProcess:
             self._unlogged += 1
             return
         if self._unlogged:
-            LOGGER.warning("%s: %d lines of its program were left out", self._agent, self._unlogged)
+            left_out = "%s: %d lines of its program were left out"
+            LOGGER.warning(left_out, self._agent, self._unlogged, extra={"agent": self._agent})
             self._unlogged = 0
         said = shown(line[:_ERROR_LINE].decode("utf-8", "replace"))
         if wrong:

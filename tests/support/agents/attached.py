@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 
 from tests.support.small_gateway import ANA, Running, TinyPlatform, serving
-from trunkline import Address, system_env
+from trunkline import Address, Agent, system_env
 from trunkline.core.agents.config import AgentImplementation
 from trunkline.core.agents.factory import make_agent, running
 from trunkline.core.events.gateway import TurnEnded
@@ -61,9 +61,17 @@ class Attached:
 
 @asynccontextmanager
 async def attached(
-    folder: Path, implementation: dict[str, Any], environ: dict[str, str] | None = None, **config: Any
+    folder: Path,
+    implementation: dict[str, Any],
+    environ: dict[str, str] | None = None,
+    *,
+    main: Agent | None = None,
+    **config: Any,
 ) -> AsyncGenerator[Attached, None]:
-    """A gateway on a store in a folder, with an agent as `agents` of a configuration describes it."""
+    """A gateway on a store in a folder, with an agent as `agents` of a configuration describes it.
+
+    It answers everybody, unless there is a `main`: then it is the agent `helper`.
+    """
     agent = make_agent(
         "main",
         AgentImplementation.model_validate(implementation),
@@ -73,7 +81,9 @@ async def attached(
     )
     platform = TinyPlatform()
     try:
-        async with running([agent]), serving(folder / "store.db", platform, agent, **config) as gateway:
+        if main is not None:
+            config["others"] = {"helper": agent}
+        async with running([agent]), serving(folder / "store.db", platform, main or agent, **config) as gateway:
             yield Attached(gateway, platform)
     finally:
         platform.close()

@@ -85,6 +85,11 @@ def work(document: dict[str, Any]) -> None:
             if not document["again"]:
                 os._exit(4)
             say(type="answer", turn=turn, text=f"{rest} at last")
+        case "interrupted":
+            # The gateway is killed after the message was sent.
+            call(turn, "1", "message", action="send", message=f"working on {rest}")
+            if document["again"]:
+                say(type="answer", turn=turn, text=f"{rest} at last")
         case "changing":
             call(turn, "1", "message", action="send", message=f"from {os.getpid()}")
             os._exit(5)

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -134,8 +135,8 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
 
 
 @asynccontextmanager
-async def webhook_server() -> AsyncGenerator[WebhookServer, None]:
-    """The server, until the block ends."""
+async def webhook_server(trust: ssl.SSLContext | None = None) -> AsyncGenerator[WebhookServer, None]:
+    """The server, until the block ends; with a certificate it speaks TLS, as `localhost`."""
     one = WebhookServer()
     tasks: set[asyncio.Task[None]] = set()
 
@@ -144,8 +145,9 @@ async def webhook_server() -> AsyncGenerator[WebhookServer, None]:
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
-    server = await asyncio.start_server(accept, "127.0.0.1", 0)
-    one.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/turn?key=hidden"
+    server = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=trust)
+    base = "http://127.0.0.1" if trust is None else "https://localhost"
+    one.url = f"{base}:{server.sockets[0].getsockname()[1]}/turn?key=hidden"
     try:
         yield one
     finally:

@@ -296,7 +296,9 @@ from tests.support.agents.attached import attached, program
 async def main():
     async with attached(Path(sys.argv[1]), program()) as main:
         print(await main.answer("pid"), flush=True)
-        main.say("sleep 60")
+        main.say("interrupted the tower")
+        await main.answers(2)
+        print(main.platform.sent[1].text, main.platform.sent[1].key, sep="/", flush=True)
         await anyio.sleep_forever()
 
 anyio.run(main)
@@ -304,11 +306,26 @@ anyio.run(main)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has died")
-def test_a_program_dies_with_a_gateway_that_is_killed(tmp_path: Path) -> None:
+def test_a_program_dies_with_its_gateway_and_the_turn_has_one_effect(tmp_path: Path) -> None:
     command = [sys.executable, "-c", GATEWAY, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as gateway:
         assert gateway.stdout is not None
         pid = int(gateway.stdout.readline())
         assert is_there(pid)
+        text, _, key = gateway.stdout.readline().strip().partition("/")
+        assert text == "working on the tower"
         gateway.kill()
     anyio.run(until_gone, pid)
+    anyio.run(the_turn_ends_in_the_next_process, tmp_path, key)
+
+
+async def the_turn_ends_in_the_next_process(folder: Path, key: str) -> None:
+    async with attached(folder, program()) as main:
+        (ended,) = await main.gateway.until(TurnEnded)
+        assert ended.outcome == "replied"
+        with anyio.fail_after(10):
+            while "the tower at last" not in (sent := [one.text for one in main.platform.sent]):  # noqa: ASYNC110 -- a list
+                await anyio.sleep(0.02)
+        # If the receipt of the message was not stored yet, it is sent again under its key, which platforms recognise.
+        keys = [request.key for request in main.platform.sent if request.text == "working on the tower"]
+        assert keys in ([], [key]) and len(sent) == len(keys) + 1

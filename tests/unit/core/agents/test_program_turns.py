@@ -9,7 +9,8 @@ import pytest
 from tests.support.agents.attached import attached, program
 from tests.support.factories import direct
 from tests.support.small_gateway import BEN
-from trunkline.core.events.gateway import TurnEnded
+from trunkline import HandTask, Turn
+from trunkline.core.events.gateway import TurnEnded, TurnStarted
 
 pytestmark = pytest.mark.anyio
 
@@ -134,6 +135,63 @@ async def test_a_delegation_comes_back_in_a_callback_turn(tmp_path: Path) -> Non
         assert accepted.startswith("accepted: ")
         # The result is not a word of the script, so the program answers that it was told so.
         assert reported == "you said done: count the words"
+
+
+class Shower:
+    """A hand whose result makes the scripted program show its turn."""
+
+    def has(self, hand: str) -> bool:
+        return hand == "clerk"
+
+    async def run(self, task: HandTask) -> str:
+        return "show"
+
+
+async def test_the_document_of_a_callback_says_what_it_reports(tmp_path: Path) -> None:
+    hands = {"prompt": "A result."}
+    async with attached(tmp_path, program(tools=False), runner=Shower(), hands=hands) as main:
+        main.say("delegate count the words")
+        await main.gateway.until(TurnEnded, 2)
+        document = json.loads((await main.answers(2))[1])
+        assert document["work"] == "callback"
+        assert document["callback"]["hand"] == "clerk" and document["callback"]["outcome"] == "ok"
+        assert document["peer"]["id"] == "hand:clerk" and document["asked_by"]["id"] == "100"
+        assert document["prompts"] == [{"kind": "callback", "text": "A result."}]
+        assert document["text"] == "show" and "<data-" in document["for_model"]
+
+
+async def test_a_person_may_be_notified_of_a_failure(tmp_path: Path) -> None:
+    async with attached(tmp_path, program(), turns={"error_notice": "That went wrong."}) as main:
+        ended = await main.ask("die")
+        assert ended.reason == "agent-broke-off"
+        assert await main.answers(1) == ["That went wrong."]
+
+
+class Worker:
+    """An agent that gives its message to the agent `helper`, and cancels that on `stop`."""
+
+    async def turn(self, turn: Turn) -> str | None:
+        if turn.callback is not None:
+            return f"helper: {turn.text}"
+        if turn.text == "stop":
+            for one in await turn.delegations():
+                await turn.cancel(one.delegation)
+            return "stopped"
+        await turn.send_async("helper", turn.text)
+        return None
+
+
+async def test_a_program_works_on_tasks_of_another_agent(tmp_path: Path) -> None:
+    async with attached(tmp_path, program(), main=Worker()) as main:
+        main.say("echo the tower")
+        assert await main.answers(1) == ["helper: the tower"]
+        main.say("never")
+        await main.gateway.until(TurnStarted, 5)
+        main.say("stop")
+        assert (await main.answers(2))[1] == "stopped"
+        # The task was cancelled, and the work of the program with it.
+        main.say("cancelled")
+        assert (await main.answers(3))[2] == "helper: 1 cancelled"
 
 
 async def test_a_program_says_why_it_cannot_answer(tmp_path: Path) -> None:

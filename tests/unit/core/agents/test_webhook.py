@@ -3,6 +3,9 @@
 import hashlib
 import hmac
 import json
+import shutil
+import ssl
+import subprocess
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -200,6 +203,36 @@ async def test_a_turn_that_a_stop_cuts_off_is_posted_again_with_the_same_key(tmp
         first, second = server.requests
         assert (first.document["again"], second.document["again"]) == (False, True)
         assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> ssl.SSLContext:
+    """A certificate of its own for localhost, also as `server.pem` in the folder."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl, which makes the certificate, is not installed")
+    command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "server.pem")]
+    subprocess.run([*command, *names, *files], check=True, capture_output=True)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(tmp_path / "server.pem", tmp_path / "key.pem")
+    return context
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path: Path, certificate) -> None:
+    async with webhook_server(certificate) as server:
+        async with attached(tmp_path, {"webhook": {"url": server.url, "retries": 0}}) as main:
+            reason, facts = await failed(main, "echo x")
+            assert reason == "agent-unreachable" and "certificate" in facts.lower()
+        assert server.requests == []
+
+
+async def test_a_certificate_of_the_configuration_is_trusted(tmp_path: Path, certificate) -> None:
+    async with webhook_server(certificate) as server:
+        settings = {"webhook": {"url": server.url, "ca_file": "server.pem"}}
+        async with attached(tmp_path, settings) as main:
+            assert await main.answer("echo x") == "x"
 
 
 @pytest.mark.parametrize(
