@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from trunkline.app.serve.config import ServeConfig
 from trunkline.core.agents.config import AgentImplementation
 from trunkline.core.config import Model
 from trunkline.core.config.files.model_fields import bare, element, fields_of, model_of, texts_of, walk
+from trunkline.core.config.secrets import Secret
 from trunkline.sim.scenario.model.scenario import Scenario
 
 
@@ -24,12 +27,18 @@ def agents_reference() -> str:
     return _reference(AgentImplementation, "agents.<name>")
 
 
-def _reference(root: type[Model], top: str = "") -> str:
+def serve_reference() -> str:
+    """The fields of the file of `trunkline serve`, without those that have a page of their own."""
+    own = (ServeConfig.__module__, Secret.__module__)
+    return _reference(ServeConfig, shown=lambda model: model.__module__ in own)
+
+
+def _reference(root: type[Model], top: str = "", shown: Callable[[type[Model]], bool] = lambda _: True) -> str:
     """Models as Markdown: one section per model, one row per field."""
     parts = [""]
     seen: set[type[Model]] = set()
     for at, model in walk(root, top):
-        if model in seen or not model.model_fields:
+        if model in seen or not model.model_fields or not shown(model):
             continue
         seen.add(model)
         title = f"`{at}`" if at else "The file"

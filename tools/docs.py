@@ -32,7 +32,7 @@ from tools.doc_decisions import (
     work_diagram,
 )
 from tools.doc_http import endpoints_table, limits_table, metrics_table, problems_table
-from tools.doc_scenarios import agents_reference, fields_reference
+from tools.doc_scenarios import agents_reference, fields_reference, serve_reference
 from tools.doc_text import ROOT
 from trunkline.app.cli.commands import dispatch
 from trunkline.core.errors import UsageError
@@ -79,6 +79,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "how-to-report": how_to_report,
     "scenario-fields": fields_reference,
     "agent-fields": agents_reference,
+    "serve-fields": serve_reference,
 }
 
 

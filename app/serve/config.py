@@ -52,7 +52,7 @@ class TokenConfig(Model):
 class RateConfig(Model):
     """How often one token, or one address without a token, may ask."""
 
-    per_second: float = Field(default=1000.0, gt=0, le=1_000_000)
+    per_second: int = Field(default=1000, ge=1, le=1_000_000)
     """Requests per second over time."""
     burst: int = Field(default=2000, ge=1, le=10_000_000)
     """Requests at once, after a pause."""

@@ -44,7 +44,7 @@ def secrets_of(settings: Settings) -> list[str]:
         try:
             found.append(one.read(settings.folder, settings.environ))
         except ConfigError:
-            # Whoever needs it reports it.
+            # What needs it reports it.
             continue
     return found
 

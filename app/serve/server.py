@@ -24,6 +24,7 @@ from trunkline.core.agents.factory import running
 from trunkline.core.env import Env, system_env
 from trunkline.core.errors import ConfigError
 from trunkline.core.events import EventLog
+from trunkline.core.events.leases import LeaseAwaited, LeaseTaken
 from trunkline.core.gateway import Gateway
 from trunkline.core.http.app import build_app
 from trunkline.core.http.served import Served
@@ -58,8 +59,9 @@ async def serving(
 ) -> AsyncGenerator[Serving]:
     """Serve a gateway while the block runs, then stop: what is in progress is finished first, within its limit.
 
-    `at_once` ends the stop early, if it is set. Started, the server accepts connections; the gateway may still wait for
-    its store. Raises `UsageError` before anything has begun, and in a group what ends the gateway, such as `LeaseLost`.
+    `at_once` ends the stop early, if it is set. Started, the server accepts connections and has
+    opened its store, but may wait for another process that holds it. Raises `UsageError` before anything has begun, and
+    in a group what ends the gateway, such as `LeaseLost` or `StoreError`.
     """
     host, port = address_of(settings)
     tokens = tokens_of(settings)
@@ -91,12 +93,22 @@ async def serving(
         await stack.enter_async_context(running(agents.values()))
         group = await stack.enter_async_context(anyio.create_task_group())
         await group.start(server.run, [listening], name="http")
+        opened = _opened(log)
         group.start_soon(made.gateway.run, name="gateway")
         try:
+            await opened.wait()
             yield made
         finally:
             await _stop(server, progress, made)
             group.cancel_scope.cancel()
+
+
+def _opened(log: EventLog) -> anyio.Event:
+    """Set once the store is open: this process has it, or waits for it."""
+    opened = anyio.Event()
+    # The keeper of the lease records both on the loop.
+    log.subscribe(lambda _event: opened.set(), LeaseTaken, LeaseAwaited)
+    return opened
 
 
 def _served(settings: Settings, agents: dict[str, Agent], log: EventLog, env: Env) -> Served:

@@ -75,16 +75,15 @@ def test_only_the_owner_reads_them(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_a_text_that_cannot_be_written_leaves_a_gap_and_a_line(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_text_that_cannot_be_written_leaves_a_gap(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     log = EventLog(lambda: 1.0, keep=False)
     recording = RotatingRecording(RecordConfig(folder=str(tmp_path)), log)
     gateway = log.recorder("gateway")
-    gateway.record(ToolCalled(tool="echo", detail="half \ud800"))
+    for text in ("1", "half \ud800", "2", "3"):
+        gateway.record(ToolCalled(tool="echo", detail=text))
     recording.close()
-    assert "the recording in" in caplog.text
-    assert "has a gap: an event cannot be written" in caplog.text
+    assert "has a gap: event 2 cannot be written" in caplog.text
+    assert [details([trace]) for trace in parts(tmp_path)] == [["1"], ["2", "3"]]
 
 
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
