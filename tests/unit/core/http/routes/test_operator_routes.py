@@ -210,7 +210,7 @@ async def test_all_of_a_state_are_retried_and_what_cannot_be_is_refused(tmp_path
 
 async def delegate(turn: Turn) -> str | None:
     if turn.callback is not None:
-        return f"it said: {turn.callback.text}"
+        return f"it said: {turn.text}"
     await turn.delegate("courier", "fetch the parcel")
     return "on its way"
 
@@ -320,11 +320,12 @@ async def test_the_failure_of_one_target_of_a_broadcast_is_in_its_result(tmp_pat
 
 async def test_an_agent_is_woken(tmp_path: Path) -> None:
     async with talked(tmp_path) as (one, _):
+        bodies: dict[str, dict[str, Any]] = {"wake": {"text": "x"}, "heartbeat": {}}
         await post(one, "/v1/agents/main/wake", 202, text="the day begins")
         await one.running.until(TurnEnded, 2)
         assert ("user", "the day begins") in await one.running.transcript("main:main")
         assert "no heartbeat" in (await post(one, "/v1/agents/main/heartbeat", 404))["detail"]
-        for verb, body in (("wake", {"text": "x"}), ("heartbeat", {})):
+        for verb, body in bodies.items():
             assert "there are: main" in (await post(one, f"/v1/agents/nobody/{verb}", 404, **body))["detail"]
 
 
@@ -335,8 +336,10 @@ async def test_the_decisions_are_explained_and_nothing_happens(tmp_path: Path) -
         assert (route["agent"], route["session_key"], route["matched_by"]) == ("main", KEY, "default")
         send = await post(one, "/v1/explain/send", channel="discord", target="user:100")
         assert (send["session_key"], send["place"]["conversation"]) == (KEY, "100")
-        policy = await post(one, "/v1/explain/policy", **{"from": "slack:channel:C1", "to": "telegram:970312941"})
+        asked: dict[str, Any] = {"from": "slack:channel:C1", "to": "telegram:970312941"}
+        policy = await post(one, "/v1/explain/policy", **asked)
         assert (policy["allowed"], policy["reason"]) == (False, "cross-context-denied")
         await post(one, "/v1/explain/send", 422, channel="discord", target="   ")
-        await post(one, "/v1/explain/policy", 404, **{"from": "wake", "to": "slack:channel:C1", "agent": "nobody"})
+        asked = {"from": "wake", "to": "slack:channel:C1", "agent": "nobody"}
+        await post(one, "/v1/explain/policy", 404, **asked)
         assert (len(one.running.log.events), len(platform.sent)) == before

@@ -1,0 +1,230 @@
+"""Requests to the HTTP API of a running gateway, and its errors in one line each."""
+
+from __future__ import annotations
+
+import ssl
+import weakref
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from trunkline.app.operators.port import NotPossible
+from trunkline.app.operators.token import VARIABLE, is_loopback, token_for
+from trunkline.core.errors import (
+    AnswerRefused,
+    BindingError,
+    IllegalTransition,
+    TrunklineError,
+    UsageError,
+)
+from trunkline.core.http.problems import PROBLEM_JSON, TABLE, TYPE, ProblemDocument
+
+T = TypeVar("T")
+#: seconds to connect, and to wait for an answer: a change of the whole queue takes a while
+_CONNECT, _ANSWER = 5.0, 120.0
+#: bytes of an answer
+_MOST = 256 * 2**20
+#: characters of a stranger's words
+_SHOWN = 300
+_REFUSED = (IllegalTransition, AnswerRefused, BindingError)
+
+
+class HttpClient:
+    """Asks one gateway. Every error is a `UsageError`, or for a change that was refused `NotPossible`."""
+
+    def __init__(self, url: str, token_file: Path | None) -> None:
+        self.url = _checked(url)
+        host = self.url.host
+        self._token = token_for(host, token_file)
+        headers = {"Accept": "application/json"}
+        if self._token.secret:
+            headers["Authorization"] = f"Bearer {self._token.secret}"
+        self._client = httpx.Client(
+            headers=headers,
+            timeout=httpx.Timeout(_ANSWER, connect=_CONNECT),
+            # A redirect would tell the token to somebody else.
+            follow_redirects=False,
+            trust_env=not is_loopback(host),
+            verify=ssl.create_default_context(),
+        )
+        weakref.finalize(self, self._client.close)
+
+    def get(self, path: str, type_: type[T], **query: Any) -> T:
+        """What is at a path; parameters that are empty are left out."""
+        given = {name: value for name, value in query.items() if value not in ("", None, ())}
+        return self._decoded(self._request("GET", path, query=given), type_, path)
+
+    def change(self, method: str, path: str, type_: type[T], body: Any = None, **query: Any) -> T:
+        """Change something. Raises `NotPossible` where the gateway refuses it."""
+        return self._decoded(self._request(method, path, query=query, body=body, changes=True), type_, path)
+
+    def _request(
+        self, method: str, path: str, *, query: dict[str, Any], body: Any = None, changes: bool = False
+    ) -> bytes:
+        content = None if body is None else msgspec.json.encode(body)
+        headers = {} if content is None else {"Content-Type": "application/json"}
+        try:
+            # Appended as it is: joining would decode what stands for a slash in a name.
+            target = f"{str(self.url).rstrip('/')}{path}"
+            with self._client.stream(method, target, params=query or None, content=content, headers=headers) as found:
+                answer = self._read(found)
+                if found.is_success:
+                    return answer
+                self._raise(found, answer, path, changes=changes)
+        except httpx.TimeoutException as error:
+            raise UsageError(self._timed_out(error, changes=changes)) from error
+        except httpx.TransportError as error:
+            raise UsageError(self._unreachable(error)) from error
+        except (httpx.InvalidURL, httpx.HTTPError) as error:
+            raise UsageError(f"{self._name}: {_short(str(error))}") from error
+
+    @property
+    def _name(self) -> str:
+        return str(self.url).rstrip("/")
+
+    def _read(self, found: httpx.Response) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        for part in found.iter_bytes():
+            size += len(part)
+            if size > _MOST:
+                raise UsageError(f"{self._name}: its answer is longer than {_MOST // 2**20} MiB")
+            parts.append(part)
+        return b"".join(parts)
+
+    # ------------------------------------------------------------ errors
+
+    def _decoded(self, content: bytes, type_: type[T], path: str) -> T:
+        try:
+            return msgspec.json.decode(content, type=type_)
+        except msgspec.ValidationError as error:
+            raise UsageError(
+                f"{self._name}: its answer to {path} is not what Trunkline {_ours()}"
+                f" expects ({_short(str(error))}): use the version of the gateway{self._version()}"
+            ) from error
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise UsageError(
+                f"{self._name} is no Trunkline gateway, or something between cuts its answers: {error}"
+            ) from error
+
+    def _version(self) -> str:
+        """The gateway's version, as far as it says so."""
+        try:
+            found = self._client.get(f"{self._name}/openapi.json")
+            return f", {_short(str(found.json()['info']['version']))}"
+        except Exception:  # noqa: BLE001 -- it only makes an error clearer
+            return ""
+
+    def _raise(self, found: httpx.Response, content: bytes, path: str, *, changes: bool) -> NoReturn:
+        problem = _problem_of(found, content)
+        if problem is None:
+            raise UsageError(self._stranger(found))
+        slug, detail = problem.type.removeprefix(TYPE), _short(problem.detail)
+        if problem.status == 401:
+            raise UsageError(self._unauthorized())
+        if slug == "missing-scope":
+            source = f"the token of {self._token.source}" if self._token.source else "the token"
+            raise UsageError(f"{source} lacks the scope {problem.scope or '?'}, which this needs")
+        if slug in ("not-found", "method-not-allowed"):
+            ours = f"Trunkline {_ours()} asks for {path}"
+            raise UsageError(f"{self._name} has no such address; {ours}: use the gateway's version{self._version()}")
+        error = _error_of(slug, problem.detail)
+        if changes and (isinstance(error, _REFUSED) or problem.status == 503):
+            raise NotPossible(_short(error.facts if isinstance(error, _REFUSED) else problem.detail))
+        if isinstance(error, UsageError):
+            raise error
+        said = f"{self._name}: {detail}"
+        raise UsageError(
+            said if problem.status < 500 or not problem.request_id else f"{said} (request {problem.request_id})"
+        )
+
+    def _unauthorized(self) -> str:
+        if self._token.source:
+            return f"{self._name} does not accept the token of {self._token.source}"
+        return f"{self._name} wants a token: name its file with --token-file, or set {VARIABLE}"
+
+    def _stranger(self, found: httpx.Response) -> str:
+        if found.is_redirect:
+            to = _short(found.headers.get("location", "elsewhere"))
+            return f"{self._name} points to {to}: give that address, if it is the gateway"
+        kind = _short(found.headers.get("content-type", "no type").partition(";")[0])
+        return f"{self._name} is no Trunkline gateway: it answers {found.status_code} and {kind}"
+
+    def _timed_out(self, error: httpx.TimeoutException, *, changes: bool) -> str:
+        if isinstance(error, httpx.ConnectTimeout):
+            return f"cannot connect to {self._name} within {_CONNECT:g}s"
+        unsure = "; it may have been done all the same: look before you repeat it" if changes else ""
+        return f"{self._name} has not answered within {_ANSWER:g}s{unsure}"
+
+    def _unreachable(self, error: httpx.TransportError) -> str:
+        said = _short(str(error)) or type(error).__name__
+        if "CERTIFICATE_VERIFY_FAILED" in said:
+            why = said.rpartition("verify failed: ")[2].partition(" (")[0]
+            return f"{self._name}: its certificate is not trusted ({why}); SSL_CERT_FILE can name one that is"
+        if "SSL" in said:
+            return f"{self._name} speaks no TLS that fits ({said}); is it http:// instead of https://?"
+        if isinstance(error, httpx.ConnectError):
+            return f"cannot connect to {self._name}: {said}; is the gateway running?"
+        if isinstance(error, httpx.UnsupportedProtocol):
+            return f"{self._name}: {said}"
+        if isinstance(error, httpx.RemoteProtocolError):
+            return f"{self._name} speaks no HTTP, or broke off in the middle of its answer ({said})"
+        return f"{self._name}: the connection broke off ({said})"
+
+
+def _ours() -> str:
+    try:
+        return version("trunkline")
+    except PackageNotFoundError:
+        return "of this folder"
+
+
+def segment(name: str) -> str:
+    """A name as one segment of a path."""
+    # Dots alone would mean another path.
+    return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E")
+
+
+def _checked(text: str) -> httpx.URL:
+    try:
+        url = httpx.URL(text.strip())
+    except (httpx.InvalidURL, TypeError) as error:
+        raise UsageError(f"--url: {text!r} is no address ({error})") from error
+    if url.scheme not in ("http", "https") or not url.host or not 0 < (url.port or 80) < 65536:
+        raise UsageError(f"--url: {text!r} is no address; write e.g. http://127.0.0.1:8420")
+    if url.userinfo:
+        raise UsageError("--url: a name and a password have no place in it; the token has its own file (--token-file)")
+    if url.query or url.fragment:
+        raise UsageError(f"--url: {text!r}: leave out what follows ? or #")
+    return url
+
+
+def _problem_of(found: httpx.Response, content: bytes) -> ProblemDocument | None:
+    if found.headers.get("content-type", "").partition(";")[0].strip() != PROBLEM_JSON:
+        return None
+    try:
+        problem = msgspec.json.decode(content, type=ProblemDocument)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return problem if problem.type.startswith(TYPE) else None
+
+
+_BY_SLUG: dict[str, type[TrunklineError]] = {slug: error for error, (_, slug) in TABLE.items()}
+
+
+def _error_of(slug: str, detail: str) -> TrunklineError:
+    """The error that a problem stands for, with the facts as they were before they were made a sentence."""
+    kind = _BY_SLUG.get(slug, TrunklineError)
+    first = str(kind())
+    facts = detail.removeprefix(f"{first}: ") if detail != first else ""
+    return kind(facts)
+
+
+def _short(text: str) -> str:
+    """Words of a stranger, in one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
