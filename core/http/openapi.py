@@ -70,7 +70,7 @@ def document(endpoints: Sequence[Endpoint]) -> Json:
     paths: Json = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, schemas)
-    return {
+    made: Json = {
         "openapi": "3.1.0",
         "info": {
             "title": "Trunkline",
@@ -92,6 +92,8 @@ def document(endpoints: Sequence[Endpoint]) -> Json:
             },
         },
     }
+    # As it is read: msgspec gives defaults as the values that they are in the structs.
+    return msgspec.json.decode(msgspec.json.encode(made))
 
 
 class _Schemas:

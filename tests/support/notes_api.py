@@ -1,6 +1,6 @@
 """Endpoints that keep notes: what every endpoint has in common, without a subject of its own."""
 
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import msgspec
@@ -28,7 +28,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class NoteQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which notes."""
 
-    tag: tuple[str, ...] = ()
+    tag: tuple[Literal["a", "b/c"], ...] = ()
     limit: int = 10
     by: str | None = None
 

@@ -80,10 +80,10 @@ def _check_cursor(after: int, page: MailboxPage) -> None:
             f"Messages behind {after} are no longer kept: those up to {page.pruned} have been removed. Some may be"
             " missing. Go on with `after=0`, which begins with the oldest that is kept."
         )
-        raise Problem(410, "cursor-expired", detail, field="$.after")
+        raise Problem(410, "expired-cursor", detail, field="$.after")
     if after > page.newest:
         detail = f"No message has the number {after} yet; the newest is {page.newest}. Go on with `after=0`."
-        raise Problem(410, "cursor-expired", detail, field="$.after")
+        raise Problem(410, "expired-cursor", detail, field="$.after")
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (

@@ -87,7 +87,7 @@ async def test_a_cursor_of_what_is_no_longer_kept_is_refused(tmp_path: Path) -> 
         await one.served.store.write(Prune(cutoff=system_env().now() + 10), answer)
         for cursor in (1, 4):
             refused = await outbox(one, after=cursor)
-            assert (refused.status_code, refused.json()["type"]) == (410, "urn:trunkline:problem:cursor-expired")
+            assert (refused.status_code, refused.json()["type"]) == (410, "urn:trunkline:problem:expired-cursor")
         assert texts_of(await outbox(one, after=3)) == []
         await say(one, "later", message="m4", wait=True)
         assert texts_of(await outbox(one, after=0)) == ["you said later"]

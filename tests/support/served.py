@@ -1,0 +1,44 @@
+"""A server as `trunkline serve` starts it, on a thread of its own: for clients that do not await."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import httpx
+
+from trunkline.app.serve.server import serving
+from trunkline.app.serve.settings import Overrides, load_settings
+
+
+@contextmanager
+def served_on_thread(state: Path, config: Path | None = None) -> Generator[httpx.Client]:
+    """Serve with a store in a folder; gives a client that has the token with every scope."""
+    settings = load_settings(config, state=state, overrides=Overrides(port=0), environ={})
+    up, stop = threading.Event(), threading.Event()
+    found: list[tuple[str, str]] = []
+
+    async def serve() -> None:
+        async with serving(settings) as made:
+            while not made.gateway.serving:  # noqa: ASYNC110 (the gateway has no event for it)
+                await anyio.sleep(0.01)
+            found.append((made.url, made.token))
+            up.set()
+            while not stop.is_set():  # noqa: ASYNC110 (another thread sets it)
+                await anyio.sleep(0.02)
+
+    thread = threading.Thread(target=anyio.run, args=[serve], name="trunkline serve")
+    thread.start()
+    try:
+        assert up.wait(30), "the server has not started"
+        url, token = found[0]
+        headers = {"Authorization": f"Bearer {token}"}
+        with httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=30) as client:
+            yield client
+    finally:
+        stop.set()
+        thread.join(30)
+        assert not thread.is_alive(), "the server has not stopped"
