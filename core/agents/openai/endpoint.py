@@ -215,6 +215,8 @@ def _client(config: OpenAIConfig, key: str | None) -> AsyncOpenAI:
     )
     # Both come from the environment too.
     client.organization = client.project = None
+    # The library loads the modules behind this at their first use, which would hold up every turn of the gateway then.
+    _ = client.chat.completions.with_streaming_response
     return client
 
 
