@@ -19,6 +19,7 @@ from trunkline.core.gc_tuning import fewer_collections
 
 #: exit code when another process has taken over the store; a supervisor starts this one again, which then stands by
 TAKEN_OVER = 1
+_STDERR = 2
 _RELOAD: int | None = getattr(signal, "SIGHUP", None)
 
 
@@ -26,7 +27,6 @@ def run_server(settings: Settings) -> int:
     """Serve until a signal says to stop. Raises `UsageError` for settings or a store that cannot be used."""
     # Store, token and traces have what people write.
     os.umask(0o077)
-    fewer_collections()
     with logging_to_stderr(settings.log_level, settings.log_format, Redaction()) as logs:
         try:
             anyio.run(_serve, settings, logs)
@@ -57,6 +57,8 @@ async def _serve(settings: Settings, logs: Logs) -> None:
     async with anyio.create_task_group() as group:
         with anyio.open_signal_receiver(*_signals()) as signals:
             async with serving(settings, logs=logs, at_once=at_once) as server:
+                # Now, so that what the server is made of is never looked at again.
+                fewer_collections()
                 _print_addresses(server)
                 watch = _Signals(stop, at_once, server.reloader)
                 group.start_soon(watch.follow, signals)
@@ -75,11 +77,12 @@ class _Signals:
         self._stop = stop
         self._at_once = at_once
         self._reloader = reloader
+        self._had_terminal = os.isatty(_STDERR)
 
     async def follow(self, signals: AsyncIterator[signal.Signals]) -> None:
         """Act on signals as they come."""
         async for number in signals:
-            if number == _RELOAD:
+            if number == _RELOAD and not self._hung_up():
                 self._reload()
             elif self._stop.is_set():
                 LOGGER.warning("%s again: stopping at once", number.name)
@@ -87,6 +90,10 @@ class _Signals:
             else:
                 LOGGER.info("%s: stopping", number.name)
                 self._stop.set()
+
+    def _hung_up(self) -> bool:
+        """Whether the terminal that the server was started in is gone, which the system tells by the same signal."""
+        return self._had_terminal and not os.isatty(_STDERR)
 
     def _reload(self) -> None:
         try:

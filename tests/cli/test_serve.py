@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -211,6 +212,36 @@ def test_a_recording_can_be_read(tmp_path: Path) -> None:
     assert "hello" in done.stdout
 
 
+def test_every_part_of_a_recording_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "g.yaml").write_text("record: {folder: traces, file_size: 10kB}\n")
+    with serve(tmp_path, "--config", "g.yaml", "--port", "0", "--state", "state") as server:
+        url = server.ready().url
+        for n in range(20):
+            say(url, token_of(tmp_path), f"text {n}", str(n))
+        server.signal(signal.SIGTERM)
+        assert server.ended() == 0
+    paths = sorted((tmp_path / "traces").iterdir())
+    assert len(paths) >= 3
+    for path in (paths[0], paths[1], paths[-1]):
+        report = [sys.executable, "-m", "trunkline", "report", "--cut", str(path)]
+        done = subprocess.run(report, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_open_streams_do_not_hold_up_the_stop(tmp_path: Path) -> None:
+    # Longer than anything here may take: it is for work that is in progress.
+    (tmp_path / "g.yaml").write_text("finish_within: 10m\n")
+    with serve(tmp_path, "--config", "g.yaml", "--port", "0", "--state", "state") as server:
+        url = server.ready().url
+        request = urllib.request.Request(f"{url}/v1/events", headers={"Authorization": f"Bearer {token_of(tmp_path)}"})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as stream:
+            say(url, token_of(tmp_path), "hello", "1")
+            assert stream.readline()
+            server.signal(signal.SIGTERM)
+            assert server.ended() == 0
+            stream.read()
+
+
 #: arguments, files to write first, and what is said
 REFUSED: dict[str, tuple[tuple[str, ...], dict[str, str], str]] = {
     "a file that is missing": (("--config", "none.yaml"), {}, "none.yaml: cannot be read: No such file or directory"),
@@ -313,3 +344,55 @@ def test_https(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-c", code], env=trusted, capture_output=True, text=True, check=False)
         assert "live" in done.stdout, done.stderr
     wait_for(lambda: server.process.poll() is not None, lambda: server.log)
+
+
+def test_who_was_frozen_for_too_long_ends_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "g.yaml").write_text("gateway: {delivery: {lease: 1s, request_timeout: 300ms}}\n")
+    arguments = ("--config", "g.yaml", "--port", "0", "--state", "state")
+    with serve(tmp_path, *arguments) as holder:
+        holder.ready()
+        with serve(tmp_path, *arguments) as other:
+            other.logged("holds the store")
+            holder.signal(signal.SIGSTOP)
+            other.ready()
+            holder.signal(signal.SIGCONT)
+            assert holder.ended() == 1
+            said = "trunkline: another process has taken over the store; this one has ended"
+            assert holder.log.splitlines()[-1] == said
+            assert say(other.url, token_of(tmp_path), "hello", "1")[0] == 200
+
+
+def test_a_process_that_stands_by_can_be_stopped(tmp_path: Path) -> None:
+    with serve(tmp_path, "--port", "0", "--state", "state") as first:
+        first.ready()
+        with serve(tmp_path, "--port", "0", "--state", "state") as second:
+            second.logged("holds the store")
+            second.signal(signal.SIGTERM)
+            assert second.ended() == 0
+
+
+def test_a_terminal_that_is_closed_ends_its_server(tmp_path: Path) -> None:
+    pid, terminal = os.forkpty()
+    if pid == 0:
+        os.chdir(tmp_path)
+        os.execv(COMMAND[0], [*COMMAND, "--port", "0", "--state", "state"])
+    said = b""
+    while b"Its token is in" not in said:
+        said += os.read(terminal, 4096)
+    os.close(terminal)
+    ended = list[int]()
+
+    def over() -> bool:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            ended.append(os.waitstatus_to_exitcode(status))
+        return bool(done)
+
+    try:
+        wait_for(over, lambda: "it still runs")
+    finally:
+        if not ended:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+    # 2: what it had to say at its end could not be written any more.
+    assert ended[0] in (0, 2)
