@@ -7,8 +7,10 @@ from typing import Any
 import msgspec
 
 from trunkline.core.actions.schema import NAME as MESSAGE
-from trunkline.core.agent import Turn
+from trunkline.core.agent import DoneBefore, Turn
+from trunkline.core.agents.earlier_calls import EarlierCalls
 from trunkline.core.agents.turn_document import history_of
+from trunkline.core.agents.turn_limits import TurnLimits
 from trunkline.core.errors import AgentFailed, PlatformError, TrunklineError, UsageError
 from trunkline.core.reasons import Reason
 from trunkline.core.untrusted import check_json
@@ -42,9 +44,11 @@ class _Made(msgspec.Struct, frozen=True, kw_only=True):
 class CallRunner:
     """Carries out the calls of one turn, in order, and counts them."""
 
-    def __init__(self, turn: Turn, most: int) -> None:
+    def __init__(self, turn: Turn, limits: TurnLimits) -> None:
         self._turn = turn
-        self._most = most
+        self._most = limits.max_calls
+        self._by_content = limits.match_calls == "content"
+        self._earlier: EarlierCalls | None = None
         self._made: list[_Made] = []
         #: how many calls the present run of the agent has made
         self._at = 0
@@ -86,11 +90,18 @@ class CallRunner:
 
     async def _result(self, tool: str, params: dict[str, Any]) -> Any:
         if tool == MESSAGE:
-            return (await self._turn.message(params)).for_model()
+            return (await (await self._tools()).message(params)).for_model()
         if tool == HISTORY:
             lines, cut = await history_of(self._turn, _limit(params), _CHARACTERS)
             return {"lines": [msgspec.to_builtins(line) for line in lines], "cut": cut}
-        return await self._turn.call_hand_tool(tool, params)
+        return await (await self._tools()).hand_call(tool, params)
+
+    async def _tools(self) -> EarlierCalls:
+        """The tools of the turn, which know what earlier runs have done if calls are matched by their content."""
+        if self._earlier is None:
+            before = await self._turn.done_before() if self._by_content else DoneBefore()
+            self._earlier = EarlierCalls(self._turn, before)
+        return self._earlier
 
 
 def _limit(params: dict[str, Any]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from trunkline.core.config.base import Duration, Model
@@ -27,5 +29,8 @@ class TurnLimits(Model):
     """Characters that an answer may have."""
     history: HistoryLimits = HistoryLimits()
     """How much of the transcript a turn is given."""
+    match_calls: Literal["order", "content"] = "order"
+    """How a turn that runs again after a crash recognises calls that were made before: by their order, or by what they
+    say and whom they ask, for agents that ask a model and so may call in another order."""
     tools: bool = True
     """Give the agent the definitions of its tools with each turn, as JSON Schema. It may call them without, too."""

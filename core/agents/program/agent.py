@@ -63,7 +63,7 @@ class ProgramAgent:
 
     async def turn(self, turn: Turn) -> str | None:
         """Ask the program. Raises `AgentFailed`."""
-        calls = CallRunner(turn, self._config.max_calls)
+        calls = CallRunner(turn, self._config)
         with anyio.move_on_after(self._config.timeout):
             document = await document_of(turn, self._config)
             try:

@@ -37,7 +37,7 @@ class WebhookAgent:
     async def turn(self, turn: Turn) -> str | None:
         """Ask the webhook. Raises `AgentFailed`."""
         with anyio.move_on_after(self._config.timeout):
-            return await self._answer(await document_of(turn, self._config), CallRunner(turn, self._config.max_calls))
+            return await self._answer(await document_of(turn, self._config), CallRunner(turn, self._config))
         facts = f"{self._requests.where} did not answer the turn within {self._config.timeout:g} s; see `timeout`"
         raise AgentFailed(facts, Reason.AGENT_TIMEOUT)
 

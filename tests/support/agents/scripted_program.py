@@ -90,6 +90,13 @@ def work(document: dict[str, Any]) -> None:
             call(turn, "1", "message", action="send", message=f"working on {rest}")
             if document["again"]:
                 say(type="answer", turn=turn, text=f"{rest} at last")
+        case "reordered":
+            # As a model does: the second run makes other calls, and one of the first ones later.
+            again = document["again"]
+            for number, text in enumerate(["third", "first", "second"] if again else ["first", "second"]):
+                call(turn, str(number), "message", action="send", message=text)
+            if again:
+                say(type="answer", turn=turn, text="done")
         case "changing":
             call(turn, "1", "message", action="send", message=f"from {os.getpid()}")
             os._exit(5)

@@ -244,6 +244,32 @@ async def test_a_stop_in_the_middle_of_a_turn_leaves_it_to_the_next_process(tmp_
         assert await main.answers(1) == ["done by the next process"]
 
 
+@pytest.mark.parametrize(
+    ("match_calls", "sent"),
+    [
+        # By their order: "third" has the number of an earlier call and so no effect, and the third call is a new one.
+        ("order", ["done", "first", "second", "second"]),
+        ("content", ["done", "first", "second", "third"]),
+    ],
+)
+async def test_calls_of_an_earlier_run_are_matched_as_configured(
+    tmp_path: Path, match_calls: str, sent: list[str]
+) -> None:
+    settings = program(match_calls=match_calls)
+    async with attached(tmp_path, settings) as main:
+        main.say("reordered")
+        assert await main.answers(2) == ["first", "second"]
+        await anyio.sleep(0.3)
+    async with attached(tmp_path, settings) as again:
+        (ended,) = await again.gateway.until(TurnEnded)
+        assert ended.outcome == "replied"
+        wanted = len(sent)
+        with anyio.fail_after(10):
+            while len(main.platform.sent) + len(again.platform.sent) < wanted:  # noqa: ASYNC110 -- lists
+                await anyio.sleep(0.02)
+        assert sorted(one.text for one in (*main.platform.sent, *again.platform.sent)) == sent
+
+
 async def test_only_named_variables_reach_the_program(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("from a file\n", "utf-8")
     environ = {
