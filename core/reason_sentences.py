@@ -158,6 +158,7 @@ SENTENCES: dict[str, str] = {
     "operator-sent": "An operator confirmed that the platform has it.",
     "operator-unsent": "An operator confirmed that the platform does not have it.",
     "abandoned": "An operator gave it up while a chunk was in doubt: whether that was accepted stays unknown.",
+    "shown-as-stored": "A trace begins in the middle: this was so before, and the trace does not have why.",
     "lease-free": "No process holds the store.",
     "lease-expired": "The process that holds the store has not renewed its lease in time.",
     "holder-dead": "The process that held the store is provably dead.",

@@ -187,6 +187,7 @@ class Reason(StrEnum):
     OPERATOR_SENT = "operator-sent"
     OPERATOR_UNSENT = "operator-unsent"
     ABANDONED = "abandoned"
+    SHOWN_AS_STORED = "shown-as-stored"
     LEASE_FREE = "lease-free"
     LEASE_EXPIRED = "lease-expired"
     HOLDER_DEAD = "holder-dead"

@@ -49,6 +49,21 @@ class ProcessStarted(Body, frozen=True, kw_only=True):
     notes: bool = False
 
 
+class RunJoined(Body, frozen=True, kw_only=True):
+    """A trace that begins in the middle: what follows shows the store after event `after`, then come later events.
+
+    Events before it are in no trace of this kind, so invariants that need whole stories are not judged.
+    """
+
+    kind: ClassVar[str] = "run.joined"
+    #: number of the last event, in the log of the process, whose effects are shown
+    after: int
+    #: when it was joined; the events that show the store have the times of what they show
+    joined_at: float
+    #: what the store has more of, in words
+    left_out: tuple[str, ...] = ()
+
+
 class ConfigReloaded(Body, frozen=True, kw_only=True):
     """The configuration was replaced. New inbound messages follow it; running turns keep their route (B2, R3)."""
 

@@ -44,6 +44,7 @@ class RecentEvents:
     def __init__(self, log: EventLog, process: str, *, events: int = EVENTS, most_bytes: int = BYTES) -> None:
         #: identifies this process's log: seqs begin anew with each process
         self.process = process
+        self.log = log
         self._events = events
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
@@ -118,7 +119,7 @@ class RecentEvents:
             self._kept.clear()
             self._bytes = 0
         for event in events:
-            kept = KeptEvent(event.seq, event.kind, _line(event))
+            kept = KeptEvent(event.seq, event.kind, line_of(event))
             self._kept.append(kept)
             self._bytes += len(kept.line)
         self._newest = events[-1].seq
@@ -128,7 +129,8 @@ class RecentEvents:
         self._more = anyio.Event()
 
 
-def _line(event: Event) -> bytes:
+def line_of(event: Event) -> bytes:
+    """The line of an event in a trace, without a line end; a text that is no UTF-8 is replaced."""
     try:
         return encode_event(event)
     except UnicodeEncodeError:

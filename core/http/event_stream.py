@@ -12,18 +12,24 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
 
-from trunkline.core.events import BODIES
+from trunkline.core.events import BODIES, Event
+from trunkline.core.events.gateway import RunJoined
 from trunkline.core.http.auth import Tokens, bearer, require
 from trunkline.core.http.endpoint import Scope as TokenScope
-from trunkline.core.http.event_feed import KeptEvent, Lagged, RecentEvents
+from trunkline.core.http.event_feed import KeptEvent, Lagged, RecentEvents, line_of
+from trunkline.core.http.event_snapshot import snapshot_of
 from trunkline.core.http.problems import AGAIN, Problem
 from trunkline.core.http.requests import query_of
 from trunkline.core.http.served import Served
+from trunkline.core.runtime.process_started import process_started
+from trunkline.core.store.operators.present import ReadPresent
 
 #: streams open at once
 STREAMS = 100
 #: seconds after which a silent stream says that it is alive
 HEARTBEAT = 15.0
+#: events of a snapshot that are sent at once
+SHOWN = 100
 #: milliseconds after which a client connects again
 RETRY = 1_000
 _ID = re.compile(r"(?P<process>[A-Za-z0-9_.-]{1,100})-(?P<seq>\d{1,18})")
@@ -37,6 +43,8 @@ class EventsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     after: str | None = None
     #: kinds to send, with commas between them; empty: all
     kinds: str = ""
+    #: begin with what the store holds, as a trace of its own; then come the events since
+    snapshot: bool = False
 
 
 class Missing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -50,6 +58,15 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     missing: int | None = None
     #: the other process
     of: str | None = None
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """Data of the marker ``snapshot``: so many events with the type ``shown`` follow, numbered from 1."""
+
+    process: str
+    events: int
+    #: number of the last event of this process whose effects they show
+    after: int
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,15 +98,43 @@ class EventStreams:
         query: EventsQuery = query_of(request, EventsQuery)
         kinds = kinds_of(query.kinds)
         self.feed.open()
-        after = position_of(request.headers.get("last-event-id") or query.after, self.feed)
+        last = request.headers.get("last-event-id")
+        after = position_of(last or query.after, self.feed)
         if self.open >= STREAMS:
             headers = {"Retry-After": str(AGAIN)}
             raise Problem(503, "busy", f"{STREAMS} streams of events are open.", headers=headers)
-        return _Stream(self, self._lines(after, kinds), self._served.stopping)
+        shown: list[Event] = []
+        if query.snapshot and not last:
+            if query.after is not None or kinds:
+                raise Problem(
+                    422, "invalid-query", "`snapshot` goes with neither `after` nor `kinds`.", field="snapshot"
+                )
+            shown = await self._snapshot()
+            joined = shown[0].body
+            assert isinstance(joined, RunJoined)
+            after = Position(seq=joined.after)
+        return _Stream(self, self._lines(shown, after, kinds), self._served.stopping)
 
-    async def _lines(self, after: Position, kinds: frozenset[str]) -> AsyncIterator[bytes]:
+    async def _snapshot(self) -> list[Event]:
+        served = self._served
+        if not served.gateway.serving:
+            headers = {"Retry-After": str(AGAIN)}
+            raise Problem(503, "standby", "The gateway waits for its store, or recovers.", headers=headers)
+        present = await served.store.read(ReadPresent(mark=lambda: served.log.seq))
+        return snapshot_of(present, process_started(served.gateway.config), served.env.now())
+
+    async def _lines(self, shown: list[Event], after: Position, kinds: frozenset[str]) -> AsyncIterator[bytes]:
         feed = self.feed
         yield b"retry: %d\n\n" % RETRY
+        if shown:
+            begin = _encode(Snapshot(process=feed.process, events=len(shown), after=after.seq))
+            yield b"event: snapshot\ndata: %b\n\n" % begin
+            for start in range(0, len(shown), SHOWN):
+                lines = (line_of(event) for event in shown[start : start + SHOWN])
+                yield b"".join(b"event: shown\ndata: %b\n\n" % line for line in lines)
+            # From here on the client can connect again with this id.
+            yield f"id: {feed.process}-{after.seq}\n\n".encode()
+            shown.clear()
         seq = after.seq
         if after.process is not None or seq + 1 < feed.oldest:
             known = after.process is None
@@ -196,7 +241,7 @@ def position_of(text: str | None, feed: RecentEvents) -> Position:
     if named["process"] != feed.process:
         return Position(process=named["process"], seq=0)
     seq = int(named["seq"])
-    if seq > feed.newest:
+    if seq > feed.log.seq:
         raise Problem(422, "invalid-query", f"There is no event {text} yet.", field="after")
     return Position(seq=seq)
 

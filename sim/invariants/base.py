@@ -15,6 +15,7 @@ import msgspec
 
 from trunkline.core.events import Event, EventLog
 from trunkline.core.events.base import RunEnded
+from trunkline.core.events.gateway import RunJoined
 from trunkline.sim.index.projection import EventFeed, Handlers, Projection
 from trunkline.sim.index.run_facts import RunFacts
 
@@ -102,6 +103,8 @@ class Checker(Projection):
     evidence: ClassVar[EvidenceKind] = EvidenceKind.STEPS
     #: it is about our keys, scopes and links; in an upstream profile there is nothing that it could judge
     our_keys_only: ClassVar[bool] = False
+    #: it can be judged of a trace that begins in the middle: it needs nothing from before
+    from_anywhere: ClassVar[bool] = False
     #: the part of it that is about them; empty if there is none
     our_keys_part: ClassVar[str] = ""
 
@@ -112,6 +115,8 @@ class Checker(Projection):
         self.violations: list[Violation] = []
         #: why the end of the run is not judged
         self._note = ""
+        #: why nothing of the run is judged
+        self._off = ""
 
     def handlers(self) -> Handlers:
         """The bodies that it takes. Raises `TypeError` for a checker that takes none: it could never fail."""
@@ -127,6 +132,11 @@ class Checker(Projection):
         """The run was cut while it went on. `when`: e.g. ``after 9,000 events``."""
         if type(self).finish is not Checker.finish:
             self._note = f"not judged: the run was cut {when}"
+
+    def join(self) -> None:
+        """The trace begins in the middle of the run."""
+        if not self.from_anywhere:
+            self._off = "not judged: it needs the whole run, and this trace begins in the middle"
 
     def violate(
         self,
@@ -160,7 +170,7 @@ class Checker(Projection):
 
     @property
     def _unjudged(self) -> bool:
-        return self.our_keys_only and self.run.scopes.upstream
+        return bool(self._off) or (self.our_keys_only and self.run.scopes.upstream)
 
     def verdict(self) -> Verdict:
         exercised = 0 if self._unjudged or (self._note and not self.violations) else self.exercised
@@ -168,7 +178,7 @@ class Checker(Projection):
             status = Status.VIOLATED
         else:
             status = Status.OK if exercised else Status.NOT_EXERCISED
-        note = self._note
+        note = self._off or self._note
         if self.run.scopes.upstream and (self.our_keys_only or self.our_keys_part):
             part = f"{self.our_keys_part}: " if self.our_keys_part else ""
             note = note or f"{part}{_THEIR_KEYS.format(self.run.scopes.profile)}"
@@ -202,6 +212,9 @@ class Judge:
         """Deliver one event to the facts and checkers that take it."""
         if type(event.body) is RunEnded:
             self._end(event)
+        elif type(event.body) is RunJoined:
+            for checker in self._checkers:
+                checker.join()
         self._feed.deliver(event)
 
     def _end(self, event: Event) -> None:

@@ -14,6 +14,7 @@ from trunkline.core.events.gateway import (
     ConfigReloaded,
     ProcessRecovered,
     ProcessStarted,
+    RunJoined,
     StoreFailed,
 )
 from trunkline.core.events.leases import AdapterInstalled, LeaseAwaited, LeaseGone, LeaseTaken, StorePruned
@@ -72,6 +73,12 @@ def _taken_row(draw: RowBuilder, event: Event, body: LeaseTaken) -> TimelineRow 
 
 label_text(LeaseAwaited, "process {event.generation} stands by, {holder} holds the store's lease: {reason}", row=note)
 label_text(LeaseGone, "process {event.generation} has lost the store's lease: {reason}", row=alarm)
+
+
+@label(RunJoined, row=note)
+def _joined(_view: RunView, _event: Event, body: RunJoined) -> str:
+    rest = f"; not shown: {', '.join(body.left_out)}" if body.left_out else ""
+    return f"joined while it went on: the store as it was after event {body.after}{rest}"
 
 
 @label(ConfigReloaded)

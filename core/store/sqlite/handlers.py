@@ -13,6 +13,7 @@ from trunkline.core.store.commands import Write
 from trunkline.core.store.operators import bindings as operators_bindings
 from trunkline.core.store.operators import hands as operators_hands
 from trunkline.core.store.operators import holder as operators_holder
+from trunkline.core.store.operators import present as operators_present
 from trunkline.core.store.operators import queue as operators_queue
 from trunkline.core.store.operators import sessions as operators_sessions
 from trunkline.core.store.queries import Read
@@ -39,6 +40,7 @@ from trunkline.core.store.sqlite.sql.mailbox import outcomes, posted
 from trunkline.core.store.sqlite.sql.operators import bindings as bindings_overview
 from trunkline.core.store.sqlite.sql.operators import hands as hands_overview
 from trunkline.core.store.sqlite.sql.operators import holder as holder_sql
+from trunkline.core.store.sqlite.sql.operators import present
 from trunkline.core.store.sqlite.sql.operators import queue as queue_overview
 from trunkline.core.store.sqlite.sql.operators import sessions as session_pages
 
@@ -157,6 +159,7 @@ QUERIES: Mapping[type[Read[Any]], Handler] = {
     schedule.FindSaid: schedule_sql.find_said,
     operators_queue.ReadQueueOverview: queue_overview.read_overview,
     operators_queue.InspectIntent: queue_overview.inspect,
+    operators_present.ReadPresent: present.read_present,
     operators_holder.FindHolder: lambda c, query: holder_sql.holder_of(c, query.now),
     operators_hands.ReadHandsOverview: hands_overview.read_overview,
     operators_hands.InspectDelegation: hands_overview.inspect,

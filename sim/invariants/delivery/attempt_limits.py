@@ -26,6 +26,7 @@ class BoundedAttempts(Checker):
     """L5: attempts, age and rate are bounded; a permanent refusal is final."""
 
     id = "L5"
+    from_anywhere = True
     title = "Bounded retries, age and rate"
     sentence = (
         "Attempts stay within the configured number, age and waits; a platform that asks to wait is left alone for "

@@ -145,6 +145,7 @@ class NoBlindReplay(Checker):
     """D4: a chunk that may have been accepted is sent again only if the platform deduplicates or denies it."""
 
     id = "D4"
+    from_anywhere = True
     title = "Ambiguity is never replayed blindly"
     sentence = (
         "A chunk that may have been accepted is sent again only if the platform deduplicates it or denies having it, "

@@ -158,6 +158,7 @@ class FirstResultWins(Checker):
     """C6: one end, which is what the hand really returned first; the rest is kept as ignored."""
 
     id = "C6"
+    from_anywhere = True
     title = "The first result wins"
     sentence = (
         "A delegation ends once. A result is what its own hand, or the worker that took it, returned before, and no "

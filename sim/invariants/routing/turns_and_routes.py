@@ -30,6 +30,7 @@ class FrozenRoute(Checker):
     """R3: the message itself decides where answers go, once, and nothing changes that later."""
 
     id = "R3"
+    from_anywhere = True
     title = "Route is frozen at admission"
     evidence = EvidenceKind.MISPLACED
     sentence = (
@@ -81,6 +82,7 @@ class OneSession(Checker):
     """S4: each generation has one session; its turns never overlap, and run in the order of admission."""
 
     id = "S4"
+    from_anywhere = True
     title = "Concurrency of sessions"
     sentence = "One session for each key and generation, however events interleave; one turn at a time, in order."
 

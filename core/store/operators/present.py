@@ -1,0 +1,61 @@
+"""The present of a gateway: what is open, and what was said last, as of one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.store.queries import Read
+from trunkline.core.store.records import IntentRow, Work
+from trunkline.core.values import Address, Receipt, SessionId, TranscriptLine
+
+
+class PresentSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that a key has, and its newest lines."""
+
+    key: str
+    id: SessionId
+    agent: str
+    generation: int
+    address: Address | None
+    lines: tuple[TranscriptLine, ...]
+
+
+class PresentIntent(msgspec.Struct, frozen=True, kw_only=True):
+    """An intent that is open or parked, and its receipts."""
+
+    row: IntentRow
+    receipts: tuple[Receipt, ...]
+
+
+class Present(msgspec.Struct, frozen=True, kw_only=True):
+    """What is open, and what was said last."""
+
+    #: the answer of `ReadPresent.mark`
+    mark: int
+    #: sessions with lines among the newest, or with something open
+    sessions: tuple[PresentSession, ...]
+    #: work whose turn has not ended
+    works: tuple[tuple[Work, SessionId], ...]
+    intents: tuple[PresentIntent, ...]
+    #: delegations whose work or report has not ended
+    delegations: tuple[DelegationRow, ...]
+    #: bindings that have not ended
+    bindings: tuple[SessionBindingRecord, ...]
+    #: what there is more of than was read, in words
+    left_out: tuple[str, ...] = ()
+
+
+class ReadPresent(Read[Present], frozen=True, kw_only=True):
+    """What is open and what was said last, in one transaction."""
+
+    #: called inside of the transaction, by the thread that also commits and records what is durable
+    mark: Callable[[], int]
+    #: newest lines of all transcripts together, and of each
+    lines: int = 5_000
+    lines_each: int = 50
+    #: of work, intents and delegations, each
+    rows: int = 2_000
