@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
+from typing import Protocol
 
 from trunkline.app.errors import inconsistent_as_error
 from trunkline.app.runs.model import Run
-from trunkline.app.runs.trace_follower import Budget, Feed, FeedState
+from trunkline.app.runs.trace_follower import Budget, FeedState
 from trunkline.core.events import Event, Trace, TraceError, TraceHeader
 from trunkline.sim.invariants import CHECKERS, Judge, Verdict
 
@@ -18,10 +19,46 @@ STEP = 64
 Take = Callable[[Sequence[Event], Sequence[Verdict]], None]
 
 
+class GrowingTrace(Protocol):
+    """A trace that grows: a file, a pipe, or the stream of a gateway. Errors never raise: `problem` has them."""
+
+    name: str
+    problem: str
+    flow: FeedState
+    #: number of lines read
+    lines: int
+
+    @property
+    def header(self) -> TraceHeader | None:
+        """The header; none until it is read."""
+        ...
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come."""
+        ...
+
+    def pull(self, budget: Budget) -> list[Event]:
+        """The events available now, as many as the budget allows."""
+        ...
+
+    def said(self) -> str:
+        """What there is to say while all is well: what it waits for, or its connection."""
+        ...
+
+    def take_anew(self) -> bool:
+        """Whether a new run has begun since the last call: what was pulled before is of no more use."""
+        ...
+
+    def close(self) -> None:
+        """End reading."""
+        ...
+
+
 class LiveRun:
     """Pulls events from a feed into views. While paused, it does nothing."""
 
-    def __init__(self, feed: Feed, *, clock: Callable[[], float] = perf_counter) -> None:
+    def __init__(self, feed: GrowingTrace, *, clock: Callable[[], float] = perf_counter) -> None:
         self.feed = feed
         self.paused = False
         #: why the views rejected the trace, and the events of that step
@@ -42,8 +79,9 @@ class LiveRun:
 
     def begin(self) -> Run:
         """The run before its first event; its header is still unknown."""
-        name = Path(self.feed.name).stem if self.feed.name else "live"
-        return Run(trace=Trace(header=TraceHeader(scenario=name), events=()), verdicts=self._judge.verdicts())
+        self._judge = Judge(CHECKERS)
+        header = self.feed.header or TraceHeader(scenario=Path(self.feed.name).stem if self.feed.name else "live")
+        return Run(trace=Trace(header=header, events=()), verdicts=self._judge.verdicts())
 
     def pull(self, take: Take, budget: Budget) -> int:
         """Pass new events and the current verdicts to `take`. Returns the number of events.
@@ -92,5 +130,4 @@ class LiveRun:
 
     def status(self) -> str:
         """The problem of the feed, or what it waits for; empty while all is well."""
-        waiting = f"{self.feed.name}: waiting for the first line; nothing is written yet"
-        return self.problem or self.feed.problem or (waiting if self.feed.flow is FeedState.WAITING else "")
+        return self.problem or self.feed.problem or self.feed.said()

@@ -93,6 +93,15 @@ class Feed:
             os.close(self._fd)
             self._fd = None
 
+    def said(self) -> str:
+        """What it waits for, if it waits."""
+        waiting = f"{self.name}: waiting for the first line; nothing is written yet"
+        return waiting if self.flow is FeedState.WAITING else ""
+
+    def take_anew(self) -> bool:
+        """Whether a new run has begun: a file has one run only."""
+        return False
+
     def pull(self, budget: Budget) -> list[Event]:
         """The events of the lines available now, as many as the budget allows."""
         found: list[Event] = []

@@ -62,6 +62,12 @@ class LiveSession:
         before = opened.view.last
         opened.playback.stops_at_broken = search.breakpoints.on_broken
         done = self.live.pull(opened.view.grow, self.budget)
+        anew = self.live.feed.take_anew()
+        if anew:
+            # Of what was pulled before nothing is shown any more.
+            opened = OpenRun(self.live.begin())
+            self.begin(opened)
+            done = 0
         if self.live.problem:
             opened = _rescued(opened, self.live)
         if self.live.feed.header is not None:
@@ -73,7 +79,7 @@ class LiveSession:
         until = perf_counter() + self.settling
         settled = opened.settle(lambda: perf_counter() >= until)
         said, self._said = self._said, self.live.status()
-        return opened, bool(done) or settled or said != self._said
+        return opened, anew or bool(done) or settled or said != self._said
 
     def _mark(self, opened: OpenRun) -> None:
         view, playback = opened.view, opened.playback
