@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ssl
 import weakref
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -12,7 +14,7 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-from trunkline.app.operators.port import NotPossible
+from trunkline.app.operators.port import NotPossible, Unavailable
 from trunkline.app.operators.token import VARIABLE, is_loopback, token_for
 from trunkline.core.errors import (
     AnswerRefused,
@@ -81,6 +83,38 @@ class HttpClient:
             raise UsageError(self._unreachable(error)) from error
         except (httpx.InvalidURL, httpx.HTTPError) as error:
             raise UsageError(f"{self._name}: {_short(str(error))}") from error
+
+    @contextmanager
+    def stream(
+        self, path: str, query: Mapping[str, str], headers: Mapping[str, str], *, silence: float
+    ) -> Generator[httpx.Response]:
+        """A stream of events, which says something at least every `silence` seconds.
+
+        Raises `Unavailable` for what may pass, and where the stream breaks off.
+        """
+        timeout = httpx.Timeout(silence, connect=_CONNECT)
+        given = {"Accept": "text/event-stream", **headers}
+        try:
+            with self._client.stream(
+                "GET", f"{self._name}{path}", params=dict(query) or None, headers=given, timeout=timeout
+            ) as found:
+                if not found.is_success:
+                    self._refuse_stream(found, path)
+                yield found
+        except httpx.TimeoutException as error:
+            late = f"{self._name} has said nothing for {silence:g}s"
+            said = self._timed_out(error, changes=False) if isinstance(error, httpx.ConnectTimeout) else late
+            raise Unavailable(said) from error
+        except httpx.TransportError as error:
+            raise Unavailable(self._unreachable(error)) from error
+
+    def _refuse_stream(self, found: httpx.Response, path: str) -> NoReturn:
+        try:
+            self._raise(found, self._read(found), path, changes=False)
+        except UsageError as error:
+            if found.status_code in (429, 502, 503, 504):
+                raise Unavailable(error.facts) from error
+            raise
 
     @property
     def _name(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.errors import UsageError
 from trunkline.core.store.delegations import DelegationFilter, HandPost
 from trunkline.core.store.operators.bindings import BindingsOverview
 from trunkline.core.store.operators.hands import HandInspection, HandPosted, HandsOverview, TakenTask
@@ -13,6 +14,10 @@ from trunkline.core.store.operators.queue import IntentInspection, QueueChanges,
 from trunkline.core.store.operators.sessions import SessionSummary, TranscriptPage
 from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
 from trunkline.core.values import DelegationId, IntentState
+
+
+class Unavailable(UsageError):
+    """The gateway cannot be reached now, or is not ready; it may be there again soon."""
 
 
 class NotPossible(Exception):

@@ -15,7 +15,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 import msgspec
+from httpx_sse import EventSource
 
+from trunkline.app.operators.port import Unavailable
 from trunkline.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,10 +30,6 @@ _FIRST, _MOST = 0.5, 15.0
 
 #: opens the stream with a query and headers; raises `UsageError` for what will not pass, `Unavailable` for what may
 OpenStream = Callable[[Mapping[str, str], Mapping[str, str]], "AbstractContextManager[httpx.Response]"]
-
-
-class Unavailable(Exception):
-    """The gateway cannot be reached now, or breaks off; it may be there again soon."""
 
 
 class ItemKind(StrEnum):
@@ -132,15 +130,16 @@ class GatewayStream:
             try:
                 self._read()
                 wait, self._why_not = _FIRST, "the gateway ended the stream"
+            except Unavailable as error:
+                wait, self._why_not = (_FIRST if self._connected else min(wait * 2, _MOST)), error.facts
             except UsageError as error:
                 self._fail(error.facts)
                 return
-            except Unavailable as error:
-                wait, self._why_not = (_FIRST if self._connected else min(wait * 2, _MOST)), str(error)
             except _BeginAnew as error:
                 self._last = ""
                 self._put(Item(ItemKind.BEGIN, str(error)))
                 self._connected = False
+                self._closing.wait(_FIRST)
                 continue
             was, self._connected = self._connected, False
             if not was and not self._ready.is_set():
@@ -157,8 +156,6 @@ class GatewayStream:
         self._ready.set()
 
     def _read(self) -> None:
-        from httpx_sse import EventSource
-
         if self._anew.is_set():
             self._anew.clear()
             raise _BeginAnew("shown anew, since it had grown beyond --limit")

@@ -1,19 +1,26 @@
-"""``trunkline watch``: the app over a trace that is still being written."""
+"""``trunkline watch``: the app over a trace that is still being written, or over a gateway that is running."""
 
 from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from trunkline.app.cli.io.terminal import can_draw
 from trunkline.app.cli.io.trace_input import STDIN
-from trunkline.app.cli.options import DEFAULT_LOOKS, Flag, LooksOptions, TraceFile
+from trunkline.app.cli.options import DEFAULT_LOOKS, Flag, Looks, LooksOptions
+from trunkline.app.cli.run.trace_lines import write_as_it_comes
 from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.scenario_source import SimSource
 from trunkline.app.runs.trace_follower import Feed
 from trunkline.core.errors import UsageError
 from trunkline.sim import scenario_home
 
+#: a trace file, ``-``, or the address of a gateway
+TraceOrUrl = Annotated[str, Parameter(allow_leading_hyphen=True)]
 _INSTEAD = (
     "`trunkline report FILE --plain` prints the whole run as text once it has ended, "
     "`tail -f FILE` its lines as they come"
@@ -21,23 +28,57 @@ _INSTEAD = (
 
 
 def watch_trace(
-    file: TraceFile, /, *, plain: Flag = False, limit: int = 256, looks: LooksOptions = DEFAULT_LOOKS
+    file: TraceOrUrl,
+    /,
+    *,
+    plain: Flag = False,
+    token_file: Path | None = None,
+    limit: int = 256,
+    looks: LooksOptions = DEFAULT_LOOKS,
 ) -> int:
-    """Follow the trace of a run that is still going on.
+    """Follow the trace of a run that is still going on, or a gateway that is running.
 
     Exit code: 0 all held when you left, 1 something was violated.
 
     Parameters
     ----------
     file:
-        A trace that is being written, or will be; `-` reads it from a pipe.
+        A trace that is being written, or will be; `-` reads it from a pipe. Or the address of a gateway that is
+        running, e.g. `http://127.0.0.1:8420`: it is looked at, and never changed.
     plain:
-        Not available here: prints which command to use instead.
+        With an address: write the trace to standard output, line by line. Not available for a file.
+    token_file:
+        With an address: the file that holds its token. By default the variable `TRUNKLINE_TOKEN`, else the file that
+        `trunkline serve` made.
     limit:
-        Stop reading after this many MiB of trace.
+        Stop reading after this many MiB of trace. A gateway is shown anew from then on.
     """
     if limit < 1:
         raise UsageError("--limit must be at least 1")
+    if file.lower().startswith(("http://", "https://")):
+        return _watch_gateway(file, token_file, plain=plain, limit=limit, looks=looks)
+    if token_file is not None:
+        raise UsageError("--token-file goes with the address of a gateway")
+    return _watch_file(Path(file), plain=plain, limit=limit, looks=looks)
+
+
+def _watch_gateway(url: str, token_file: Path | None, *, plain: bool, limit: int, looks: Looks) -> int:
+    if not plain and not can_draw():
+        raise UsageError("no terminal to draw on: --plain writes the trace of the gateway to standard output")
+    try:
+        from trunkline.app.runs.watched_gateway import watched_gateway
+    except ModuleNotFoundError as error:
+        raise UsageError(f"an address needs {error.name}: pip install 'trunkline[http]'") from error
+
+    feed = watched_gateway(url, token_file, limit=limit)
+    if plain:
+        return write_as_it_comes(feed)
+    from trunkline.app.tui import launch_live
+
+    return launch_live(SimSource((scenario_home(),)), LiveRun(feed), ascii=looks.ascii, theme=looks.theme)
+
+
+def _watch_file(file: Path, *, plain: bool, limit: int, looks: Looks) -> int:
     if plain:
         raise UsageError(f"watch follows a run on a screen, it has no plain report: {_INSTEAD}")
     fd = _from_pipe() if file == STDIN else None
