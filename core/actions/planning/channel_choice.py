@@ -10,7 +10,8 @@ from trunkline.core.errors import InvalidAction
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 
-#: the gateway's own web chat, which cannot be sent to
+#: the gateway's own web chat: upstream cannot send to it; here it is a channel like others where an account serves it,
+#: and only never taken for the only one while there is another
 _INTERNAL = "webchat"
 
 
@@ -18,14 +19,15 @@ def choose_call_channel(
     named: str | None, context: CallContext, served: Sequence[str], profile: Profile = Profile.TRUNKLINE
 ) -> ChosenChannel:
     """The channel of a call. Raises `InvalidAction`. `served`: the channels that have an adapter."""
-    there = [one for one in served if one != _INTERNAL]
+    others = [one for one in served if one != _INTERNAL]
+    there = others if profile.upstream else list(served)
     if named is not None:
         return ChosenChannel(name=named_channel(named, there, profile), source=ChannelSource.EXPLICIT)
     current = (context.channel or "").strip().lower()
     if current in there or (profile.upstream and current in known_channels()):
         return ChosenChannel(name=current, source=ChannelSource.CURRENT)
-    if len(there) == 1:
-        return ChosenChannel(name=there[0], source=ChannelSource.ONLY)
+    if len(others or there) == 1:
+        return ChosenChannel(name=(others or there)[0], source=ChannelSource.ONLY)
     if not there:
         raise _wrong("Channel is required (no configured channels detected).")
     raise _wrong(f"Channel is required when multiple channels are configured: {', '.join(there)}")

@@ -168,6 +168,7 @@ def test_the_channel_is_the_one_that_is_named_or_the_only_one() -> None:
     assert choose_channel(message(channel=" Telegram "), served) == "telegram"
     assert choose_channel(message(), ("slack",)) == "slack"
     assert choose_channel(message(to=room("500")), served) == "discord"
+    assert choose_channel(message(channel="webchat"), ("discord", "webchat")) == "webchat"
 
 
 @pytest.mark.parametrize(
@@ -177,7 +178,7 @@ def test_the_channel_is_the_one_that_is_named_or_the_only_one() -> None:
         ({}, (), "the channel is missing; none is served"),
         ({"channel": " "}, ("discord", "telegram"), "the channel is missing"),
         ({"channel": "slack"}, ("discord",), "channel 'slack' is not served; there are: discord"),
-        ({"channel": "webchat"}, ("webchat",), "channel 'webchat' is internal"),
+        ({"channel": "webchat"}, ("discord",), "channel 'webchat' is internal"),
         ({"to": room("C1", channel="slack")}, ("discord",), "channel 'slack' is not served"),
     ],
 )

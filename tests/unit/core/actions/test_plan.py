@@ -44,17 +44,28 @@ def test_the_channel_is_the_named_one_else_the_current_one_else_the_only_one(con
 
 
 @pytest.mark.parametrize("current", [None, "", "webchat", "cron", "heartbeat"])
-def test_a_turn_without_a_channel_takes_the_only_one(current: str | None) -> None:
+@pytest.mark.parametrize("config", [CONFIG, UPSTREAM])
+def test_a_turn_without_a_channel_takes_the_only_one(current: str | None, config: GatewayConfig) -> None:
     context = CallContext(target="1", channel=current)
-    assert planned("telegram", context=context).channel.name == "telegram"
-    assert planned("telegram", "webchat", context=context).channel.name == "telegram"
+    assert planned("telegram", context=context, config=config).channel.name == "telegram"
+    if current != "webchat" or config.profile.upstream:
+        assert planned("telegram", "webchat", context=context, config=config).channel.name == "telegram"
+
+
+def test_a_web_chat_that_is_served_is_a_channel() -> None:
+    """Upstream cannot send to its own; here it has people who read it."""
+    here = CallContext(target="1", channel="webchat")
+    assert planned("telegram", "webchat", context=here).channel.name == "webchat"
+    assert planned("webchat", context=CallContext(), target="1").channel.name == "webchat"
+    assert planned("telegram", "webchat", channel="webchat", target="1").channel.name == "webchat"
+    sentence = "Channel is required (no configured channels detected)."
+    assert error("webchat", context=CallContext(), target="1", config=UPSTREAM).sentence == sentence
 
 
 @pytest.mark.parametrize(
     ("served", "channel", "sentence"),
     [
         ((), None, "Channel is required (no configured channels detected)."),
-        (("webchat",), None, "Channel is required (no configured channels detected)."),
         (("slack", "telegram"), None, "Channel is required when multiple channels are configured: slack, telegram"),
         (("slack",), "pigeon", "Unknown channel: pigeon"),
         (("slack",), "webchat", "Unknown channel: webchat"),
