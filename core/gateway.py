@@ -40,6 +40,7 @@ from trunkline.core.runtime.client_sends.gateway_ports import GatewaySendPorts
 from trunkline.core.runtime.client_sends.sends import Sends
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
 from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.delegation.client_tasks import ClientTasks
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.hand_admin import HandAdmin
 from trunkline.core.runtime.delegation.hand_tools import HandTools
@@ -162,6 +163,8 @@ class Gateway:
             discarded=self._delivery.discard,
             up=self._until_up,
         )
+        #: gives a task to a hand outside of any turn; see `ClientTasks.delegate`
+        self.delegate = ClientTasks(self._ctx, self._delegations, targets, up=self._until_up).delegate
         #: sessions, for operators
         self.sessions = SessionAdmin(self._ctx, up=self._until_up)
         self.queue.connect(apply=self.hands.apply)

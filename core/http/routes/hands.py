@@ -8,6 +8,8 @@ import msgspec
 from msgspec import Meta
 
 from trunkline.core.errors import AnswerRefused, IllegalTransition
+from trunkline.core.hands.client_task import ClientTask
+from trunkline.core.hands.port import Delegated
 from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.http.endpoint import Call, Endpoint, Scope
@@ -23,7 +25,7 @@ from trunkline.core.store.operators.hands import (
     TakenTask,
 )
 from trunkline.core.store.operators.holder import FindHolder
-from trunkline.core.values import DelegationId
+from trunkline.core.values import Address, DelegationId, Peer
 
 TAG = "Hands"
 #: longer texts are refused by the gateway, with their reason
@@ -71,6 +73,33 @@ class ProgressBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     text: Text
     ticket: Name | None = None
     worker: Name | None = None
+
+
+class DelegateBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A task for a hand. The agent answers its result at `to`, in the session of that conversation."""
+
+    #: idempotency key: the same task under the same key is one delegation
+    key: Annotated[str, Meta(min_length=1, max_length=500)]
+    hand: Name
+    task: Text
+    #: a target as text, e.g. ``user:U1``, or an exact place
+    to: str | Address
+    #: of a target; none: the only one that is served
+    channel: str | None = None
+    #: none: the default agent
+    agent: str | None = None
+    label: str = ""
+    #: seconds that the run may take; none: as the hand is configured
+    timeout: Annotated[float, Meta(gt=0, le=1e9)] | None = None
+    #: for whom it is done
+    asked_by: Peer | None = None
+
+
+async def delegate(call: Call) -> Delegated:
+    """Give a task to a hand, once per key. It is durable when this answers; its result comes later."""
+    body: DelegateBody = call.body
+    asked = ClientTask(**{name: getattr(body, name) for name in body.__struct_fields__})
+    return await call.served.gateway.delegate(asked, by=call.caller.name)
 
 
 async def list_delegations(call: Call) -> HandsOverview:
@@ -187,6 +216,18 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         query=HandsQuery,
         answer=HandsOverview,
         problems=(410,),
+        tag=TAG,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/hands",
+        scope=Scope.OPERATE,
+        summary="Give a task to a hand, once per key.",
+        run=delegate,
+        body=DelegateBody,
+        answer=Delegated,
+        status=202,
+        problems=(404, 409),
         tag=TAG,
     ),
     Endpoint(

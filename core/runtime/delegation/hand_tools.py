@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from trunkline.core.actions.marker import ContextMark
@@ -13,7 +11,6 @@ from trunkline.core.bindings.bind_request import SPAWN, BindRequest, spawn_reque
 from trunkline.core.bindings.records import Placement, TargetKind
 from trunkline.core.errors import AnswerRefused, BindingError, DelegationRefused, UsageError
 from trunkline.core.events.gateway import ToolCalled, ToolRefused
-from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.hands.admission import AdmissionFacts
 from trunkline.core.hands.capture import origin_of
 from trunkline.core.hands.delegation import DelegationRow, HandKind
@@ -25,11 +22,10 @@ from trunkline.core.runtime.actions.tool_call import ToolCall
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver, ToolSend, refusal
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.delegation.completions import ids_of_delegation
+from trunkline.core.runtime.delegation.acceptance import accept_delegation
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.known_hands import hands_for, kind_of
-from trunkline.core.runtime.delegation.open_delegations import OpenDelegation
-from trunkline.core.store.delegations import AcceptDelegation, FindDelegation
+from trunkline.core.store.delegations import FindDelegation
 from trunkline.core.store.records import Work
 from trunkline.core.values import Address, ChatKind, DelegationId, SessionId
 
@@ -131,52 +127,12 @@ class HandTools:
         self, call: ToolCall, asked: DelegationRequest, kind: HandKind, delegation: DelegationId, called: int
     ) -> None:
         """Store a task and have its hand begin. It counts from now on, so that no other call takes its place."""
-        one = OpenDelegation(row=self._row(call, asked, kind, delegation), cause=called)
-        self._open.add(one)
-        try:
-            one.row = await self._placed(call, asked, one.row, called)
-            command = AcceptDelegation(row=one.row)
-        except BaseException:
-            self._open.remove(one)
-            raise
 
-        def then(accepted: int | None) -> None:
-            # Also for a caller that was cancelled meanwhile: the task is stored.
-            if accepted is None:
-                self._open.remove(one)
-                return
-            one.stored, one.cause = True, accepted
-            self._runner.begin(one)
+        async def complete(row: DelegationRow) -> DelegationRow:
+            return await self._placed(call, asked, row, called)
 
-        try:
-            await self._ctx.store.write(command, self._story(one, called), then=then)
-        except Exception:
-            self._open.remove(one)
-            raise
-
-    def _story(self, one: OpenDelegation, called: int) -> Callable[[bool], int | None]:
-        """Records that a task is durable."""
-        ctx, row = self._ctx, one.row
-        limits = self._runner.limits_of(row)
-        origin = row.origin
-        body = DelegationAccepted(
-            hand=row.hand,
-            task=row.task,
-            origin=row.reply_to,
-            session_key=row.session_key,
-            deadline=limits.of_run(row.accepted_at),
-            label=row.label,
-            hand_kind=row.kind.value,
-            asked_by=None if origin is None else origin.asked_by,
-            message_id="" if origin is None else origin.message_id,
-            parent=row.parent,
-            depth=row.depth,
-        )
-
-        def story(new: bool) -> int | None:
-            return ctx.events.record(body, called, **ids_of_delegation(row)) if new else None
-
-        return story
+        row = self._row(call, asked, kind, delegation)
+        await accept_delegation(self._ctx, self._runner, row, called, complete)
 
     def _row(self, call: ToolCall, asked: DelegationRequest, kind: HandKind, delegation: DelegationId) -> DelegationRow:
         """The row of a task, with everything that is fixed at the call."""

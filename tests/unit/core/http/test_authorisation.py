@@ -36,6 +36,7 @@ EXPECTED: dict[tuple[str, str], Scope | None] = {
     ("POST", "/v1/queue/{intent}/resolve"): OPERATE,
     ("GET", "/v1/hands"): READ,
     ("GET", "/v1/hands/{delegation}"): READ,
+    ("POST", "/v1/hands"): OPERATE,
     ("POST", "/v1/hands/take"): OPERATE,
     ("POST", "/v1/hands/{delegation}/answer"): OPERATE,
     ("POST", "/v1/hands/{delegation}/progress"): OPERATE,

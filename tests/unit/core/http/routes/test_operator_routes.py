@@ -248,6 +248,18 @@ async def test_a_worker_takes_a_task_reports_progress_and_answers(tmp_path: Path
         await post(one, f"{path}/progress", 409, text="more", ticket=ticket)
 
 
+async def test_a_task_is_given_to_a_hand_once_for_its_key(tmp_path: Path) -> None:
+    async with talked(tmp_path) as (one, platform):
+        body: dict[str, Any] = {"key": "k1", "hand": "clerk", "task": "count", "to": "user:100", "channel": "discord"}
+        first = await post(one, "/v1/hands", 202, **body)
+        assert await post(one, "/v1/hands", 202, **body) == first
+        await one.running.until(IntentSettled, 2)
+        assert "done: count" in platform.sent[-1].text
+        assert (await get(one, f"/v1/hands/{quote(first['delegation'], safe='')}"))["result"] == "done: count"
+        assert (await post(one, "/v1/hands", 409, **{**body, "task": "other"}))["reason"] == "call-changed"
+        assert (await post(one, "/v1/hands", 409, **{**body, "key": "k2", "hand": "x"}))["reason"] == "unknown-hand"
+
+
 async def test_operators_cancel_and_are_told_what_is_not_possible(tmp_path: Path) -> None:
     async with delegated(tmp_path) as one:
         [row] = (await get(one, "/v1/hands", hand="courier"))["page"]["rows"]

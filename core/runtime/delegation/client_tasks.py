@@ -1,0 +1,194 @@
+"""Tasks that clients give to hands, outside of any turn: once per key, with an origin that is fixed at the request."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import anyio
+import msgspec
+
+from trunkline.core.errors import DelegationRefused, UnknownName, UsageError
+from trunkline.core.events.delivery import OperatorActed
+from trunkline.core.events.gateway import ToolRefused
+from trunkline.core.hands.admission import AdmissionFacts
+from trunkline.core.hands.client_task import ClientTask
+from trunkline.core.hands.delegation import DelegationRow, HandKind
+from trunkline.core.hands.origin import Origin
+from trunkline.core.hands.port import Delegated, DelegationRequest
+from trunkline.core.hands.reserved_sender import as_person
+from trunkline.core.reasons import Reason
+from trunkline.core.routing.scopes import place_key
+from trunkline.core.runtime.client_sends.target_resolution import TargetResolver, ToolSend
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.delegation.acceptance import accept_delegation
+from trunkline.core.runtime.delegation.delegations import DelegationRunner
+from trunkline.core.runtime.delegation.known_hands import hands_for, kind_of
+from trunkline.core.store.commands import EnsureSession
+from trunkline.core.store.delegations import FindDelegation
+from trunkline.core.store.queries import FindSession
+from trunkline.core.store.records import SessionRow
+from trunkline.core.untrusted import check_texts
+from trunkline.core.values import Address, DelegationId, InboundId, SessionId, TurnId, WorkKind
+
+#: of requests, in events
+DELEGATE = "delegate"
+#: the longest key, in characters, and how much of a task is shown in the events
+_LONGEST_KEY = 500
+_SHOWN = 200
+
+
+def id_of(key: str) -> DelegationId:
+    """The delegation of a client's key."""
+    return DelegationId(f"client:{key}")
+
+
+class ClientTasks:
+    """Gives tasks of clients to hands."""
+
+    def __init__(
+        self, context: Context, runner: DelegationRunner, targets: TargetResolver, *, up: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._ctx = context
+        self._runner = runner
+        self._targets = targets
+        self._up = up
+        #: requests in work, by key
+        self._busy: dict[str, anyio.Lock] = {}
+
+    async def delegate(self, asked: ClientTask, *, by: str = "operator", cause: int | None = None) -> Delegated:
+        """Give a task to a hand, once per key; durable on return, and its result comes in a callback turn.
+
+        That turn belongs to the session of the place `to`, as if somebody there had asked. Raises `DelegationRefused`
+        with a reason, also for a key that was used for another task; `UnknownName` for an unknown agent; and what a
+        target raises that names no place.
+        """
+        await self._up()
+        _check(asked)
+        lock = self._busy.setdefault(asked.key, anyio.Lock())
+        try:
+            async with lock:
+                before = await self._ctx.store.read(FindDelegation(delegation=id_of(asked.key)))
+                return await self._new(asked, by, cause) if before is None else _same(asked, before)
+        finally:
+            if not lock.statistics().tasks_waiting:
+                self._busy.pop(asked.key, None)
+
+    async def _new(self, asked: ClientTask, by: str, cause: int | None) -> Delegated:
+        ctx = self._ctx
+        ids = {"delegation": id_of(asked.key)}
+        detail = f"{by}: {asked.hand}: {asked.task[:_SHOWN]}"
+        called = ctx.events.record(OperatorActed(verb=DELEGATE, detail=detail), cause, **ids)
+        try:
+            agent = self._agent(asked)
+            aim = await self._targets.aim(
+                agent, ToolSend(running=SessionId(""), to=asked.to, channel=asked.channel), None, called, ids
+            )
+            assert aim is not None
+            kind = await self._admitted(asked, agent, aim.address)
+        except UsageError as error:
+            reason: Reason = getattr(error, "reason", Reason.BAD_TARGET)
+            ctx.events.record(ToolRefused(tool=DELEGATE, reason=reason, detail=error.facts), called, **ids)
+            raise
+        session = await self._session(agent, aim.address, called)
+        row = self._row(asked, agent, aim.address, session, kind)
+        await accept_delegation(ctx, self._runner, row, called, _as_it_is)
+        return Delegated(delegation=row.id, hand=row.hand)
+
+    def _agent(self, asked: ClientTask) -> str:
+        config = self._ctx.config
+        agent, known = asked.agent or config.default_agent, [one.id for one in config.agents]
+        if agent not in known:
+            raise UnknownName(f"no agent {agent!r}; there are: {', '.join(known)}")
+        return agent
+
+    async def _session(self, agent: str, place: Address, cause: int) -> SessionRow:
+        """The session that the place has, or gets now: the one in which its answer is expected."""
+        ctx = self._ctx
+        session = ctx.new_session(ctx.key_text(place_key(agent, place, ctx.config)), agent, place)
+
+        def story(row: SessionRow) -> SessionRow:
+            ctx.record_session(row, agent, place, "outbound", cause)
+            return row
+
+        return await ctx.store.write(EnsureSession(session=session, now=ctx.env.now()), story)
+
+    async def _admitted(self, asked: ClientTask, agent: str, place: Address) -> HandKind:
+        ctx, opened = self._ctx, self._runner.open
+        session = await ctx.store.read(FindSession(key=ctx.key_text(place_key(agent, place, ctx.config))))
+        facts = AdmissionFacts(
+            agent=agent,
+            kind=None if asked.hand == agent else kind_of(ctx, asked.hand),
+            known=hands_for(ctx, agent),
+            in_session=0 if session is None else opened.count_of(session.id),
+            in_all=len(opened),
+        )
+        request = DelegationRequest(hand=asked.hand, task=asked.task, timeout=asked.timeout, label=asked.label)
+        refused = ctx.decisions.admit_delegation(request, facts, ctx.config.hands)
+        if refused is not None:
+            raise DelegationRefused(refused.detail, refused.reason)
+        if facts.kind is None:
+            # A custom decision: nothing would ever work on it.
+            raise DelegationRefused(f"no hand {asked.hand!r}", Reason.UNKNOWN_HAND)
+        return facts.kind
+
+    def _row(self, asked: ClientTask, agent: str, place: Address, session: SessionRow, kind: HandKind) -> DelegationRow:
+        config, now, name = self._ctx.config.hands, self._ctx.env.now(), id_of(asked.key)
+        # No message and no turn asked for it: both ids name the request.
+        inbound, turn = InboundId(name), TurnId(f"t-{name}")
+        origin = Origin(
+            agent=agent,
+            session_key=session.key,
+            session=session.id,
+            work=WorkKind.WAKE,
+            inbound=inbound,
+            turn=turn,
+            place=place,
+            reply_to=place,
+            asked_by=None if asked.asked_by is None else as_person(asked.asked_by),
+            at=now,
+        )
+        row = DelegationRow(
+            id=name,
+            kind=kind,
+            hand=asked.hand,
+            task=asked.task,
+            label=asked.label,
+            agent=agent,
+            session_key=session.key,
+            session=session.id,
+            turn=turn,
+            inbound=inbound,
+            reply_to=place,
+            origin=origin,
+            timeout=config.of(asked.hand).deadline if asked.timeout is None else asked.timeout,
+            max_result=config.limits.max_result,
+            accepted_at=now,
+        )
+        if kind is not HandKind.WORKER:
+            return row
+        return msgspec.structs.replace(row, deadline=self._runner.limits_of(row).of_run(now))
+
+
+def _check(asked: ClientTask) -> None:
+    if not asked.key.strip() or len(asked.key) > _LONGEST_KEY:
+        facts = f"the key has {len(asked.key)} characters: give each task one of 1 to {_LONGEST_KEY}"
+        raise DelegationRefused(facts, Reason.BAD_IDEMPOTENCY_KEY)
+    peer = asked.asked_by
+    texts = [("key", asked.key), ("hand", asked.hand), ("task", asked.task), ("label", asked.label)]
+    if peer is not None:
+        texts += [("asked_by.id", peer.id), ("asked_by.name", peer.name)]
+    wrong = check_texts(texts)
+    if wrong:
+        raise DelegationRefused(wrong, Reason.BAD_ARGUMENT)
+
+
+def _same(asked: ClientTask, before: DelegationRow) -> Delegated:
+    """The delegation that the key has already. Raises `DelegationRefused` if that is another task."""
+    if (asked.hand, asked.task) != (before.hand, before.task):
+        facts = f"the key {asked.key!r} was used for another task of {before.hand}: give this one its own"
+        raise DelegationRefused(facts, Reason.CALL_CHANGED)
+    return Delegated(delegation=before.id, hand=before.hand)
+
+
+async def _as_it_is(row: DelegationRow) -> DelegationRow:
+    return row
