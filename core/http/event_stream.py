@@ -84,6 +84,7 @@ class EventStreams:
         self.feed = feed
         #: streams that are open
         self.open = 0
+        served.metrics.event_streams = lambda: self.open
 
     def route(self) -> BaseRoute:
         """The route of the streams."""

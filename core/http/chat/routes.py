@@ -33,6 +33,7 @@ def chat_routes(served: Served, limits: ChatLimits | None = None) -> list[BaseRo
         finally:
             opened -= 1
 
+    served.metrics.chat_sockets = lambda: opened
     return [WebSocketRoute(PATH, chat)]
 
 

@@ -56,7 +56,12 @@ class Metrics:
         self._latency = Histogram(
             "trunkline_http_request_seconds", "Time from a request to the end of its answer.", _LATENCIES, ["route"]
         )
+        #: how many clients follow the events, and how many sockets of the web chat are open; set by those who know
+        self.event_streams: Callable[[], int] = int
+        self.chat_sockets: Callable[[], int] = int
         self._gauges = [
+            Gauge("trunkline_event_streams_open", "Clients that follow the events.", self._event_streams),
+            Gauge("trunkline_chat_sockets_open", "Open WebSockets of the web chat.", self._chat_sockets),
             Gauge("trunkline_serving", "1 while the gateway holds its store and takes work.", lambda: gateway.serving),
             Gauge("trunkline_intents_open", "Outbound messages in the queue.", lambda: gateway.load[0]),
             Gauge("trunkline_delegations_open", "Delegations without a result.", lambda: gateway.load[1]),
@@ -64,9 +69,11 @@ class Metrics:
         ]
         served.log.subscribe(self._see, *_COUNTED)
 
-    def add_gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
-        """Have a number in the text that another part knows, e.g. how many clients a stream has."""
-        self._gauges.append(Gauge(name, help_text, read))
+    def _event_streams(self) -> int:
+        return self.event_streams()
+
+    def _chat_sockets(self) -> int:
+        return self.chat_sockets()
 
     def request(self, seen: Seen) -> None:
         """Count a request that has ended."""

@@ -1,12 +1,18 @@
 """Every endpoint with every kind of token, against a table that is written by hand."""
 
 import hmac
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import websockets
 
-from tests.support.http import ALL, SETTINGS, Api, api, authorised
+from tests.support.chat import web_chat
+from tests.support.http import ALL, SETTINGS, Api, api, authorised, over_socket
+from trunkline.app.serve.streams import streams
+from trunkline.core.http.app import build_app
 from trunkline.core.http.auth import Tokens
 from trunkline.core.http.endpoint import Caller, Endpoint, Scope
 from trunkline.core.http.settings import Token
@@ -55,6 +61,14 @@ EXPECTED: dict[tuple[str, str], Scope | None] = {
     ("GET", "/v1/chat/outbox"): READ,
 }
 
+#: the same of what is no endpoint: streams, pages and WebSockets
+STREAMS: dict[str, Scope | None] = {
+    "/v1/events": READ,
+    "/v1/chat/ws": SEND,
+    "/": None,
+    "/chat": None,
+}
+
 
 def endpoints_of(one: Api) -> tuple[Endpoint, ...]:
     return one.app.state.endpoints
@@ -90,6 +104,46 @@ async def test_each_endpoint_asks_for_its_scope_and_no_other(tmp_path: Path) -> 
                 refused = await ask(one, endpoint, f"token-{scope}") == (403, "missing-scope")
                 assert refused == (scope is not needed), f"{where} with {scope}"
             assert (await ask(one, endpoint, ALL))[1] not in ("unauthorized", "missing-scope"), where
+
+
+async def test_the_table_has_every_other_route(tmp_path: Path) -> None:
+    async with web_chat(tmp_path / "gateway.db") as one:
+        found = {getattr(route, "path", "") for route in streams(one.served)}
+        assert {path for path in found if not path.startswith("/chat/")} == STREAMS.keys(), "files of the page apart"
+
+
+async def test_each_stream_asks_for_its_scope_and_no_other(tmp_path: Path) -> None:
+    async with web_chat(tmp_path / "gateway.db") as one:
+        app = build_app(one.served, SETTINGS, more=streams(one.served))
+        async with over_socket(replace(one, app=app)) as (client, _):
+            for path, needed in STREAMS.items():
+                if path == "/v1/chat/ws":
+                    continue
+                for secret in (None, "wrong", *(f"token-{scope}" for scope in Scope), ALL):
+                    given = {"Authorization": ""} if secret is None else authorised(secret)
+                    async with client.stream("GET", path, headers=given) as answer:
+                        status = answer.status_code
+                    if needed is None:
+                        assert status < 400, path
+                    else:
+                        right = secret in (ALL, f"token-{needed}")
+                        lacking = secret is not None and secret.startswith("token-")
+                        assert status == (200 if right else 403 if lacking else 401), (path, secret)
+
+
+@pytest.mark.parametrize("secret", [None, "wrong", *(f"token-{scope}" for scope in Scope), ALL])
+async def test_the_web_socket_asks_for_its_scope_and_no_other(tmp_path: Path, secret: str | None) -> None:
+    hello = {"type": "hello", "peer": {"id": "ana"}, **({} if secret is None else {"token": secret})}
+    async with web_chat(tmp_path / "gateway.db") as one:
+        app = build_app(one.served, SETTINGS, more=streams(one.served))
+        async with (
+            over_socket(replace(one, app=app)) as (_, port),
+            websockets.connect(f"ws://127.0.0.1:{port}/v1/chat/ws", proxy=None) as socket,
+        ):
+            await socket.send(json.dumps(hello))
+            first = json.loads(await socket.recv())
+            let_in = secret in (ALL, f"token-{STREAMS['/v1/chat/ws']}")
+            assert first["type"] == ("ready" if let_in else "problem")
 
 
 async def test_a_refusal_names_what_is_missing(tmp_path: Path) -> None:

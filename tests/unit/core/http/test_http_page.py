@@ -27,7 +27,10 @@ CURL = 'set -eu\ncurl() { command curl --silent --show-error --fail-with-body --
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[str, str]]:
     """The address and the token of a server."""
-    with served_on_thread(tmp_path_factory.mktemp("server")) as client:
+    state = tmp_path_factory.mktemp("server")
+    config = state / "gateway.yaml"
+    config.write_text("accounts: [{channel: webchat}, {channel: discord}]\nagents: {main: {echo: {}}}\n")
+    with served_on_thread(state, config) as client:
         yield str(client.base_url), client.headers["Authorization"].removeprefix("Bearer ")
 
 

@@ -1,15 +1,19 @@
 """Metrics: the text format, and what is counted."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.support.http import api, authorised, closed_after
+from tests.support.chat import web_chat
+from tests.support.http import SETTINGS, api, authorised, closed_after, over_socket
 from tests.support.prometheus_text import read
 from tests.support.small_gateway import ANA, Echo, TinyPlatform
+from trunkline.app.serve.streams import streams
 from trunkline.core.agent import Turn
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import TurnEnded
+from trunkline.core.http.app import build_app
 from trunkline.core.http.metrics.families import Counter, Gauge, Histogram, render
 
 pytestmark = pytest.mark.anyio
@@ -104,3 +108,12 @@ async def test_a_conversation_is_counted(tmp_path: Path) -> None:
     assert value("trunkline_http_requests_total", method="GET", route="/metrics", status="403") == 1
     assert kinds["trunkline_http_request_seconds"] == "histogram"
     assert "of/ours" not in answer.text, "no label is a stranger's text"
+
+
+async def test_open_streams_are_counted(tmp_path: Path) -> None:
+    async with web_chat(tmp_path / "gateway.db") as one:
+        app = build_app(one.served, SETTINGS, more=streams(one.served))
+        async with over_socket(replace(one, app=app)) as (client, _), client.stream("GET", "/v1/events"):
+            samples = read((await client.get("/metrics")).text)[1]
+            assert samples["trunkline_event_streams_open", ()] == 1
+            assert samples["trunkline_chat_sockets_open", ()] == 0

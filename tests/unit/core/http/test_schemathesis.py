@@ -14,10 +14,9 @@ from schemathesis.core.failures import FailureGroup
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from tests.support.http import authorised
-from tests.support.http_thread import api_on_thread
 from tests.support.notes_api import Note, Notes
 from tests.support.scale import run_all
-from tests.support.served import served_on_thread
+from tests.support.served import api_on_thread, served_on_thread
 from trunkline.core.http.api import ENDPOINTS
 from trunkline.core.http.endpoint import Call, Endpoint, Scope
 from trunkline.core.http.openapi import document, document_endpoint
