@@ -76,6 +76,8 @@ class ClientConnection(HttpToolsProtocol):
 
     def handle_websocket_upgrade(self) -> None:
         self._disarm()
+        # A WebSocket that has lagged is cut, as a request is whose answer is not read.
+        self.app_state = {**self.app_state, "abort": self._abort}
         self._stop_looking()
         super().handle_websocket_upgrade()
 

@@ -208,14 +208,30 @@ def test_another_store_behind_the_same_address_begins_a_new_history(
         assert chat.texts() == ["new", "you said new"]
 
 
-def test_a_browser_that_is_offline_says_so_and_goes_on_later(chat: ChatPage, profile: BrowserContext) -> None:
-    profile.set_offline(True)
-    chat.page.wait_for_selector("#state[data-state=offline]")
-    profile.set_offline(False)
-    chat.connected()
-    chat.say("back")
+def test_a_browser_that_is_offline_says_so_and_goes_on_later(profile: BrowserContext, own_server: ChatServer) -> None:
+    with signed_in(profile, own_server) as chat:
+        profile.set_offline(True)
+        own_server.kill()
+        chat.page.wait_for_selector("#state[data-state=offline]")
+        own_server.start()
+        profile.set_offline(False)
+        chat.connected()
+        chat.say("back")
+        chat.until(2)
+        assert chat.answers() == ["you said back"]
+
+
+def test_a_browser_can_forget_everything(chat: ChatPage) -> None:
+    chat.say("a secret")
     chat.until(2)
-    assert chat.answers() == ["you said back"]
+    chat.page.click("#leave")
+    assert "a secret" in chat.page.evaluate("JSON.stringify(localStorage)")
+    before = chat.page.input_value("#person")
+    chat.page.click("summary")
+    chat.page.click("#forget")
+    assert chat.page.locator("#forgotten").is_visible()
+    assert "a secret" not in chat.page.evaluate("JSON.stringify(localStorage)")
+    assert chat.page.input_value("#person") != before
 
 
 def test_a_wrong_token_is_refused_and_not_kept(profile: BrowserContext, server: ChatServer) -> None:

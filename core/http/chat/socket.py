@@ -6,6 +6,7 @@ So a slow client costs a page of messages, and a client that comes again with it
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
@@ -48,8 +49,10 @@ class ChatLimits(msgspec.Struct, frozen=True, kw_only=True):
     hello_time: float = 10.0
     #: time in which the client must have taken a frame
     write_time: float = 20.0
-    #: time in which a client that has lagged may still take its close frame
+    #: time in which a client that has lagged may begin to read again, to get its close frame
     close_time: float = 5.0
+    #: time from the close frame to the end of the connection, whatever is left in it
+    linger: float = 15.0
     #: frames that wait to be sent, messages not counted
     waiting: int = 256
     #: frames that are read per second over time, and at once; more are read later
@@ -168,6 +171,10 @@ class ChatSocket:
         if self._end is None:
             return
         code, reason = self._end
+        abort: Callable[[], None] | None = self._socket.scope["state"].get("abort")
+        if abort is not None:
+            # A client that reads nothing would hold the connection, and what is left in it, for as long as it likes.
+            asyncio.get_running_loop().call_later(self._limits.close_time + self._limits.linger, abort)
         with anyio.move_on_after(self._limits.close_time, shield=True):
             try:
                 await self._socket.close(code, reason)

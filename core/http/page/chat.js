@@ -1,7 +1,7 @@
 // The web chat: signs in, shows the conversation, and sends what the person writes.
 
 import { Connection } from "/chat/connection.js";
-import { History, newId, person, rememberPerson } from "/chat/history.js";
+import { forgetAll, History, newId, person, rememberPerson } from "/chat/history.js";
 import { link, render } from "/chat/markdown.js";
 
 const $ = (id) => document.getElementById(id);
@@ -69,10 +69,17 @@ $("entry-form").addEventListener("submit", (event) => {
 });
 
 $("leave").addEventListener("click", () => {
+  history.save();
   connection?.stop();
   connection = null;
   sessionStorage.removeItem(TOKEN);
   showEntry();
+});
+
+$("forget").addEventListener("click", () => {
+  forgetAll();
+  showEntry();
+  $("forgotten").hidden = false;
 });
 
 function enter() {
@@ -81,6 +88,7 @@ function enter() {
   history = new History(channel, account, me.id);
   history.load();
   $("entry").hidden = true;
+  $("forgotten").hidden = true;
   $("chat").hidden = false;
   $("my-name").textContent = me.name || "Guest";
   $("my-account").textContent = `${channel}:${account}`;
@@ -128,7 +136,8 @@ const TAKE = {
   },
   message(frame) {
     showTyping(false);
-    if (history.receive(frame)) arrive(history.get(`m${frame.cursor}`));
+    const made = history.receive(frame);
+    if (made) arrive(made);
     save();
   },
   caught_up() {
@@ -158,7 +167,7 @@ function save() {
   }, 50);
 }
 
-addEventListener("pagehide", () => history?.save());
+addEventListener("pagehide", () => connection && history.save());
 addEventListener("storage", (event) => {
   if (event.key === history?.place && event.newValue !== null && history.load()) showAll();
 });
@@ -192,7 +201,7 @@ function settle(id, state, why) {
   one.state = state;
   one.why = why;
   history.save();
-  const shown = document.getElementById(`message-${id}`);
+  const shown = document.getElementById(`message-${one.key}`);
   if (shown) showDelivery(shown, one);
 }
 

@@ -18,6 +18,15 @@ export function rememberPerson(who) {
   write("trunkline.person", who);
 }
 
+/** Delete all that this browser remembers: conversations, person and account. */
+export function forgetAll() {
+  try {
+    for (const place of Object.keys(localStorage)) if (place.startsWith("trunkline.")) localStorage.removeItem(place);
+  } catch {
+    // A browser that allows no storage has nothing to forget.
+  }
+}
+
 /** An id that nobody else makes. `crypto.randomUUID` is missing on pages without TLS. */
 export function newId() {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (one) => one.toString(16).padStart(2, "0")).join("");
@@ -67,34 +76,31 @@ export class History {
     write(this.place, null);
   }
 
-  /** A message of the gateway; false if it is there already. */
+  /** A message of the gateway; null if it is there already. */
   receive(frame) {
     const key = `m${frame.cursor}`;
     this.cursor = Math.max(this.cursor, frame.cursor);
-    if (this.byKey.has(key)) return false;
+    if (this.byKey.has(key)) return null;
     const { text, at, media, poll, parts } = frame;
-    this.byKey.set(key, { key, after: frame.cursor, mine: false, text, at, media, poll, parts });
-    return true;
+    const made = { key, after: frame.cursor, mine: false, text, at, media, poll, parts };
+    this.byKey.set(key, made);
+    return made;
   }
 
   /** A message of the person, from here or from another tab. */
   add(id, text, at, state) {
-    const known = this.byKey.get(id);
+    const known = this.get(id);
     if (known) return known;
     // It stands behind all that had come when it was written.
-    const made = { key: id, id, after: this.cursor, mine: true, text, at, state };
-    this.byKey.set(id, made);
+    const key = `own-${id}`;
+    const made = { key, id, after: this.cursor, mine: true, text, at, state };
+    this.byKey.set(key, made);
     return made;
   }
 
+  /** A message of the person, by its id. */
   get(id) {
-    return this.byKey.get(id);
-  }
-
-  drop(id) {
-    this.byKey.delete(id);
-    const stored = read(this.place);
-    if (stored) write(this.place, { ...stored, messages: stored.messages.filter((one) => one.key !== id) });
+    return this.byKey.get(`own-${id}`);
   }
 
   messages() {

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from websockets.exceptions import ConnectionClosedError
 
 from tests.support.small_gateway import Echo
 from tests.support.web_chat import PATIENCE, client, web_chat
@@ -174,7 +175,7 @@ async def test_pings_are_answered_in_order(tmp_path: Path) -> None:
 
 
 async def test_a_client_that_takes_nothing_is_cut_and_comes_again_with_its_cursor(tmp_path: Path) -> None:
-    size, count = 30_000, 100
+    size, count = 30_000, 200
 
     async def long(turn: Turn) -> str:
         return f"{turn.text} " + "x" * size
@@ -196,6 +197,30 @@ async def test_a_client_that_takes_nothing_is_cut_and_comes_again_with_its_curso
             await again.until("caught_up")
         assert slow.texts() + again.texts() == quick.texts(), "the rest, and nothing twice"
         assert again.texts(), "it was cut before the end"
+
+
+async def test_a_client_that_never_reads_again_loses_its_connection(tmp_path: Path) -> None:
+    async def long(turn: Turn) -> str:
+        return "x" * 30_000
+
+    limits = ChatLimits(write_time=0.2, close_time=0.2, linger=0.2, per_second=10_000, burst=10_000)
+    async with (
+        web_chat(tmp_path / "gateway.db", Echo(long), limits=limits) as chat,
+        client(chat.url) as quick,
+        client(chat.url, small=True) as slow,
+    ):
+        await slow.until("caught_up")
+        slow.connection.transport.pause_reading()
+        for n in range(200):
+            await quick.send(type="say", id=f"a{n}", text=str(n))
+        while len(quick.texts()) < 200:
+            await quick.next()
+        await anyio.sleep(2)
+        slow.connection.transport.resume_reading()
+        with pytest.raises(ConnectionClosedError) as end:
+            await slow.until("nothing")
+        assert end.value.rcvd is None, "the connection was cut, without a close frame"
+        assert len(slow.texts()) < len(quick.texts())
 
 
 async def test_a_client_that_asks_and_does_not_read_costs_a_bounded_number_of_frames(tmp_path: Path) -> None:
