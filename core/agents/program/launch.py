@@ -20,6 +20,8 @@ from trunkline.core.errors import ConfigError
 
 #: variables of the gateway that every program has; none of them is a secret
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")
+#: seconds for which a stop waits for a process that even SIGKILL does not end, such as one that waits for a disk
+_KILL_PATIENCE = 10.0
 _LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 
 
@@ -79,7 +81,8 @@ async def end(process: anyio.abc.Process, patience: float) -> None:
             await process.wait()
     # Also after an orderly end: what the program has started and left behind ends with it.
     _signal(process, signal.SIGKILL)
-    await process.wait()
+    with anyio.move_on_after(_KILL_PATIENCE):
+        await process.wait()
 
 
 def _signal(process: anyio.abc.Process, number: signal.Signals) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 
 import anyio
@@ -116,6 +117,7 @@ class ProgramProcess:
     async def _live(self, process: anyio.abc.Process) -> None:
         try:
             async with anyio.create_task_group() as group:
+                self._note(f"its program is started, process {process.pid}")
                 group.start_soon(self._read, process)
                 group.start_soon(self._read_errors, process)
                 group.start_soon(self._write, process)
@@ -126,8 +128,11 @@ class ProgramProcess:
                 with anyio.move_on_after(_DRAIN):
                     await self._drained.wait()
                 group.cancel_scope.cancel()
+                self._note(self._broken().facts)
         finally:
-            await process.aclose()
+            # It would wait without an end for a process that cannot be killed.
+            if process.returncode is not None:
+                await process.aclose()
 
     async def _serve(self) -> None:
         """Greet the program, and wait until something ends it."""
@@ -221,6 +226,11 @@ class ProgramProcess:
         said = line.start if isinstance(line, TooLong) else line
         self._log("", said)
         self._last_words = shown(said.decode("utf-8", "replace"), 200)
+
+    def _note(self, what: str) -> None:
+        """Put a step of the life of the process into the log."""
+        level = logging.DEBUG if self._config.per_turn else logging.INFO
+        LOGGER.log(level, "%s: %s", self._agent, what, extra={"agent": self._agent})
 
     def _log(self, wrong: str, line: bytes) -> None:
         """Put what the program says into the log, as far as its ration goes."""

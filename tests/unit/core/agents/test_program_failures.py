@@ -217,6 +217,8 @@ async def test_what_a_program_says_is_in_the_log_without_control_characters(tmp_
         assert await main.answer("log one \x1b[31mred\x07") == "logged"
     assert "main: one \\x1b[31mred\\x07" in caplog.messages
     assert "main: an error line" in caplog.messages
+    assert caplog.messages[0].startswith("main: its program is started, process ")
+    assert caplog.messages[-1].startswith("main: the program was stopped by the gateway (ended with exit code 0)")
 
 
 async def test_a_stop_ends_the_program_and_what_it_has_started(tmp_path: Path) -> None:
