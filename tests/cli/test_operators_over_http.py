@@ -17,8 +17,8 @@ import anyio
 import pytest
 
 from tests.support.http import ALL, api
-from tests.support.http_thread import serving_url
 from tests.support.small_gateway import BEN, KEY, Echo, TinyPlatform
+from tests.support.url_of_gateway import serving_url
 from trunkline import Capabilities, Idempotency, Turn
 from trunkline.core.env import system_env
 from trunkline.core.errors import Ambiguous, Refused

@@ -1,50 +1,47 @@
-"""A gateway with its HTTP API in a thread, for clients that block."""
+"""The HTTP API on a thread of its own, for clients that do not await."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
+import threading
+from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio.abc
-import anyio.from_thread
 
-from tests.support.http import Api, api, over_socket
-from trunkline.core.env import Env
-
-
-@dataclass
-class Served:
-    """A gateway that serves, asked from another thread."""
-
-    url: str
-    api: Api
-    portal: anyio.from_thread.BlockingPortal
-
-    def call(self, do: Callable[[Api], Awaitable[Any]]) -> Any:
-        """Do something in the gateway's thread, and answer its result."""
-        return self.portal.call(do, self.api)
+from tests.support.http import api, over_socket
 
 
 @contextmanager
-def serving_url(path: Path, **more: Any) -> Generator[Served, None, None]:
-    """The API on a store file, on a port of 127.0.0.1, until the block ends. `env`: that of the routes."""
-    env: Env | None = more.pop("env", None)
+def api_on_thread(path: Path, **settings: Any) -> Generator[str]:
+    """Serve the API of a gateway on a store file, and give its address."""
+    port, up, stopped = 0, threading.Event(), threading.Event()
+    failed: list[BaseException] = []
 
-    async def run(*, task_status: anyio.abc.TaskStatus[tuple[str, Api]]) -> None:
-        async with api(path, **more) as one:
-            if env is not None:
-                object.__setattr__(one.served, "env", env)
-            async with over_socket(one) as (_, port):
-                task_status.started((f"http://127.0.0.1:{port}", one))
-                await anyio.sleep_forever()
+    async def serve() -> None:
+        nonlocal port
+        async with api(path, **settings) as one, over_socket(one) as (_, found):
+            port = found
+            up.set()
+            while not stopped.is_set():  # noqa: ASYNC110 (another thread sets it)
+                await anyio.sleep(0.02)
 
-    with anyio.from_thread.start_blocking_portal() as portal:
-        future, (url, one) = portal.start_task(run)
+    def run() -> None:
         try:
-            yield Served(url, one, portal)
+            anyio.run(serve)
+        except BaseException as error:  # noqa: BLE001 (raised by the caller)
+            failed.append(error)
         finally:
-            future.cancel()
+            up.set()
+
+    thread = threading.Thread(target=run, name="http api")
+    thread.start()
+    try:
+        assert up.wait(30)
+        assert not failed, failed
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        stopped.set()
+        thread.join(30)
+        assert not failed, failed
