@@ -98,9 +98,12 @@ async def serving(
         try:
             await opened.wait()
             yield made
-        finally:
-            await _stop(server, progress, made)
-            group.cancel_scope.cancel()
+        except BaseException:
+            # The gateway has ended, or the caller: what is in progress can no longer be finished.
+            server.stop(at_once=True)
+            raise
+        await _stop(server, progress, made)
+        group.cancel_scope.cancel()
 
 
 def _opened(log: EventLog) -> anyio.Event:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from trunkline.core.config.base import Model
 from trunkline.core.errors import ConfigError
@@ -17,7 +17,7 @@ _LONGEST = 65_536
 class Secret(Model):
     """Where a secret is: in an environment variable, or in a file. The configuration never has the secret itself."""
 
-    env: str | None = None
+    env: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """Name of an environment variable."""
     file: str | None = None
     """Path of a file, relative to the configuration file; spaces and line ends around its text are ignored."""

@@ -60,6 +60,7 @@ def explain_fault(fault: Mapping[str, Any], tree: object, report: ProblemReport,
     if error in ("names_item", "names_twice"):
         path = (*path, int(facts["index"]))
     found = _value(tree, report.positions.find(path)[0])
+    said = _named(found) if _may_be_secret(path, kind) else shown(found)
     match error:
         case "missing":
             report.add(path, f"the field `{path[-1]}` is missing", _docs(path, kind))
@@ -70,28 +71,38 @@ def explain_fault(fault: Mapping[str, Any], tree: object, report: ProblemReport,
             expected = " or ".join(words) if len(words) == 1 else f"one of {', '.join(words)}"
             close = nearest(found, words) if isinstance(found, str) else None
             hint = "write it without quotes" if close == found else f"nearest valid word: {close!r}" if close else ""
-            report.add(path, f"expected {expected}, found {shown(found)}", hint)
+            report.add(path, f"expected {expected}, found {said}", hint)
         case "too_short" | "string_too_short":
             if not found:  # a list whose items are all wrong is not too short
                 report.add(path, f"expected {_filled(found)}, found {'an empty one' if found != '' else 'none'}")
         case "model_type" | "model_attributes_type" if model_of(type_at(path, kind.model)) is Secret:
-            # What stands there may be the secret itself.
-            report.add(
-                path, "expected the place of a secret", "write {env: NAME} or {file: PATH}; a file never has the secret"
-            )
+            hint = "write {env: NAME} or {file: PATH}; a file never has the secret"
+            report.add(path, f"expected the place of a secret, found {said}", hint)
         case "model_type" | "model_attributes_type":
             fields = ", ".join(fields_of(model)) if (model := model_of(type_at(path, kind.model))) else ""
-            report.add(path, f"expected a mapping, found {shown(found)}", f"its fields: {fields}")
+            report.add(path, f"expected a mapping, found {said}", f"its fields: {fields}")
         case "string_pattern_mismatch":
-            report.add(path, f"expected {_docs(path, kind) or 'another form'}, found {shown(found)}")
+            report.add(path, f"expected {_docs(path, kind) or 'another form'}, found {said}")
         case "value_error":
             _explain_value(path, found, str(fault["msg"]).removeprefix("Value error, "), report)
         case _ if error in _BOUNDS:
             word, key = _BOUNDS[error]
-            report.add(path, f"expected {word} {facts[key]}, found {shown(found)}")
+            report.add(path, f"expected {word} {facts[key]}, found {said}")
         case _:
             expected = _EXPECTED.get(error, "another value")
-            report.add(path, f"expected {expected}, found {shown(found)}", _quotes(error, found))
+            report.add(path, f"expected {expected}, found {said}", _quotes(error, found))
+
+
+def _may_be_secret(path: Path, kind: FileKind) -> bool:
+    """Whether people may have written a secret at a path: in the place of one, or of what has one. It is not quoted."""
+    types = [model_of(type_at(path[:end], kind.model)) for end in range(1, len(path) + 1)]
+    own = types[-1] if types else None
+    inside = own is not None and any(model_of(field.annotation) is Secret for field in fields_of(own).values())
+    return Secret in types or inside
+
+
+def _named(value: object) -> str:
+    return "a text" if isinstance(value, str) else shown(value)
 
 
 def explain_placed_fault(fault: Mapping[str, Any], tree: object, report: ProblemReport, kind: FileKind) -> None:

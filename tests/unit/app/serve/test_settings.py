@@ -59,7 +59,19 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "a secret in the file": (
         "http:\n  tokens: [{name: x, scopes: [read], token: hunter2hunter2hunter2}]\n",
-        "2:45: http.tokens[0].token: expected the place of a secret (write {env: NAME} or {file: PATH}",
+        "2:45: http.tokens[0].token: expected the place of a secret, found a text (write {env: NAME} or",
+    ),
+    "a secret for a token": (
+        "http:\n  tokens: [hunter2hunter2hunter2]\n",
+        "2:12: http.tokens[0]: expected a mapping, found a text (its fields: name, scopes, token)",
+    ),
+    "a secret for a variable": (
+        "http:\n  tokens: [{name: x, scopes: [read], token: {env: hunter2-hunter2}}]\n",
+        "2:51: http.tokens[0].token.env: expected name of an environment variable, found a text",
+    ),
+    "a secret for an agent": (
+        "agents:\n  main: {openai: hunter2}\n",
+        "2:18: agents.main.openai: expected a mapping, found a text",
     ),
     "two places of a secret": (
         "http:\n  tokens: [{name: x, scopes: [read], token: {env: A, file: b}}]\n",
