@@ -282,6 +282,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_is_text(chat: ChatPage, name: str) -> None:
     chat.say(HOSTILE[name])
@@ -298,6 +299,7 @@ def test_hostile_text_is_text(chat: ChatPage, name: str) -> None:
     assert chat.page.locator("#composer").is_visible()
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize(
     "unit", ["word ", "x", "*", "**a", "`", "[", "[a](", "> ", "_a", "<", "http", "\n- "], ids=repr
 )
@@ -343,6 +345,16 @@ def test_markdown_is_shown(chat: ChatPage) -> None:
         'rel="noopener noreferrer nofollow"',
     ):
         assert part in html, part
+
+
+def test_a_button_is_pressed(chat: ChatPage) -> None:
+    chat.say("buttons")
+    chat.until(2)
+    assert chat.page.get_attribute(".buttons a", "href") == "https://example.org/"
+    chat.page.click(".buttons button")
+    chat.until(4)
+    assert chat.texts(".mine") == ["buttons", "I say yes"]
+    assert chat.answers()[1] == "you said I say yes"
 
 
 def test_everything_has_a_label_and_enough_contrast(profile: BrowserContext, server: ChatServer) -> None:

@@ -22,7 +22,7 @@ from websockets.frames import Close
 
 from tests.support.http import ALL, SETTINGS
 from tests.support.small_gateway import Clerk, Echo
-from trunkline import EventLog, Gateway, GatewayConfig, SqliteStore, connect_file, system_env
+from trunkline import EventLog, Gateway, GatewayConfig, SqliteStore, Turn, connect_file, system_env
 from trunkline.core.agent import Agent
 from trunkline.core.channels.mailbox import MailboxAdapter
 from trunkline.core.http.app import build_app
@@ -153,8 +153,16 @@ def _small_socket(url: str) -> socket.socket:
     return one
 
 
+async def _echo_or_buttons(turn: Turn) -> str | None:
+    if turn.text != "buttons":
+        return f"you said {turn.text}"
+    rows = [[{"text": "Yes", "callback_data": "I say yes"}, {"text": "Page", "url": "https://example.org/"}]]
+    await turn.message({"action": "send", "message": "Shall I?", "buttons": rows})
+    return None
+
+
 async def _serve(store: str, port: int) -> None:
-    async with web_chat(Path(store), port=port):
+    async with web_chat(Path(store), Echo(_echo_or_buttons), port=port):
         await anyio.sleep_forever()
 
 

@@ -2,7 +2,7 @@
 
 import { Connection } from "/chat/connection.js";
 import { forgetAll, History, newId, person, rememberPerson } from "/chat/history.js";
-import { link, render } from "/chat/markdown.js";
+import { dayLine, dayOf, row, showDelivery } from "/chat/messages.js";
 
 const $ = (id) => document.getElementById(id);
 const TOKEN = "trunkline.token";
@@ -18,11 +18,8 @@ const REFUSALS = {
   4403: "This token may not send messages: it lacks the scope “send”.",
   4404: "The gateway has no mailbox account of this name.",
 };
-const DELIVERY = { sending: "Sending…", stored: "Stored", failed: "Not sent" };
 // The list keeps this many messages; older ones are in the history.
 const MOST_SHOWN = 400;
-// Seconds within which messages of one side stand together.
-const TOGETHER = 120;
 
 let token = "";
 let connection = null;
@@ -202,7 +199,7 @@ function settle(id, state, why) {
   one.why = why;
   history.save();
   const shown = document.getElementById(`message-${one.key}`);
-  if (shown) showDelivery(shown, one);
+  if (shown) showDelivery(shown, one, retry);
 }
 
 $("composer").addEventListener("submit", (event) => {
@@ -253,105 +250,8 @@ function arrive(one) {
 function append(one) {
   const list = $("messages");
   const last = list.lastElementChild;
-  const day = new Date(one.at * 1000).toDateString();
-  if (last?.dataset.day !== day) list.append(dayLine(one.at));
-  list.append(row(one, last));
-}
-
-function dayLine(at) {
-  const line = document.createElement("li");
-  line.className = "day";
-  line.textContent = new Date(at * 1000).toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long" });
-  return line;
-}
-
-function row(one, last) {
-  const shown = document.createElement("li");
-  shown.id = `message-${one.key}`;
-  shown.className = one.mine ? "message mine" : "message";
-  shown.dataset.day = new Date(one.at * 1000).toDateString();
-  shown.dataset.at = one.at;
-  if (last?.classList.contains("mine") === one.mine && last.dataset.at && one.at - last.dataset.at < TOGETHER) shown.classList.add("follows");
-  const who = document.createElement("span");
-  who.className = "unseen";
-  who.textContent = one.mine ? "You:" : "Agent:";
-  const bubble = document.createElement("div");
-  bubble.className = "bubble";
-  bubble.dir = "auto";
-  bubble.append(render(one.text));
-  bubble.append(...attachments(one));
-  const meta = document.createElement("p");
-  meta.className = "meta";
-  shown.append(who, bubble, meta);
-  showDelivery(shown, one);
-  return shown;
-}
-
-function attachments(one) {
-  const found = [];
-  if (Array.isArray(one.media) && one.media.length) found.push(list("media", one.media.map((address) => link(String(address)) ?? String(address))));
-  if (one.poll) {
-    const question = document.createElement("p");
-    question.className = "heading";
-    question.textContent = one.poll.question;
-    found.push(question, list("options", one.poll.options));
-  }
-  for (const buttons of one.parts?.buttons ?? []) found.push(buttonRow(one, buttons));
-  return found;
-}
-
-function list(name, entries) {
-  const made = document.createElement("ul");
-  made.className = name;
-  for (const one of entries) {
-    const entry = document.createElement("li");
-    entry.append(one);
-    made.append(entry);
-  }
-  return made;
-}
-
-function buttonRow(one, buttons) {
-  const made = document.createElement("div");
-  made.className = "buttons";
-  for (const { text, value, url } of buttons) {
-    const opens = url ? link(url, text) : null;
-    if (opens) opens.className = "quiet";
-    made.append(opens ?? pressable(one, text, value));
-  }
-  return made;
-}
-
-function pressable(one, text, value) {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.className = "quiet";
-  made.textContent = text;
-  made.disabled = !value;
-  made.addEventListener("click", () => say(value, one.after));
-  return made;
-}
-
-function showDelivery(shown, one) {
-  const meta = shown.querySelector(".meta");
-  const time = document.createElement("time");
-  const at = new Date(one.at * 1000);
-  time.dateTime = at.toISOString();
-  time.title = at.toLocaleString();
-  time.textContent = at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
-  meta.replaceChildren(time);
-  shown.classList.toggle("failed", one.state === "failed");
-  if (!one.mine) return;
-  const state = document.createElement("span");
-  state.className = "delivery";
-  state.textContent = one.state === "failed" && one.why ? `${DELIVERY.failed}: ${one.why}` : DELIVERY[one.state];
-  meta.append(state);
-  if (one.state !== "failed") return;
-  const again = document.createElement("button");
-  again.type = "button";
-  again.textContent = "Try again";
-  again.addEventListener("click", () => retry(one.id));
-  meta.append(again);
+  if (last?.dataset.day !== dayOf(one.at)) list.append(dayLine(one.at));
+  list.append(row(one, last, { press: say, retry }));
 }
 
 function showState(state) {

@@ -17,6 +17,7 @@ _FILES = {
     "/chat/connection.js": ("connection.js", "text/javascript; charset=utf-8"),
     "/chat/history.js": ("history.js", "text/javascript; charset=utf-8"),
     "/chat/markdown.js": ("markdown.js", "text/javascript; charset=utf-8"),
+    "/chat/messages.js": ("messages.js", "text/javascript; charset=utf-8"),
     "/chat/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 _HEADERS = {

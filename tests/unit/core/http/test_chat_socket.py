@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -13,6 +14,7 @@ from websockets.exceptions import ConnectionClosedError
 from tests.support.small_gateway import Echo
 from tests.support.web_chat import PATIENCE, client, web_chat
 from trunkline import Turn
+from trunkline.core.events.gateway import InboundReceived
 from trunkline.core.http.chat.frames import Close
 from trunkline.core.http.chat.socket import ChatLimits
 
@@ -156,6 +158,15 @@ async def test_typing_says_while_a_turn_is_under_way(tmp_path: Path) -> None:
                 if not any(frame == {"type": "typing", "on": False} for frame in one.frames):
                     await one.until("typing", on=False)
             assert not [frame for frame in ben.frames if frame["type"] == "typing"]
+
+
+async def test_a_press_names_the_message_of_its_button(tmp_path: Path) -> None:
+    async with web_chat(tmp_path / "gateway.db") as chat, client(chat.url, "ana") as ana:
+        received: list[InboundReceived] = []
+        chat.served.log.subscribe(lambda event: received.append(cast("Any", event.body)), InboundReceived)
+        await ana.send(type="say", id="a1", text="yes", pressed=7)
+        await ana.until("message", text="you said yes")
+        assert [(one.pressed, one.message_id) for one in received] == [("7", "a1")]
 
 
 async def test_a_blank_message_is_dropped_and_said_so(tmp_path: Path) -> None:
