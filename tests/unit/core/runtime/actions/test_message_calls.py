@@ -274,12 +274,14 @@ class Stopping:
     def __init__(self, calls: list[Call]) -> None:
         self._calls = calls
         self.runs: list[list[Outcome]] = []
+        self.before: list[str] = []
         self.done = anyio.Event()
 
     async def turn(self, turn: Turn) -> None:
         """Make the calls; the first time, wait for ever then."""
         outcomes: list[Outcome] = []
         self.runs.append(outcomes)
+        self.before = [f"{one.action.value} {one.said}" for one in (await turn.done_before()).sent]
         for call in self._calls:
             outcomes.append(await outcome_of(call, turn))
         if len(self.runs) == 1:
@@ -333,6 +335,8 @@ async def test_a_turn_that_runs_again_repeats_nothing_and_hears_the_same(
         assert running.recorded(TargetResolved) == []
     second.close()
     assert agent.runs[0] == agent.runs[1]
+    # The sends of a broadcast are left out.
+    assert agent.before == ["send typed", "send named", "react +1"]
     assert (len(seen), second.tried, second.asked) == (shown, [], [])
     assert len(first.tried) == 4
     assert len(first.carried_out) == 1
