@@ -14,7 +14,7 @@ from trunkline.app.tui.keys import KEYS, Key, show
 from trunkline.app.tui.screens.registry import SCREENS
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.row_list import LineWidget
-from trunkline.app.view.text.cells import cut, middle_cut
+from trunkline.app.view.text.cells import WALL_CLOCK, cut, middle_cut, seconds
 from trunkline.app.view.timeline.status_line import PlaybackMode, StatusLine
 
 #: the tab that counts the violations up to the cursor
@@ -74,7 +74,7 @@ class StatusBar(ClickableBar):
             (4, f"seed {status.seed}", bar, ""),
             (3, f"run {status.letter}" if status.letter else "", bold, "show('diff')"),
             (2, f"{status.mode}{behind}{speed}", mode, "play"),
-            (5, f"t={status.at:.3f}s", bar, ""),
+            (5, f"t={seconds(status.at)}{'' if status.at >= WALL_CLOCK else 's'}", bar, ""),
             (6, f"{status.seq}/{status.last}", bar, ""),
             (0, chip, palette.chip(status.chip.tone), "next_violation"),
             (7, status.chip.hint, bar, "next_violation"),

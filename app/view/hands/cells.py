@@ -8,7 +8,7 @@ from trunkline.app.view.hands.facts import spoken
 from trunkline.app.view.hands.row import HandRow
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.messages import EMPTY, LabelCell, place_cell
-from trunkline.app.view.text.cells import clean, quoted, seconds
+from trunkline.app.view.text.cells import WALL_CLOCK, clean, quoted, seconds
 from trunkline.app.view.text.fact import Tone
 from trunkline.core.hands.states import CallbackState
 
@@ -95,4 +95,4 @@ def _tone(wrong: str, otherwise: Tone = Tone.WARN) -> Tone:
 
 
 def _short(at: float) -> str:
-    return seconds(at) if abs(at) < 1000 else f"{at:.0f}"
+    return seconds(at) if abs(at) < 1000 or at >= WALL_CLOCK else f"{at:.0f}"

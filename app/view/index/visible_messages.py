@@ -11,7 +11,7 @@ from trunkline.core.actions.names import Action
 from trunkline.core.events import Event
 from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
 from trunkline.sim.index.projection import Projection, on
 
 #: actions that change what people read, and whether they take it away
@@ -43,6 +43,8 @@ class VisibleMessages(Projection):
 
     def __init__(self, places: Places) -> None:
         self._places = places
+        #: whether platforms record events too: the trace of a real gateway has only its own
+        self.witnessed = False
         self._seen: dict[PlaceKey, list[VisibleMessage]] = {}
         self._posted: dict[tuple[str, str], Event] = {}
 
@@ -58,8 +60,13 @@ class VisibleMessages(Projection):
         """The event in which a person posted a message, by its id."""
         return self._posted.get((channel, message_id))
 
+    @on(WorldAccount, WorldPlace)
+    def _world(self, _event: Event, _body: WorldAccount | WorldPlace) -> None:
+        self.witnessed = True
+
     @on(PeerSaid)
     def _said(self, event: Event, body: PeerSaid) -> None:
+        self.witnessed = True
         self._posted.setdefault((body.address.channel, body.message_id), event)
         seen = VisibleMessage(
             seq=event.seq,
@@ -74,6 +81,7 @@ class VisibleMessages(Projection):
 
     @on(WireAccepted)
     def _accepted(self, event: Event, body: WireAccepted) -> None:
+        self.witnessed = True
         seen = VisibleMessage(
             seq=event.seq,
             at=event.at,

@@ -62,6 +62,16 @@ def _pushed_row(draw: RowBuilder, event: Event, body: PlatformPushed) -> Timelin
 label_text(InboundReceived, "the gateway receives {text:quoted}{reply_chain: (reply chain … is no thread)}")
 
 
+@row(InboundReceived, sometimes=True, arrow=True)
+def _received_row(draw: RowBuilder, event: Event, body: InboundReceived) -> TimelineRow | None:
+    if draw.view.visible.witnessed:
+        return None
+    look, tags = draw.inbound_look(event, Look.INBOUND)
+    who = draw.view.places.person(body.address.channel, body.peer.id, body.peer.name)
+    lane = draw.lanes.of(body.address)
+    return draw.arrow(event, look, lane, draw.lanes.gateway, quoted(body.text), who=who, tags=tags)
+
+
 @label(SenderEscaped)
 def _escaped(_view: RunView, _event: Event, body: SenderEscaped) -> str:
     names = f" ({quoted(body.peer.name)}, shown as {quoted(body.shown.name)})" if body.peer.name else ""

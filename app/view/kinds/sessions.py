@@ -46,10 +46,16 @@ def _mirrored(_view: RunView, _event: Event, body: MirrorAppended) -> str:
     return f"mirrored into {body.session_key}{part}"
 
 
-@row(MirrorAppended, sometimes=True)
+@row(MirrorAppended, sometimes=True, arrow=True)
 def _mirrored_row(draw: RowBuilder, event: Event, body: MirrorAppended) -> TimelineRow | None:
     if draw.view.of_intent(event.intent, WireAccepted):
         return None
+    if not draw.view.visible.witnessed:
+        target = draw.target(event)
+        text = quoted(body.text)
+        return (
+            draw.note(event, Look.NOTE, text) if target is None else draw.outbound(event, Look.DELIVERED, target, text)
+        )
     tag = "m" + draw.view.marks.mirrors.get(event.seq, "!")
     return draw.note(event, Look.MISPLACED, f"mirrored, never accepted: {quoted(body.text)}", None, (tag,))
 

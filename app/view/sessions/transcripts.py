@@ -298,6 +298,9 @@ class Sessions:
             return AlignedPair(
                 line=line, difference=TranscriptDifference.FOREIGN_MIRROR, note=f"said in {where}, not here"
             )
+        if not self.view.visible.witnessed:
+            # Nobody but the gateway says what people saw: there is nothing to compare with.
+            return AlignedPair(line=line)
         return AlignedPair(line=line, difference=TranscriptDifference.UNDELIVERED)
 
     def _named(self, intent: str | None) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from contextlib import suppress
+from datetime import datetime
 
 from rich.cells import cell_len, set_cell_size
 
@@ -96,8 +98,15 @@ def _pieces(word: str, width: int) -> list[str]:
     return [*pieces, piece]
 
 
+#: a time that is not virtual: seconds since the epoch, in a trace of a real gateway
+WALL_CLOCK = 1e8
+
+
 def seconds(at: float) -> str:
-    """A virtual time with three decimals."""
+    """A virtual time with three decimals; a time of the wall clock as hours, minutes and seconds, here and now."""
+    if at >= WALL_CLOCK:
+        with suppress(OverflowError, ValueError, OSError):
+            return datetime.fromtimestamp(at).astimezone().strftime("%H:%M:%S")
     return f"{at:.3f}"
 
 

@@ -16,7 +16,7 @@ from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.index.bindings import BindingRow, Standing, active
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.text.cells import seconds
+from trunkline.app.view.text.cells import WALL_CLOCK, seconds
 from trunkline.app.view.text.fact import Fact
 
 LIFE = "life"
@@ -37,7 +37,7 @@ SHAPES = {
 
 def _short(at: float) -> str:
     """A moment in eight cells: what lies far away needs no milliseconds."""
-    return seconds(at) if at < 1000 else f"{at:.0f}"
+    return seconds(at) if at < 1000 or at >= WALL_CLOCK else f"{at:.0f}"
 
 
 class BindingList(ChoosableList[BindingRow]):
