@@ -141,3 +141,9 @@ class ReadOutcome(Read[Outcome | None], frozen=True, kw_only=True):
     """What came of an inbound message, of what it delegated, and of what came of that."""
 
     inbound: InboundId
+
+
+class ReadOutcomes(Read[tuple[Outcome | None, ...]], frozen=True, kw_only=True):
+    """What came of several inbound messages, as `ReadOutcome` says it, in their order."""
+
+    inbounds: tuple[InboundId, ...]

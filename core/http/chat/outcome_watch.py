@@ -14,9 +14,12 @@ from trunkline.core.events.delivery import IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted
 from trunkline.core.events.log import Event
-from trunkline.core.store.mailbox import Outcome, ReadOutcome
+from trunkline.core.store.mailbox import Outcome, ReadOutcomes
 from trunkline.core.store.port import Store
 from trunkline.core.values import InboundId
+
+
+_Asked = asyncio.Future[Outcome | None]
 
 
 class _Watch:
@@ -56,6 +59,9 @@ class OutcomeWatch:
         #: wakes everybody when the server stops; there only while somebody waits
         self._stopper: asyncio.Task[None] | None = None
         self._watches: dict[str, set[_Watch]] = {}
+        #: questions to the store, and the task that asks them
+        self._asked: list[tuple[InboundId, _Asked]] = []
+        self._reader: asyncio.Task[None] | None = None
         log.subscribe(self._see, IntentPrepared, IntentSettled, TurnEnded, DelegationAccepted, CallbackChanged)
 
     @contextmanager
@@ -100,8 +106,33 @@ class OutcomeWatch:
         return await self.read(inbound)
 
     async def read(self, inbound: InboundId) -> Outcome | None:
-        """The outcome of a message so far; none: it is not stored."""
-        return await self._store.read(ReadOutcome(inbound=inbound))
+        """The outcome of a message so far; none: it is not stored.
+
+        Questions of the same moment go to the store together: a hop to its thread costs more than an answer.
+        """
+        asked: _Asked = asyncio.get_running_loop().create_future()
+        self._asked.append((inbound, asked))
+        if self._reader is None:
+            self._reader = asyncio.create_task(self._read_all())
+        return await asked
+
+    async def _read_all(self) -> None:
+        """Answer all questions, in as few reads as possible."""
+        try:
+            while self._asked:
+                some, self._asked = self._asked, []
+                try:
+                    found = await self._store.read(ReadOutcomes(inbounds=tuple(inbound for inbound, _ in some)))
+                except Exception as error:  # noqa: BLE001 (those who ask get it)
+                    for _, asked in some:
+                        if not asked.done():
+                            asked.set_exception(error)
+                    continue
+                for (_, asked), outcome in zip(some, found, strict=True):
+                    if not asked.done():
+                        asked.set_result(outcome)
+        finally:
+            self._reader = None
 
     def _see(self, event: Event) -> None:
         watches = self._watches

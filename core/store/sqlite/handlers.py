@@ -152,6 +152,7 @@ QUERIES: Mapping[type[Read[Any]], Handler] = {
     mailbox.ReadMailbox: posted.read_mailbox,
     mailbox.FindInbound: outcomes.find_inbound,
     mailbox.ReadOutcome: outcomes.read_outcome,
+    mailbox.ReadOutcomes: outcomes.read_outcomes,
     schedule.ListTimers: schedule_sql.list_timers,
     schedule.ListSystemEvents: schedule_sql.list_system_events,
     schedule.ListWaitingAgents: schedule_sql.list_waiting_agents,

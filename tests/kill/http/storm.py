@@ -126,6 +126,8 @@ def _configured(folder: Path) -> tuple[Path, str, str]:
             "token_file": "token",
             "rate": {"per_second": 100_000, "burst": 100_000},
         },
+        # A turn that has ended three processes is given up by default: a storm does that to turns that are sound.
+        "gateway": {"turns": {"max_attempts": 1_000_000}, "delivery": {"max_attempts": 1_000_000}},
         "agents": {"main": {"echo": {}}},
         "accounts": [{"channel": "webchat"}],
         "log": {"level": "warning"},

@@ -19,6 +19,7 @@ from trunkline.core.store.mailbox import (
     FindInbound,
     Outcome,
     ReadOutcome,
+    ReadOutcomes,
     StoredInbound,
 )
 from trunkline.core.store.records import IntentRow, Work
@@ -59,7 +60,7 @@ def read_outcome(c: sqlite3.Connection, query: ReadOutcome) -> Outcome | None:
         f"SELECT EXISTS (SELECT 1 FROM inbox WHERE {_CAUSED} AND state = 'pending')",  # noqa: S608 -- fixed texts
         span,
     ).fetchone()
-    ids = [IntentId(row[0]) for row in c.execute(f"SELECT id FROM intents WHERE {_CAUSED} ORDER BY n", span)]  # noqa: S608
+    ids = [IntentId(row[0]) for row in c.execute(f"SELECT id FROM intents WHERE {_CAUSED}", span)]  # noqa: S608
     found, broken = read_intents(c, ids) if ids else ([], {})
     rows = [(row, receipts) for _, row, receipts in found]
     rows += [(one.row, one.receipts) for one in broken.values()]
@@ -80,6 +81,11 @@ def read_outcome(c: sqlite3.Connection, query: ReadOutcome) -> Outcome | None:
         delegations=delegations,
         complete=inbound.over and not pending and sent and not delegations,
     )
+
+
+def read_outcomes(c: sqlite3.Connection, query: ReadOutcomes) -> tuple[Outcome | None, ...]:
+    """Handle `ReadOutcomes`."""
+    return tuple(read_outcome(c, ReadOutcome(inbound=inbound)) for inbound in query.inbounds)
 
 
 def _caused(row: IntentRow, receipts: tuple[Receipt, ...]) -> CausedMessage:
