@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from trunkline.core.http.joined_head import JoinedHead
 from trunkline.core.http.problems import PROBLEM_JSON, Problem, document_of
 from trunkline.core.http.settings import HttpLimits
 
@@ -90,7 +91,9 @@ class ClientConnection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.scope["state"]["abort"] = self._abort  # pyright: ignore[reportTypedDictNotRequiredAccess]
+        state = self.scope["state"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
+        state["abort"] = self._abort
+        state["takes"] = self._takes
         self._size = 0
 
     def on_url(self, url: bytes) -> None:
@@ -107,6 +110,9 @@ class ClientConnection(HttpToolsProtocol):
         self._head = None
         self._await(self.limits.body_time + _GRACE)
         super().on_headers_complete()
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        if cycle is not None and cycle.transport is self.transport:
+            cycle.transport = cast("asyncio.Transport", JoinedHead(self.transport, self.loop))
 
     def on_message_complete(self) -> None:
         self._disarm()
@@ -172,6 +178,10 @@ class ClientConnection(HttpToolsProtocol):
         ]
         self.transport.write("\r\n".join([*lines, "", ""]).encode("latin-1") + content)
         self.transport.close()
+
+    def _takes(self) -> bool:
+        """Whether what is written now waits for nobody."""
+        return not self.flow.write_paused
 
     def _abort(self) -> None:
         self.transport.abort()

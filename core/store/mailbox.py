@@ -124,7 +124,9 @@ class DueDelegation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What came of an inbound message so far."""
 
-    inbound: StoredInbound
+    #: its turn has ended, and how; see `StoredInbound`
+    over: bool
+    ended: TurnNote | None = None
     messages: tuple[CausedMessage, ...]
     delegations: tuple[DueDelegation, ...]
     #: nothing more can come of it: turns have ended, messages and delegations too

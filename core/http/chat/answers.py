@@ -10,7 +10,7 @@ from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.inbound import InboundReceipt, InboundStatus, RouteNote
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
-from trunkline.core.store.mailbox import CausedMessage, DueDelegation, Outcome
+from trunkline.core.store.mailbox import CausedMessage, DueDelegation, Outcome, StoredInbound
 from trunkline.core.values import Address, InboundId, IntentId, IntentKind, IntentState, Peer, Poll, Receipt, SessionId
 
 
@@ -112,9 +112,8 @@ def answer_of(receipt: InboundReceipt, outcome: Outcome | None) -> InboundAnswer
     return answer if outcome is None else _with(answer, outcome)
 
 
-def later_answer(outcome: Outcome) -> InboundAnswer:
+def later_answer(stored: StoredInbound, outcome: Outcome) -> InboundAnswer:
     """The answer to somebody who asks again by the id."""
-    stored = outcome.inbound
     receipt = InboundReceipt(
         status=InboundStatus.ADMITTED,
         inbound=stored.work.id,
@@ -127,11 +126,10 @@ def later_answer(outcome: Outcome) -> InboundAnswer:
 
 
 def _with(answer: InboundAnswer, outcome: Outcome) -> InboundAnswer:
-    stored = outcome.inbound
-    turn = TurnAnswer(over=stored.over)
-    if stored.ended is not None:
-        ended = stored.ended
-        turn = TurnAnswer(over=stored.over, outcome=ended.outcome, reason=ended.reason, detail=ended.detail)
+    turn = TurnAnswer(over=outcome.over)
+    if outcome.ended is not None:
+        ended = outcome.ended
+        turn = TurnAnswer(over=outcome.over, outcome=ended.outcome, reason=ended.reason, detail=ended.detail)
     return msgspec.structs.replace(
         answer,
         turn=turn,

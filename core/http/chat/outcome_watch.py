@@ -18,7 +18,6 @@ from trunkline.core.store.mailbox import Outcome, ReadOutcomes
 from trunkline.core.store.port import Store
 from trunkline.core.values import InboundId
 
-
 _Asked = asyncio.Future[Outcome | None]
 
 

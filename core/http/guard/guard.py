@@ -183,6 +183,11 @@ class _Answer:
             self.on_stream()
 
     async def _write(self, message: Message) -> None:
+        takes: Callable[[], bool] | None = self._scope["state"].get("takes")
+        if takes is not None and takes():
+            # It waits for nobody, so that no limit is needed.
+            await self._send(message)
+            return
         with anyio.move_on_after(self._write_time):
             await self._send(message)
             return

@@ -10,6 +10,7 @@ from trunkline.core.http.endpoint import Call, Endpoint, Scope
 from trunkline.core.http.problems import Problem
 from trunkline.core.inbound import InboundReceipt, InboundStatus
 from trunkline.core.reasons import Reason
+from trunkline.core.store.mailbox import FindInbound
 from trunkline.core.values import Envelope, InboundId
 
 TAG = "Chat"
@@ -51,10 +52,11 @@ async def show_inbound(call: Call) -> InboundAnswer:
             outcome = await served.outcomes.wait(inbound, watch, query.wait, before=True)
     else:
         outcome = await served.outcomes.read(inbound)
-    if outcome is None:
+    stored = await served.store.read(FindInbound(inbound=inbound))
+    if outcome is None or stored is None:
         detail = f"There is no inbound message {inbound!r}, or it is no longer kept."
         raise Problem(404, "unknown-inbound", detail)
-    return later_answer(outcome)
+    return later_answer(stored, outcome)
 
 
 def _seconds(wait: bool | float) -> float:

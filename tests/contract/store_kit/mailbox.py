@@ -16,6 +16,7 @@ from trunkline.core.store.mailbox import (
     ReadMailbox,
     ReadOutcome,
 )
+from trunkline.core.store.records import Work
 from trunkline.core.values import Address, InboundId, IntentId
 
 HERE = direct("ana", channel="webchat")
@@ -32,6 +33,12 @@ async def post(it: Opened, key: str, text: str = "hello", place: Address = HERE,
 async def read(it: Opened, conversation: str | None = None, after: int = 0, limit: int = 100) -> MailboxPage:
     query = ReadMailbox(channel="webchat", account="default", conversation=conversation, after=after, limit=limit)
     return await it.store.read(query)
+
+
+async def work_of(it: Opened, name: str = "m1") -> Work:
+    found = await it.store.read(FindInbound(inbound=InboundId(name)))
+    assert found is not None
+    return found.work
 
 
 async def outcome(it: Opened, name: str = "m1") -> Outcome:
@@ -112,11 +119,11 @@ async def an_outcome_is_complete_when_turn_messages_and_delegations_have_ended(b
         await it.enqueue(told)
         found = await outcome(it)
         assert ([one.intent for one in found.messages], found.complete) == (["m1.send1"], False)
-        work = (await outcome(it)).inbound.work
+        work = await work_of(it)
         note = TurnNote(outcome="failed", reason=Reason.AGENT_RAISED, detail="why")
         await it.store.write(FinishTurn(work=work, intents=[row], now=3.0, ended=note), same)
         found = await outcome(it)
-        assert (found.inbound.over, found.inbound.ended, found.complete) == (True, note, False)
+        assert (found.over, found.ended, found.complete) == (True, note, False)
         for one in (told, row):
             await it.ack(one)
         found = await outcome(it)
@@ -131,7 +138,7 @@ async def delegated_work_is_part_of_an_outcome(bench: Bench) -> None:
         await it.admit("m1")
         row = delegation("m1.hand1")
         await it.store.write(AcceptDelegation(row=row), same)
-        work = (await outcome(it)).inbound.work
+        work = await work_of(it)
         await it.store.write(FinishTurn(work=work, intents=[], now=3.0), same)
         found = await outcome(it)
         assert ([one.delegation for one in found.delegations], found.complete) == (["m1.hand1"], False)

@@ -7,12 +7,16 @@ So the unique indexes of the ids find it, and no row needs another column.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from trunkline.core.delivery.states import is_final
 from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.inbound import TurnNote
+from trunkline.core.reasons import Reason
+from trunkline.core.store.intent_parts import ExtraPart
 from trunkline.core.store.mailbox import (
     CausedMessage,
     DueDelegation,
@@ -24,12 +28,27 @@ from trunkline.core.store.mailbox import (
 )
 from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.store.sqlite.sql.intent_reads import read_intents
-from trunkline.core.values import DelegationId, IntentId, Receipt, SessionId
+from trunkline.core.values import Address, DelegationId, IntentId, IntentKind, IntentState, Poll, Receipt, SessionId
 
 _work = msgspec.json.Decoder(Work).decode
 _note = msgspec.json.Decoder(TurnNote).decode
+_address = msgspec.json.Decoder(Address).decode
+_texts = msgspec.json.Decoder(tuple[str, ...]).decode
+_poll = msgspec.json.Decoder(Poll).decode
+_extra = msgspec.json.Decoder(ExtraPart).decode
+_receipts = msgspec.json.Decoder(tuple[Receipt, ...]).decode
+_PLAIN = ExtraPart()
 #: the ids of what an inbound message caused: behind ``<id>.`` and before ``<id>/``
 _CAUSED = "id > ? AND id < ?"
+_STATE = (
+    "SELECT state = 'done', ended,"  # noqa: S608 -- fixed texts
+    f" EXISTS (SELECT 1 FROM inbox WHERE {_CAUSED} AND state = 'pending'),"
+    f" EXISTS (SELECT 1 FROM delegations WHERE {_CAUSED}) FROM inbox WHERE id = ?"
+)
+_MESSAGES = (
+    "SELECT id, kind, state, reason, address, chunks, media, reply_to, poll, payload, extra, receipts FROM intents"  # noqa: S608 -- fixed texts
+    f" WHERE {_CAUSED} ORDER BY n"
+)
 _DELEGATIONS = (
     f"SELECT id, hand, label, state, callback FROM delegations WHERE {_CAUSED}"  # noqa: S608 -- fixed texts
     " AND (state IN ('accepted', 'running') OR callback IN ('waiting', 'pending_turn', 'in_turn')) ORDER BY n"
@@ -52,19 +71,25 @@ def find_inbound(c: sqlite3.Connection, query: FindInbound) -> StoredInbound | N
 
 def read_outcome(c: sqlite3.Connection, query: ReadOutcome) -> Outcome | None:
     """Handle `ReadOutcome`."""
-    inbound = find_inbound(c, FindInbound(inbound=query.inbound))
-    if inbound is None:
-        return None
     span = (f"{query.inbound}.", f"{query.inbound}/")
-    (pending,) = c.execute(
-        f"SELECT EXISTS (SELECT 1 FROM inbox WHERE {_CAUSED} AND state = 'pending')",  # noqa: S608 -- fixed texts
-        span,
-    ).fetchone()
-    ids = [IntentId(row[0]) for row in c.execute(f"SELECT id FROM intents WHERE {_CAUSED}", span)]  # noqa: S608
-    found, broken = read_intents(c, ids) if ids else ([], {})
-    rows = [(row, receipts) for _, row, receipts in found]
-    rows += [(one.row, one.receipts) for one in broken.values()]
-    delegations = tuple(
+    row = c.execute(_STATE, (*span, *span, query.inbound)).fetchone()
+    if row is None:
+        return None
+    over, ended, pending, delegated = row
+    messages = _messages(c, span)
+    delegations = _delegations(c, span) if delegated else ()
+    sent = all(is_final(one.state) for one in messages)
+    return Outcome(
+        over=bool(over),
+        ended=None if ended is None else _note(ended),
+        messages=messages,
+        delegations=delegations,
+        complete=bool(over) and not pending and sent and not delegations,
+    )
+
+
+def _delegations(c: sqlite3.Connection, span: tuple[str, str]) -> tuple[DueDelegation, ...]:
+    return tuple(
         DueDelegation(
             delegation=DelegationId(row[0]),
             hand=row[1],
@@ -74,13 +99,17 @@ def read_outcome(c: sqlite3.Connection, query: ReadOutcome) -> Outcome | None:
         )
         for row in c.execute(_DELEGATIONS, span)
     )
-    sent = all(is_final(row.state) for row, _ in rows)
-    return Outcome(
-        inbound=inbound,
-        messages=tuple(_caused(row, receipts) for row, receipts in rows),
-        delegations=delegations,
-        complete=inbound.over and not pending and sent and not delegations,
-    )
+
+
+def _messages(c: sqlite3.Connection, span: tuple[str, str]) -> tuple[CausedMessage, ...]:
+    try:
+        return tuple(_caused(row) for row in c.execute(_MESSAGES, span).fetchall())
+    except (sqlite3.OperationalError, ValueError, TypeError):
+        # A row cannot be read: the others are read one by one, and of that one what is left.
+        ids = [IntentId(row[0]) for row in c.execute(f"SELECT id FROM intents WHERE {_CAUSED}", span)]  # noqa: S608
+        found, broken = read_intents(c, ids)
+        rows = [*((row, receipts) for _, row, receipts in found), *((one.row, one.receipts) for one in broken.values())]
+        return tuple(_caused_by(row, receipts) for row, receipts in rows)
 
 
 def read_outcomes(c: sqlite3.Connection, query: ReadOutcomes) -> tuple[Outcome | None, ...]:
@@ -88,7 +117,29 @@ def read_outcomes(c: sqlite3.Connection, query: ReadOutcomes) -> tuple[Outcome |
     return tuple(read_outcome(c, ReadOutcome(inbound=inbound)) for inbound in query.inbounds)
 
 
-def _caused(row: IntentRow, receipts: tuple[Receipt, ...]) -> CausedMessage:
+def _caused(row: Sequence[Any]) -> CausedMessage:
+    """A message from its columns. Raises `ValueError` or `TypeError` for a row that cannot be read."""
+    name, kind, state, reason, address, chunks, media, reply_to, poll, payload, extra, receipts = row
+    part = _PLAIN if extra is None else _extra(extra)
+    return CausedMessage(
+        intent=IntentId(name),
+        kind=IntentKind(kind),
+        state=IntentState(state),
+        reason=None if reason is None else Reason(reason),
+        address=_address(address),
+        chunks=_texts(chunks),
+        media=() if media == "[]" else _texts(media),
+        reply_to=reply_to,
+        poll=None if poll is None else _poll(poll),
+        payload=payload,
+        parts=part.parts,
+        action="" if part.action is None else part.action.action.value,
+        recipient=part.recipient,
+        receipts=_receipts(receipts),
+    )
+
+
+def _caused_by(row: IntentRow, receipts: tuple[Receipt, ...]) -> CausedMessage:
     return CausedMessage(
         intent=row.id,
         kind=row.kind,
