@@ -85,6 +85,8 @@ class Direct:
         if endpoint is None:
             await self._app(scope, receive, send)
             return
+        # As the router leaves it: the log and the metrics name the route.
+        scope["route"] = endpoint
         response = await _run(endpoint, Request(scope, receive, send), self._served, self._tokens)
         await response(scope, receive, send)
 

@@ -32,6 +32,7 @@ _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_RAW = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
 _STREAM = "text/event-stream"
 
 
@@ -172,8 +173,8 @@ class _Answer:
         self.begun = True
         self.status = message["status"]
         headers = MutableHeaders(scope=message)
-        for name, value in _HEADERS.items():
-            headers.setdefault(name, value)
+        there = {name.lower() for name, _ in headers.raw}
+        headers.raw.extend(one for one in _RAW if one[0] not in there)
         headers["X-Request-ID"] = self._scope["state"]["request_id"]
         if self._body.refused:
             headers["Connection"] = "close"

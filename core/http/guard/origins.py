@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from trunkline.core.http.problems import Problem
 from trunkline.core.http.settings import HttpSettings
@@ -50,6 +51,7 @@ def _is_ours(host: str, names: Sequence[str]) -> bool:
     return name == _LOOPBACK_NAME or name in names or _is_address(name)
 
 
+@lru_cache(maxsize=256)
 def _is_address(name: str) -> bool:
     try:
         ipaddress.ip_address(name)
