@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio
 from starlette.applications import Starlette
@@ -40,7 +40,7 @@ class Serving:
     #: its address, e.g. ``http://127.0.0.1:8420``
     url: str
     #: the token of the token file; empty if there is no such file
-    token: str
+    token: str = field(repr=False)
     gateway: Gateway
     served: Served
     reloader: Reloader

@@ -43,6 +43,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     overrides: Overrides = Overrides()
     environ: Mapping[str, str] = msgspec.field(default_factory=lambda: os.environ)
 
+    def __repr__(self) -> str:
+        # The environment has secrets.
+        return f"Settings({str(self.path)!r}, state={str(self.state)!r})"
+
     @property
     def folder(self) -> Path:
         """What the paths of the configuration are relative to."""

@@ -50,6 +50,7 @@ async def test_it_serves_while_the_block_runs(tmp_path: Path) -> None:
             headers = {"Authorization": f"Bearer {server.token}"}
             assert (await http.get(f"{url}/metrics", headers=headers)).status_code == 200
             assert (await http.get(f"{url}/metrics")).status_code == 401
+            assert server.token not in repr(server)
         with pytest.raises(httpx.ConnectError):
             await http.get(f"{url}/v1/health/live")
 
