@@ -60,9 +60,13 @@ async def web_chat(
     settings: HttpSettings = SETTINGS,
     limits: ChatLimits | None = None,
     port: int = 0,
+    standby: bool = False,
     **config: Any,
 ) -> AsyncGenerator[WebChat]:
-    """A web chat on a store file and a socket of 127.0.0.1, until the block ends."""
+    """A web chat on a store file and a socket of 127.0.0.1, until the block ends.
+
+    `standby`: it does not wait until its gateway takes work.
+    """
     env = system_env()
     log = EventLog(env.now, keep=False)
     events = log.recorder("gateway")
@@ -83,7 +87,7 @@ async def web_chat(
     async with anyio.create_task_group() as group:
         group.start_soon(gateway.run)
         with anyio.fail_after(PATIENCE):
-            while not gateway.serving:  # noqa: ASYNC110 (the gateway has no event for it)
+            while not (standby or gateway.serving):  # noqa: ASYNC110 (the gateway has no event for it)
                 await anyio.sleep(0.01)
             await group.start(server.run, [listener])
         yield WebChat(listener.getsockname()[1], served, server)

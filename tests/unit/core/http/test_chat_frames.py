@@ -15,6 +15,7 @@ from websockets.exceptions import InvalidStatus
 
 from tests.support.http import SETTINGS, authorised
 from tests.support.web_chat import PATIENCE, client, web_chat
+from trunkline.core.channels.mailbox import MailboxAdapter
 from trunkline.core.http.chat.frames import Close
 from trunkline.core.http.chat.socket import ChatLimits
 
@@ -89,6 +90,26 @@ async def test_who_says_no_hello_is_sent_away(tmp_path: Path) -> None:
     limits = ChatLimits(hello_time=0.2)
     async with web_chat(tmp_path / "gateway.db", limits=limits) as chat, client(chat.url, None) as silent:
         assert await silent.closed() == (Close.HELLO_TIMEOUT, "hello-timeout")
+
+
+async def test_a_gateway_that_waits_for_its_store_sends_people_away_for_a_while(tmp_path: Path) -> None:
+    path = tmp_path / "gateway.db"
+    async with web_chat(path), web_chat(path, standby=True) as waiting, client(waiting.url) as ana:
+        assert await ana.closed() == (Close.STANDBY, "standby")
+        assert ana.frames[0]["problem"]["status"] == 503
+
+
+async def test_a_defect_ends_the_socket_and_is_logged_without_its_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_args: object, **_options: object) -> None:
+        raise ValueError("what nobody outside should read")
+
+    monkeypatch.setattr(MailboxAdapter, "read", broken)
+    async with web_chat(tmp_path / "gateway.db") as chat, client(chat.url) as ana:
+        assert await ana.closed() == (Close.FAILED, "internal-error")
+        assert "nobody" not in str(ana.frames)
+    assert "nobody" in caplog.text
 
 
 async def test_no_more_sockets_than_allowed(tmp_path: Path) -> None:
