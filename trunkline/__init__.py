@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from trunkline.core.gateway import Gateway
     from trunkline.core.gc_tuning import fewer_collections
     from trunkline.core.hands.callback_message import as_data
-    from trunkline.core.hands.port import Delegated, DelegationStatus, HandRunner, HandTask
+    from trunkline.core.hands.port import ClientTask, Delegated, DelegationStatus, HandRunner, HandTask
     from trunkline.core.hands.results import HandOutcome, HandResult
     from trunkline.core.hands.states import CallbackState, WorkState
     from trunkline.core.keys import SessionKey, canonical_key, encode_v1, parse_v1
@@ -137,7 +137,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.events": ("Event", "EventLog", "EventSink", "Recorder"),
     "trunkline.core.gateway": ("Gateway",),
     "trunkline.core.hands.callback_message": ("as_data",),
-    "trunkline.core.hands.port": ("Delegated", "DelegationStatus", "HandRunner", "HandTask"),
+    "trunkline.core.hands.port": ("ClientTask", "Delegated", "DelegationStatus", "HandRunner", "HandTask"),
     "trunkline.core.hands.results": ("HandOutcome", "HandResult"),
     "trunkline.core.hands.states": ("CallbackState", "WorkState"),
     "trunkline.core.keys": ("SessionKey", "canonical_key", "encode_v1", "parse_v1"),
@@ -199,6 +199,7 @@ __all__ = [
     "ChannelConflict",
     "ChannelRules",
     "ChatKind",
+    "ClientTask",
     "Decisions",
     "Delegated",
     "DelegationFilter",

@@ -48,7 +48,7 @@ class HttpClient:
         self._client = httpx.Client(
             headers=headers,
             timeout=httpx.Timeout(_ANSWER, connect=_CONNECT),
-            # A redirect would tell the token to somebody else.
+            # A redirect would give the token to somebody else.
             follow_redirects=False,
             trust_env=not is_loopback(host),
             verify=ssl.create_default_context(),

@@ -29,7 +29,7 @@ class GivenToken(msgspec.Struct, frozen=True, kw_only=True):
 def token_for(host: str, file: Path | None, environ: Mapping[str, str] = os.environ) -> GivenToken:
     """The token for a gateway: of a named file, of the variable, or of the gateway of this user on this machine.
 
-    The last one is sent to loopback addresses alone: elsewhere it would be told to a stranger. Raises `UsageError` for
+    The last one is sent to loopback addresses alone: elsewhere it would go to a stranger. Raises `UsageError` for
     a named file that cannot be read, and for what cannot be a token.
     """
     if file is not None:

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -59,10 +60,21 @@ async def _fill(path: Path) -> None:
     platform.close()
 
 
+@dataclass(frozen=True)
+class Both:
+    """Runs a command both ways, or on the store file only and answers what it printed."""
+
+    run: Callable[..., tuple[tuple[int, str, str], tuple[int, str, str]]]
+    first: Callable[..., str]
+
+    def __call__(self, *arguments: str) -> tuple[tuple[int, str, str], tuple[int, str, str]]:
+        return self.run(*arguments)
+
+
 @pytest.fixture
 def both(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trunkline: Callable[..., tuple[int, str, str]]
-) -> Generator[Callable[..., tuple[tuple[int, str, str], tuple[int, str, str]]]]:
+) -> Generator[Both]:
     """Runs a command on a store file beside its gateway, and on another gateway of the same state over HTTP."""
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -84,18 +96,16 @@ def both(
                 found[n] = code, _alike(out.replace(named, "OPTION")), err.replace(named, "OPTION")
             return found[0], found[1]
 
-        run.first = lambda *arguments: trunkline(*arguments, "--store", str(stores[0]))[1]  # type: ignore[attr-defined]
-        yield run
+        def first(*arguments: str) -> str:
+            return trunkline(*arguments, "--store", str(stores[0]))[1]
+
+        yield Both(run, first)
 
 
 def _alike(text: str) -> str:
     """Without what says which gateway acts, and when."""
     text = re.sub(r'"holder": .*', '"holder": …', text)
     return re.sub(r"^.*holds? this store.*$", "HOLDER", text, flags=re.M)
-
-
-def ids_of(text: str, kind: str) -> list[dict[str, Any]]:
-    return json.loads(text)[kind]
 
 
 READING = [
@@ -120,13 +130,13 @@ READING = [
 ]
 
 
-def test_what_is_asked_is_answered_alike(both: Any) -> None:
+def test_what_is_asked_is_answered_alike(both: Both) -> None:
     for arguments in READING:
         file, url = both(*arguments)
         assert file == url, arguments
 
 
-def test_one_intent_and_one_delegation_are_shown_alike_and_the_hints_name_the_option(both: Any) -> None:
+def test_one_intent_and_one_delegation_are_shown_alike_and_the_hints_name_the_option(both: Both) -> None:
     for kind, rows in (("queue", "intents"), ("hands", "delegations")):
         extra = ("--all",) if kind == "queue" else ()
         for row in json.loads(both.first(kind, "list", "--json", *extra))[rows]:
@@ -153,7 +163,7 @@ CHANGING = [
 
 
 @pytest.mark.parametrize("arguments", CHANGING, ids=" ".join)
-def test_what_is_changed_is_answered_alike(both: Any, arguments: tuple[str, ...]) -> None:
+def test_what_is_changed_is_answered_alike(both: Both, arguments: tuple[str, ...]) -> None:
     file, url = both(*arguments)
     assert (file[0], file[1]) == (url[0], url[1])
     if arguments[:2] != ("hands", "take"):
@@ -161,7 +171,7 @@ def test_what_is_changed_is_answered_alike(both: Any, arguments: tuple[str, ...]
         assert file[2] == url[2]
 
 
-def test_a_chunk_in_doubt_is_resolved_alike(both: Any) -> None:
+def test_a_chunk_in_doubt_is_resolved_alike(both: Both) -> None:
     [row] = json.loads(both.first("queue", "list", "--state", "unknown", "--json"))["intents"]
     for arguments in (("--sent", "--message-id", "7"), ("--unsent",)):
         file, url = both("queue", "resolve", row["id"], *arguments)
@@ -169,7 +179,7 @@ def test_a_chunk_in_doubt_is_resolved_alike(both: Any) -> None:
     assert file[0] == 1, "it is resolved already"
 
 
-def test_a_task_is_cancelled_alike_and_a_second_time_it_is_not_possible(both: Any) -> None:
+def test_a_task_is_cancelled_alike_and_a_second_time_it_is_not_possible(both: Both) -> None:
     row, *_ = json.loads(both.first("hands", "list", "--state", "accepted", "--json"))["delegations"]
     file, url = both("hands", "cancel", row["id"])
     assert (file[0], url[0]) == (0, 0)

@@ -20,8 +20,7 @@ from trunkline.core.errors import AnswerRefused, StoreError, UnknownName
 from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.states import OPEN_WORK
 from trunkline.core.reasons import Reason
-from trunkline.core.store.delegations import DelegationFilter
-from trunkline.core.store.operators.hands import ReadHandsOverview
+from trunkline.core.store.delegations import DelegationFilter, ListDelegations
 from trunkline.core.store.sqlite.handlers import ask
 from trunkline.core.store.sqlite.offline.queue_file import open_to_read
 
@@ -76,7 +75,8 @@ class Worker:
         """What the workers have taken, newest first."""
         with open_to_read(self._store) as db:
             which = DelegationFilter(states=tuple(OPEN_WORK), hand=COURIER)
-            return ask(db, ReadHandsOverview(which=which, limit=1000, now=time.time())).page.rows
+            # The overview of operators has no tickets.
+            return ask(db, ListDelegations(which=which, limit=1000)).rows
 
     def _work(self, delegation: str, task: str, ticket: str) -> None:
         if abandoned(task):

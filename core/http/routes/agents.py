@@ -14,7 +14,7 @@ TAG = "Agents"
 
 
 class WakeBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the turn is told. Each request starts a turn: a request that is repeated starts another one."""
+    """What the turn hears. Each request starts a turn: a request that is repeated starts another one."""
 
     text: Annotated[str, Meta(min_length=1, max_length=100_000)]
 

@@ -8,8 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from trunkline.core.errors import AnswerRefused, IllegalTransition
-from trunkline.core.hands.client_task import ClientTask
-from trunkline.core.hands.port import Delegated
+from trunkline.core.hands.port import ClientTask, Delegated
 from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.http.endpoint import Call, Endpoint, Scope

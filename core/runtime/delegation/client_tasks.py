@@ -11,10 +11,9 @@ from trunkline.core.errors import DelegationRefused, UnknownName, UsageError
 from trunkline.core.events.delivery import OperatorActed
 from trunkline.core.events.gateway import ToolRefused
 from trunkline.core.hands.admission import AdmissionFacts
-from trunkline.core.hands.client_task import ClientTask
 from trunkline.core.hands.delegation import DelegationRow, HandKind
 from trunkline.core.hands.origin import Origin
-from trunkline.core.hands.port import Delegated, DelegationRequest
+from trunkline.core.hands.port import ClientTask, Delegated, DelegationRequest
 from trunkline.core.hands.reserved_sender import as_person
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.scopes import place_key

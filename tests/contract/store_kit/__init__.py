@@ -13,6 +13,7 @@ from tests.contract.store_kit import left_sessions as left_sessions
 from tests.contract.store_kit import long_results as long_results
 from tests.contract.store_kit import mailbox as mailbox
 from tests.contract.store_kit import mirrors as mirrors
+from tests.contract.store_kit import operators as operators
 from tests.contract.store_kit import purge as purge
 from tests.contract.store_kit import queue_admin as queue_admin
 from tests.contract.store_kit import schedule as schedule

@@ -13,7 +13,7 @@ from trunkline.core.errors import DelegationRefused, TrunklineError
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import SessionCreated, ToolRefused
 from trunkline.core.events.hands import DelegationAccepted
-from trunkline.core.hands.client_task import ClientTask
+from trunkline.core.hands.port import ClientTask
 from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.reasons import Reason
 from trunkline.core.store.delegations import DelegationFilter
