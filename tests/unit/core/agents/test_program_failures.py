@@ -1,11 +1,8 @@
 """Programs that die, hang, flood and talk nonsense: the turn ends with a reason, and no other turn is harmed."""
 
-import json
 import logging
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +10,6 @@ import anyio
 import pytest
 
 from tests.support.agents.attached import Attached, attached, program
-from tests.support.paths import ROOT
 from tests.support.small_gateway import BEN
 from trunkline.core.events.gateway import TurnEnded
 
@@ -25,21 +21,6 @@ async def failed(main: Attached, text: str) -> tuple[str, str]:
     ended = await main.ask(text)
     assert ended.outcome == "failed" and ended.reason is not None
     return ended.reason.value, ended.detail
-
-
-def is_there(pid: int) -> bool:
-    """Whether a process runs, or waits as a zombie for its parent."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-async def until_gone(pid: int) -> None:
-    with anyio.fail_after(15):
-        while is_there(pid):  # noqa: ASYNC110 -- there is no event for the end of another's process
-            await anyio.sleep(0.02)
 
 
 @pytest.mark.parametrize("per_turn", [False, True])
@@ -219,141 +200,3 @@ async def test_what_a_program_says_is_in_the_log_without_control_characters(tmp_
     assert "main: an error line" in caplog.messages
     assert caplog.messages[0].startswith("main: its program is started, process ")
     assert caplog.messages[-1].startswith("main: the program was stopped by the gateway (ended with exit code 0)")
-
-
-async def test_a_stop_ends_the_program_and_what_it_has_started(tmp_path: Path) -> None:
-    async with attached(tmp_path, program()) as main:
-        pid, child = int(await main.answer("pid")), int(await main.answer("child"))
-        assert is_there(pid) and is_there(child)
-    assert not is_there(pid)
-    await until_gone(child)
-
-
-async def test_a_program_that_ignores_every_request_to_end_is_killed(tmp_path: Path) -> None:
-    async with attached(tmp_path, program("stubborn", stop_timeout=0.2)) as main:
-        pid = int(await main.answer("pid"))
-    assert not is_there(pid)
-
-
-async def test_a_stop_in_the_middle_of_a_turn_leaves_it_to_the_next_process(tmp_path: Path) -> None:
-    async with attached(tmp_path, program()) as main:
-        main.say("resumed")
-        with anyio.fail_after(10):
-            while not main.platform.acked:  # noqa: ASYNC110 -- the platform is a list
-                await anyio.sleep(0.02)
-        await anyio.sleep(0.3)
-    async with attached(tmp_path, program()) as main:
-        assert await main.answers(1) == ["done by the next process"]
-
-
-@pytest.mark.parametrize(
-    ("match_calls", "sent"),
-    [
-        # By their order: "third" has the number of an earlier call and so no effect, and the third call is a new one.
-        ("order", ["done", "first", "second", "second"]),
-        ("content", ["done", "first", "second", "third"]),
-    ],
-)
-async def test_calls_of_an_earlier_run_are_matched_as_configured(
-    tmp_path: Path, match_calls: str, sent: list[str]
-) -> None:
-    settings = program(match_calls=match_calls)
-    async with attached(tmp_path, settings) as main:
-        main.say("reordered")
-        assert await main.answers(2) == ["first", "second"]
-        await anyio.sleep(0.3)
-    async with attached(tmp_path, settings) as again:
-        (ended,) = await again.gateway.until(TurnEnded)
-        assert ended.outcome == "replied"
-        wanted = len(sent)
-        with anyio.fail_after(10):
-            while len(main.platform.sent) + len(again.platform.sent) < wanted:  # noqa: ASYNC110 -- lists
-                await anyio.sleep(0.02)
-        assert sorted(one.text for one in (*main.platform.sent, *again.platform.sent)) == sent
-
-
-async def test_only_named_variables_reach_the_program(tmp_path: Path) -> None:
-    (tmp_path / "token").write_text("from a file\n", "utf-8")
-    environ = {
-        "PATH": os.environ["PATH"],
-        "LC_ALL": "C.UTF-8",
-        "OPENAI_API_KEY": "gateway only",
-        "INNER": "from the environment",
-    }
-    env = {"MODE": "test", "KEY": {"env": "INNER"}, "TOKEN": {"file": "token"}}
-    async with attached(tmp_path, program(env=env), environ) as main:
-        assert json.loads(await main.answer("environ")) == {
-            "PATH": os.environ["PATH"],
-            "LC_ALL": "C.UTF-8",
-            "MODE": "test",
-            "KEY": "from the environment",
-            "TOKEN": "from a file",
-        }
-
-
-SHELL = """
-printf '{"type": "hello", "protocol": 1}\\n'
-while read -r line; do
-    turn=$(printf '%s' "$line" | sed -n 's/.*"id":"\\(t-[^"]*\\)".*/\\1/p')
-    [ -z "$turn" ] || printf '{"type": "answer", "turn": "%s", "text": "%s"}\\n' "$turn" "$(SAID)"
-done
-"""
-
-
-@pytest.mark.parametrize(
-    ("said", "answer"),
-    [
-        pytest.param("echo ${LC_CTYPE-unset}", "unset", id="locale"),
-        pytest.param("grep SigIgn /proc/self/status | tr -d '\\t'", "SigIgn:0000000000000000", id="ignored-signals"),
-        pytest.param("pwd | sed 's#.*/##'", "work", id="folder"),
-    ],
-)
-async def test_a_program_starts_as_from_a_shell(tmp_path: Path, said: str, answer: str) -> None:
-    (tmp_path / "work").mkdir()
-    settings = {"command": ["sh", "-c", SHELL.replace("SAID", said)], "folder": "work"}
-    async with attached(tmp_path, {"program": settings}, {"PATH": os.environ["PATH"], "LANG": "C"}) as main:
-        assert await main.answer("x") == answer
-
-
-GATEWAY = """
-import os, sys
-from pathlib import Path
-import anyio
-from tests.support.agents.attached import attached, program
-
-async def main():
-    async with attached(Path(sys.argv[1]), program()) as main:
-        print(await main.answer("pid"), flush=True)
-        main.say("interrupted the tower")
-        await main.answers(2)
-        print(main.platform.sent[1].text, main.platform.sent[1].key, sep="/", flush=True)
-        await anyio.sleep_forever()
-
-anyio.run(main)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has died")
-def test_a_program_dies_with_its_gateway_and_the_turn_has_one_effect(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", GATEWAY, str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as gateway:
-        assert gateway.stdout is not None
-        pid = int(gateway.stdout.readline())
-        assert is_there(pid)
-        text, _, key = gateway.stdout.readline().strip().partition("/")
-        assert text == "working on the tower"
-        gateway.kill()
-    anyio.run(until_gone, pid)
-    anyio.run(the_turn_ends_in_the_next_process, tmp_path, key)
-
-
-async def the_turn_ends_in_the_next_process(folder: Path, key: str) -> None:
-    async with attached(folder, program()) as main:
-        (ended,) = await main.gateway.until(TurnEnded)
-        assert ended.outcome == "replied"
-        with anyio.fail_after(10):
-            while "the tower at last" not in (sent := [one.text for one in main.platform.sent]):  # noqa: ASYNC110 -- a list
-                await anyio.sleep(0.02)
-        # If the receipt of the message was not stored yet, it is sent again under its key, which platforms recognise.
-        keys = [request.key for request in main.platform.sent if request.text == "working on the tower"]
-        assert keys in ([], [key]) and len(sent) == len(keys) + 1
