@@ -35,7 +35,8 @@ KIND_WORDS: dict[str, ChatKind] = {
 UPSTREAM_WORDS = ("user", "channel", "group", "conversation", "room", "dm")
 #: the account to use if none is named
 DEFAULT_ACCOUNT = "default"
-_INTERNAL = "webchat"
+#: the gateway's own web chat. Upstream sends nothing to its own; here it is a channel where an account serves it
+WEB_CHAT = "webchat"
 #: chunker and usual chunk length of platforms without a module
 _CHUNKS = {
     "line": (Chunker.MARKDOWN, 5000),
@@ -184,7 +185,7 @@ class ChannelRules:
     def __init__(self, channel: str | None = None) -> None:
         if channel is not None:
             self.channel = channel
-            self.internal = channel == _INTERNAL
+            self.internal = channel == WEB_CHAT
             self.chunker, self.chunk_limit = _CHUNKS.get(channel, (self.chunker, self.chunk_limit))
             # An unknown platform may have threads; if a send names one, it is used.
             self.has_threads = True

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from trunkline.core.channels import rules_for
-from trunkline.core.channels.rules import Hints
+from trunkline.core.channels.rules import WEB_CHAT, Hints
 from trunkline.core.errors import AmbiguousTarget, TargetError
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
@@ -19,7 +19,6 @@ LAST, NONE, OWNER = "last", "none", "owner"
 #: who a heartbeat's message is from, where nobody else is known
 HEARTBEAT_SENDER = "heartbeat"
 ANYBODY = "*"
-_INTERNAL = "webchat"
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -118,9 +117,11 @@ def _target(question: TargetQuestion) -> str:
 
 
 def _channel(question: TargetQuestion, name: str | None) -> str | None:
-    """A channel that can deliver; the gateway's own web chat cannot."""
+    """A channel that can deliver; upstream's own web chat cannot."""
     channel = (name or "").strip().lower()
-    return channel if channel in question.channels and channel != _INTERNAL else None
+    if channel == WEB_CHAT and question.profile.upstream:
+        return None
+    return channel if channel in question.channels else None
 
 
 def _missing(target: str, profile: Profile) -> Reason:

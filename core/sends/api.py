@@ -13,6 +13,7 @@ from enum import StrEnum
 
 import msgspec
 
+from trunkline.core.channels.rules import WEB_CHAT
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.mirror_text import mirror_text
 from trunkline.core.errors import InvalidSend, KeyFormatError
@@ -33,8 +34,6 @@ _QUOTED = re.compile(r"([`\"'])(.+)\1")
 _URL = re.compile(r"(?:https?|file)://\S", re.IGNORECASE)
 _PATH = re.compile(r"[/~\\]|\.{1,2}/|[a-z]:[/\\]", re.IGNORECASE)
 _NAME = re.compile(r"[^:]*\.\w{1,10}")
-#: the gateway's own web chat, which can be sent to only where an account serves it
-_INTERNAL = "webchat"
 _NO_ACCOUNTS: Mapping[str, str] = {}
 
 
@@ -272,7 +271,7 @@ def choose_channel(message: SendMessage, served: tuple[str, ...]) -> str:
     """The channel of a send: the named one, else the only one that has an adapter. Raises `InvalidSend`."""
     named = message.to.channel if isinstance(message.to, Address) else (message.channel or "").strip().lower()
     there = f"there are: {', '.join(served)}" if served else "none is served"
-    if named == _INTERNAL and named not in served:
+    if named == WEB_CHAT and named not in served:
         raise InvalidSend(f"channel {named!r} is internal: name one that carries messages", Reason.UNKNOWN_CHANNEL)
     if named and named not in served:
         raise InvalidSend(f"channel {named!r} is not served; {there}", Reason.UNKNOWN_CHANNEL)

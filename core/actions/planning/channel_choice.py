@@ -6,20 +6,17 @@ from collections.abc import Sequence
 
 from trunkline.core.actions.planning.calls import CallContext, ChannelSource, ChosenChannel
 from trunkline.core.channels import known_channels
+from trunkline.core.channels.rules import WEB_CHAT
 from trunkline.core.errors import InvalidAction
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
-
-#: the gateway's own web chat: upstream cannot send to it; here it is a channel like others where an account serves it,
-#: and only never taken for the only one while there is another
-_INTERNAL = "webchat"
 
 
 def choose_call_channel(
     named: str | None, context: CallContext, served: Sequence[str], profile: Profile = Profile.TRUNKLINE
 ) -> ChosenChannel:
     """The channel of a call. Raises `InvalidAction`. `served`: the channels that have an adapter."""
-    others = [one for one in served if one != _INTERNAL]
+    others = [one for one in served if one != WEB_CHAT]
     there = others if profile.upstream else list(served)
     if named is not None:
         return ChosenChannel(name=named_channel(named, there, profile), source=ChannelSource.EXPLICIT)

@@ -123,9 +123,10 @@ def test_the_account_counts_before_the_channel_and_that_before_the_defaults() ->
     assert resolve_visibility(GatewayConfig(), "slack") == Visibility()
 
 
-def test_the_web_chat_has_the_defaults_only() -> None:
-    config = GatewayConfig.model_validate({"channels": {"webchat": {"heartbeat": {"showOk": True}}}})
-    assert not resolve_visibility(config, "webchat").show_ok
+def test_the_web_chat_of_upstream_has_the_defaults_only() -> None:
+    own = {"channels": {"webchat": {"heartbeat": {"showOk": True}}}}
+    assert not resolve_visibility(GatewayConfig.model_validate({**own, "profile": "openclaw"}), "webchat").show_ok
+    assert resolve_visibility(GatewayConfig.model_validate(own), "webchat").show_ok
 
 
 # -------------------------------------------------------------------- repetitions

@@ -153,3 +153,18 @@ def test_an_account_is_one_of_the_channel_in_any_case() -> None:
     assert account(account="nope", accounts=accounts) == ("nope", Reason.UNKNOWN_HEARTBEAT_ACCOUNT)
     assert account(account="nope", accounts={"slack": ("x",)}) == ("nope", None)
     assert account(account=" ", last=FROM_GROUP) == ("ops", None)
+
+
+# -------------------------------------------------------------------- the web chat
+
+
+@pytest.mark.parametrize(
+    ("profile", "channel"), [(Profile.TRUNKLINE, "webchat"), (Profile.OPENCLAW, None), (Profile.OPENCLAW_2026_08, None)]
+)
+def test_a_web_chat_that_is_served_can_be_written_to_and_that_of_upstream_cannot(
+    profile: Profile, channel: str | None
+) -> None:
+    served = (*CHANNELS, "webchat")
+    assert resolve(target="webchat", to="ana", default="none", channels=served, profile=profile)[0] == channel
+    last = Route(channel="webchat", to="ana")
+    assert resolve(target="last", default="none", channels=served, last=last, profile=profile)[0] == channel
