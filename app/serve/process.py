@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import anyio
 
@@ -54,14 +55,17 @@ def _first(group: BaseExceptionGroup[TrunklineError]) -> Exception:
 
 async def _serve(settings: Settings, logs: Logs) -> None:
     stop, at_once = anyio.Event(), anyio.Event()
+    had_terminal = os.isatty(_STDERR)
     async with anyio.create_task_group() as group:
         with anyio.open_signal_receiver(*_signals()) as signals:
             async with serving(settings, logs=logs, at_once=at_once) as server:
                 # Now, so that what the server is made of is never looked at again.
                 fewer_collections()
-                _print_addresses(server)
-                watch = _Signals(stop, at_once, server.reloader)
+                watch = _Signals(stop, at_once, server.reloader, had_terminal=had_terminal)
                 group.start_soon(watch.follow, signals)
+                # A server goes on whose output nobody reads.
+                with suppress(OSError):
+                    _print_addresses(server)
                 await stop.wait()
             group.cancel_scope.cancel()
 
@@ -73,11 +77,11 @@ def _signals() -> list[signal.Signals]:
 class _Signals:
     """What each signal does."""
 
-    def __init__(self, stop: anyio.Event, at_once: anyio.Event, reloader: Reloader) -> None:
+    def __init__(self, stop: anyio.Event, at_once: anyio.Event, reloader: Reloader, *, had_terminal: bool) -> None:
         self._stop = stop
         self._at_once = at_once
         self._reloader = reloader
-        self._had_terminal = os.isatty(_STDERR)
+        self._had_terminal = had_terminal
 
     async def follow(self, signals: AsyncIterator[signal.Signals]) -> None:
         """Act on signals as they come."""
@@ -92,7 +96,7 @@ class _Signals:
                 self._stop.set()
 
     def _hung_up(self) -> bool:
-        """Whether the terminal that the server was started in is gone, which the system tells by the same signal."""
+        """Whether the terminal that the server was started in is gone, for which the system has the same signal."""
         return self._had_terminal and not os.isatty(_STDERR)
 
     def _reload(self) -> None:
