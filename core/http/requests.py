@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, cast
 from urllib.parse import unquote_to_bytes
 
 import msgspec
+from msgspec import inspect
 from starlette.requests import Request
 
 from trunkline.core.http.endpoint import JSON
@@ -55,12 +58,68 @@ def check_media_type(request: Request) -> None:
 def body_of(content: bytes, type_: Any) -> Any:
     """A body as an instance of a struct. Raises `Problem` 400 for what is no JSON, 422 for wrong fields."""
     try:
-        return msgspec.json.decode(content, type=type_)
+        body = msgspec.json.decode(content, type=type_)
+        if _is_open(type_):
+            _check_known(msgspec.json.decode(content), inspect.type_info(type_), "$")
+        return body
     except msgspec.ValidationError as error:
         raise _invalid(error, "invalid-body", "body") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise Problem(400, "invalid-json", f"The body is not JSON: {said}") from None
+
+
+@cache
+def _is_open(type_: Any) -> bool:
+    """Whether a body holds values of the core, which take unknown fields, as those of a newer version's store."""
+    return any(isinstance(one, inspect.StructType) and not one.forbid_unknown_fields for one in _inside(type_))
+
+
+def _inside(type_: Any) -> Iterator[inspect.Type]:
+    """A type and all types in it."""
+    todo, seen = [inspect.type_info(type_)], set[type]()
+    while todo:
+        one = todo.pop()
+        if isinstance(one, inspect.StructType):
+            if one.cls in seen:
+                continue
+            seen.add(one.cls)
+        yield one
+        todo += [inside for _, inside in _parts(one)]
+
+
+def _parts(one: inspect.Type) -> list[tuple[str, inspect.Type]]:
+    """The types directly in a type; fields of structs with their names."""
+    match one:
+        case inspect.StructType(fields=fields):
+            return [(field.encode_name, field.type) for field in fields]
+        case inspect.UnionType(types=types) | inspect.TupleType(item_types=types):
+            return [("", kind) for kind in types]
+        case inspect.ListType() | inspect.VarTupleType() | inspect.SetType() | inspect.FrozenSetType():
+            return [("", one.item_type)]
+        case inspect.DictType(value_type=value):
+            return [("", value)]
+        case _:
+            return []
+
+
+def _check_known(value: Any, kind: inspect.Type, path: str) -> None:
+    """Raise `Problem` 422 for a field that a struct does not have. The value is one that the type takes."""
+    if isinstance(kind, inspect.UnionType):
+        wanted = inspect.StructType if isinstance(value, dict) else inspect.CollectionType
+        fits = [one for one in kind.types if isinstance(one, wanted)]
+        if len(fits) == 1:
+            _check_known(value, fits[0], path)
+    elif isinstance(kind, inspect.StructType) and isinstance(value, dict):
+        fields = dict(_parts(kind))
+        for name, inside in cast("dict[str, Any]", value).items():
+            if name not in fields:
+                detail = f"The body is unusable: Object contains unknown field `{name}` (at {path})"
+                raise Problem(422, "invalid-body", detail, field=path)
+            _check_known(inside, fields[name], f"{path}.{name}")
+    elif isinstance(kind, inspect.CollectionType) and isinstance(value, list):
+        for n, inside in enumerate(cast("list[Any]", value)):
+            _check_known(inside, kind.item_type, f"{path}[{n}]")
 
 
 def _invalid(error: msgspec.ValidationError, type_: str, where: str) -> Problem:
@@ -80,11 +139,11 @@ def _lists(type_: Any) -> frozenset[str]:
     if type_ is None:
         return frozenset()
     kinds = (
-        msgspec.inspect.ListType,
-        msgspec.inspect.VarTupleType,
-        msgspec.inspect.SetType,
-        msgspec.inspect.FrozenSetType,
+        inspect.ListType,
+        inspect.VarTupleType,
+        inspect.SetType,
+        inspect.FrozenSetType,
     )
-    info = msgspec.inspect.type_info(type_)
-    assert isinstance(info, msgspec.inspect.StructType)
+    info = inspect.type_info(type_)
+    assert isinstance(info, inspect.StructType)
     return frozenset(field.encode_name for field in info.fields if isinstance(field.type, kinds))

@@ -50,9 +50,20 @@ def name_of(endpoint: Endpoint) -> str:
     return f"{endpoint.method} {endpoint.path}"
 
 
+#: a person to answer, a platform to send to, and a worker whose tasks wait
+CONFIG = """
+accounts: [{channel: webchat}, {channel: discord}]
+agents: {main: {echo: {}}}
+gateway: {hands: {each: {courier: {worker: true}}}}
+"""
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[httpx.Client]:
-    with served_on_thread(tmp_path_factory.mktemp("schemathesis")) as client:
+    state = tmp_path_factory.mktemp("schemathesis")
+    config = state / "gateway.yaml"
+    config.write_text(CONFIG)
+    with served_on_thread(state, config) as client:
         yield client
 
 
@@ -71,11 +82,14 @@ def known(server: httpx.Client) -> dict[str, str]:
     binding = server.post(
         "/v1/bindings", json={"target_session_key": said["session_key"], "conversation": bound}
     ).json()
+    task = {"key": "k1", "hand": "courier", "task": "fetch it", "channel": "discord", "to": "user:100"}
+    given = server.post("/v1/hands", json=task).json()
     return {
+        "delegation": given["delegation"],
         "inbound": said["id"],
         "session": said["session_key"],
         "intent": said["outbound_payloads"][0]["intent_id"],
-        "binding": binding.get("id", "nothing"),
+        "binding": binding.get("binding_id", "nothing"),
         "agent": "main",
     }
 
