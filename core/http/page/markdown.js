@@ -4,9 +4,13 @@ const OPENABLE = /^(https?:|mailto:)/i;
 // Longest text and address of a link; what is longer stays text.
 const LONGEST_LINK = 2000;
 const DEEPEST = 6;
+// Elements of one text; what comes behind them is shown as it was written.
+const MOST_ELEMENTS = 4000;
+let left = MOST_ELEMENTS;
 
 /** The elements of a text. */
 export function render(text) {
+  left = MOST_ELEMENTS;
   const found = document.createDocumentFragment();
   blocks(text.replace(/\r\n?/g, "\n").split("\n"), found, 0);
   return found;
@@ -30,6 +34,7 @@ export function link(address, shown) {
 }
 
 function element(name, text) {
+  left -= 1;
   const made = document.createElement(name);
   if (text !== undefined) made.textContent = text;
   return made;
@@ -52,6 +57,10 @@ function blocks(lines, into, depth) {
   let at = 0;
   while (at < lines.length) {
     const line = lines[at];
+    if (left <= 0) {
+      into.append(element("p", lines.slice(at).join("\n")));
+      return;
+    }
     if (!line.trim()) at += 1;
     else if (FENCE.test(line)) at = fence(lines, at, into);
     else if (HEADING.test(line)) at = heading(line, at, into);
@@ -100,7 +109,7 @@ function list(lines, at, into, kind, mark) {
   const made = element(kind);
   if (kind === "ol") made.start = Number(NUMBER.exec(lines[at])[1]);
   let end = at;
-  while (end < lines.length && mark.test(lines[end])) {
+  while (end < lines.length && mark.test(lines[end]) && left > 0) {
     const item = [lines[end].replace(mark, "")];
     for (end += 1; end < lines.length && /^\s+\S/.test(lines[end]) && !mark.test(lines[end]); end += 1) item.push(lines[end].trim());
     const entry = element("li");
@@ -140,7 +149,7 @@ function inline(text, into, depth) {
     into.append(node);
   };
   let at = 0;
-  while (at < text.length) {
+  while (at < text.length && left > 0) {
     SPECIAL.lastIndex = at;
     const next = SPECIAL.exec(text);
     if (!next) break;
