@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.agents.attached import Attached, attached, program
 from tests.support.small_gateway import BEN
-from trunkline.core.events.gateway import TurnEnded
+from trunkline.core.events.gateway import TurnEnded, TurnStarted
 
 pytestmark = pytest.mark.anyio
 
@@ -45,7 +45,8 @@ async def test_every_turn_of_a_program_that_is_killed_breaks_off(tmp_path: Path)
         pid = int(await main.answer("pid"))
         main.say("never")
         main.say("never", BEN)
-        await anyio.sleep(0.3)
+        await main.gateway.until(TurnStarted, 3)
+        await anyio.sleep(0.5)
         os.kill(pid, signal.SIGKILL)
         ended = (await main.gateway.until(TurnEnded, 3))[1:]
         assert [one.reason for one in ended] == ["agent-broke-off"] * 2
@@ -76,7 +77,7 @@ async def test_a_repeated_turn_that_makes_other_calls_fails(tmp_path: Path) -> N
 
 
 async def test_a_turn_that_takes_too_long_is_cancelled(tmp_path: Path) -> None:
-    async with attached(tmp_path, program(timeout=0.5)) as main:
+    async with attached(tmp_path, program(timeout=4)) as main:
         await main.answer("echo warm")
         assert (await failed(main, "never"))[0] == "agent-timeout"
         assert await main.answer("cancelled") == "1 cancelled"
@@ -134,7 +135,7 @@ NONSENSE = [
 
 @pytest.mark.parametrize("line", NONSENSE)
 async def test_nonsense_harms_no_other_turn(tmp_path: Path, line: str) -> None:
-    async with attached(tmp_path, program(timeout=2)) as main:
+    async with attached(tmp_path, program()) as main:
         await main.answer("echo warm")
         main.say("sleep 0.5", BEN)
         main.say(f"raw {line}")
