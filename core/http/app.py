@@ -19,9 +19,9 @@ from trunkline.core.http.api import ENDPOINTS
 from trunkline.core.http.auth import Tokens, bearer, require
 from trunkline.core.http.endpoint import ANYBODY, JSON, Call, Endpoint, Reply
 from trunkline.core.http.guard.guard import Guard
+from trunkline.core.http.guard.request_log import Seen, log_request
 from trunkline.core.http.openapi import document_endpoint
 from trunkline.core.http.problems import PROBLEM_JSON, Problem, document_of, problem_of
-from trunkline.core.http.request_log import Seen, log_request
 from trunkline.core.http.requests import body_of, check_media_type, path_of, query_of
 from trunkline.core.http.routes.health import check_ready
 from trunkline.core.http.served import Served

@@ -16,8 +16,8 @@ from trunkline.core.http.auth import Tokens, bearer
 from trunkline.core.http.guard.body import BodyReader
 from trunkline.core.http.guard.origins import check_origin, values
 from trunkline.core.http.guard.rates import RateLimit
+from trunkline.core.http.guard.request_log import Observe, Seen
 from trunkline.core.http.problems import AGAIN, PROBLEM_JSON, Problem, document_of, problem_of, stopping
-from trunkline.core.http.request_log import Observe, Seen
 from trunkline.core.http.served import Served
 from trunkline.core.http.settings import HttpSettings
 

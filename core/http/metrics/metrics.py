@@ -20,7 +20,7 @@ from trunkline.core.http.metrics.families import OTHER, Counter, Family, Gauge, 
 
 if TYPE_CHECKING:
     from trunkline.core.events import Event
-    from trunkline.core.http.request_log import Seen
+    from trunkline.core.http.guard.request_log import Seen
     from trunkline.core.http.served import Served
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
