@@ -2,44 +2,60 @@
 
 The gateway numbers the calls of a turn, and repeats none when the turn runs again after a crash. An agent that asks a
 model may then make other calls, or the same ones in another order. What earlier runs have done is not done again here,
-whatever its number, and another message is never taken for it.
+whatever its number. A call that has the number of one that was made, and not its content, is not made either: it may be
+the same after all, such as a file, a poll, or a text that a hook has changed. `instead` has what was made in its place.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from trunkline.core.actions.names import Action
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.agent import DoneBefore, GivenTask, Turn
 from trunkline.core.hands.port import Delegated
 from trunkline.core.hands.tool import HandTool
 
+#: parameters with what a transcript does not have as it was written
+_BESIDE = frozenset({"media", "path", "filePath", "buffer", "caption", "card", "components", "embeds", "buttons"})
+
 
 class EarlierCalls:
-    """Makes the calls of one turn that have not been made yet. `before`: what earlier runs have done."""
+    """Makes the calls of one turn that have not been made yet. `before`: what earlier runs have done.
 
-    def __init__(self, turn: Turn, before: DoneBefore) -> None:
+    `trusting`: another text, or another task, is another call, so it is made. Otherwise only who calls can know that.
+    """
+
+    def __init__(self, turn: Turn, before: DoneBefore, *, trusting: bool = False) -> None:
+        self._trusting = trusting
         self._turn = turn
         self._sent_before = list(before.sent)
-        self._taken = {one.intent for one in before.sent}
+        self._taken = {one.intent: one for one in before.sent}
         self._given_before = list(before.delegated)
-        self._answered = {_accepted(one) for one in before.delegated}
+        self._answered = {_accepted(one): one for one in before.delegated}
+        #: what an earlier run said, or gave as a task, in the place of the last call; None: it has its own result
+        self.instead: str | None = None
 
     async def message(self, params: dict[str, Any]) -> ActionResult:
         """Call the message tool, as `Turn.message` does."""
+        self.instead = None
         known = next((one for one in self._sent_before if self._is_same(one, params)), None)
         if known is not None:
             self._sent_before.remove(known)
             return known
         while True:
             result = await self._turn.message(params)
-            if result.intent is None or result.intent not in self._taken:
+            taken = None if result.intent is None else self._taken.pop(result.intent, None)
+            if taken is None:
                 return result
-            # The number of this call belongs to another one, of an earlier run; the next number may be free.
-            self._taken.remove(result.intent)
+            if taken in self._sent_before and not (self._trusting and _is_text(params)):
+                self.instead = taken.said or ""
+                return result
+            # The number belongs to a call that has been repeated already; the next number may be free.
 
     async def hand_call(self, name: str, params: dict[str, Any]) -> str:
         """Call one of the tools for hands, as `Turn.call_hand_tool` does."""
+        self.instead = None
         if name == HandTool.SEND_ASYNC:
             asked = (params.get("agent_id"), params.get("message"))
             known = next((one for one in self._given_before if (one.hand, one.task) == asked), None)
@@ -48,16 +64,23 @@ class EarlierCalls:
                 return _accepted(known)
         while True:
             said = await self._turn.call_hand_tool(name, params)
-            if said not in self._answered:
+            given = self._answered.pop(said, None)
+            if given is None:
                 return said
-            # As above: this is the answer to the delegation that an earlier run made with this number.
-            self._answered.remove(said)
+            if given in self._given_before and not self._trusting:
+                self.instead = given.task
+                return said
 
     def _is_same(self, done: ActionResult, params: dict[str, Any]) -> bool:
         """Whether a call asks for what an earlier run has queued already."""
         text = params.get("message") or params.get("emoji") or ""
         same = params.get("action") == done.action.value and _words(str(text)) == _words(done.said or "")
         return same and (params.get("target") is not None or done.place == self._turn.place)
+
+
+def _is_text(params: dict[str, Any]) -> bool:
+    """Whether a call sends a text and nothing else, so that its content can be compared."""
+    return params.get("action") == Action.SEND.value and not _BESIDE.intersection(params)
 
 
 def _accepted(given: GivenTask) -> str:

@@ -12,10 +12,16 @@ from trunkline.core.agents.earlier_calls import EarlierCalls
 from trunkline.core.agents.openai.answer import ModelCall
 from trunkline.core.agents.openai.config import OpenAIConfig
 from trunkline.core.errors import InvalidCall, PlatformError, TrunklineError, UsageError
+from trunkline.core.hands.callback_message import as_data
 
 #: characters of a result that a model gets
 _LONGEST = 20_000
 _CUT = "... (cut: the result has {} characters)"
+#: the answer to a call with the number of another one
+_NOT_MADE = (
+    "This call was not made. The turn runs again after an interruption; before that it made another call in the place"
+    " of this one, with what follows. If yours is something else, and still needed, call again.\n"
+)
 
 Tool = dict[str, Any]
 _encode = msgspec.json.Encoder().encode
@@ -42,9 +48,10 @@ class TurnTools:
             return _refusal(f"{call.name or 'the call'}: {params}. Nothing was done.")
         try:
             if call.name in self._message:
-                return _result((await self._earlier.message(params)).for_model())
+                return self._result((await self._earlier.message(params)).for_model())
             if call.name in self._hands and call.name in self._names:
-                return _cut(await self._earlier.hand_call(call.name, params))
+                said = await self._earlier.hand_call(call.name, params)
+                return _cut(said) if self._earlier.instead is None else self._result({"said": said})
         except (UsageError, PlatformError) as error:
             return _refusal(error.facts or str(error), error)
         if call.name not in self._hands:
@@ -55,6 +62,11 @@ class TurnTools:
         return _refusal(
             f"no tool {call.name!r:.100}; there {f'are: {there}' if there else 'is none'}. Nothing was done."
         )
+
+    def _result(self, shown: dict[str, Any]) -> str:
+        """The result of a call; a model has to know if it is that of another call."""
+        instead = self._earlier.instead
+        return _result(shown if instead is None else {**shown, "ok": False, "error": _NOT_MADE + as_data(instead)})
 
 
 def arguments_of(text: str) -> dict[str, Any] | str:

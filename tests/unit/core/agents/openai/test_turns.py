@@ -264,12 +264,26 @@ async def test_a_model_that_does_the_same_in_another_order_sends_nothing_twice(p
 
 
 async def test_a_model_that_does_something_else_is_not_ignored(path: Path) -> None:
-    """Its first call has the number of a call that was made; it is another one, so it is made as well."""
-    seen, again = await run_again(path, [wants(send("one"))], [wants(send("three")), says("NO_REPLY")], 1)
+    """Its first call has the number of a call that was made: it is not made, and the model may make it again."""
+    second = [wants(send("three")), wants(send("three")), says("NO_REPLY")]
+    seen, again = await run_again(path, [wants(send("one"))], second, 1)
     assert seen == ["one", "three"]
+    told = json.loads(again.model.asked[1].messages[-1]["content"])
+    assert told["ok"] is False
+    assert "This call was not made" in told["error"]
+    assert "\none\n" in told["error"]
+    assert json.loads(again.model.asked[2].messages[-1]["content"])["ok"] is True
     note = again.model.asked[0].messages[-1]["content"]
     assert "one" in note
     assert note.startswith("go")
+
+
+async def test_a_call_that_cannot_be_compared_is_not_made_twice(path: Path) -> None:
+    """Its text is the caption of a file, which has another name in the call: its number decides."""
+    sent = tool_call("message", {"action": "sendAttachment", "media": "https://example.org/a.pdf", "caption": "here"})
+    seen, again = await run_again(path, [wants(sent)], [wants(sent), says("NO_REPLY")], 1)
+    assert seen == ["here"]
+    assert "This call was not made" in again.model.asked[1].messages[-1]["content"]
 
 
 async def test_what_was_delegated_is_not_delegated_again(path: Path) -> None:
