@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from trunkline.core.http.joined_head import JoinedHead
+from trunkline.core.http.guard.joined_head import JoinedHead
 from trunkline.core.http.problems import PROBLEM_JSON, Problem, document_of
 from trunkline.core.http.settings import HttpLimits
 

@@ -68,7 +68,7 @@ class OutboundPayload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     receipts: tuple[Receipt, ...] = ()
 
 
-class InboundAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class ReceivedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an inbound message, and what it has caused so far."""
 
     #: id of the stored message; none: nothing is stored
@@ -93,10 +93,10 @@ class InboundAnswer(msgspec.Struct, frozen=True, kw_only=True):
     rest: str | None = None
 
 
-def answer_of(receipt: InboundReceipt, outcome: Outcome | None) -> InboundAnswer:
+def answer_of(receipt: InboundReceipt, outcome: Outcome | None) -> ReceivedAnswer:
     """The answer to an inbound message."""
     route = receipt.route
-    answer = InboundAnswer(
+    answer = ReceivedAnswer(
         id=receipt.inbound,
         status=receipt.status,
         duplicate=receipt.status is InboundStatus.DUPLICATE,
@@ -112,7 +112,7 @@ def answer_of(receipt: InboundReceipt, outcome: Outcome | None) -> InboundAnswer
     return answer if outcome is None else _with(answer, outcome)
 
 
-def later_answer(stored: StoredInbound, outcome: Outcome) -> InboundAnswer:
+def later_answer(stored: StoredInbound, outcome: Outcome) -> ReceivedAnswer:
     """The answer to somebody who asks again by the id."""
     receipt = InboundReceipt(
         status=InboundStatus.ADMITTED,
@@ -125,7 +125,7 @@ def later_answer(stored: StoredInbound, outcome: Outcome) -> InboundAnswer:
     return answer_of(receipt, outcome)
 
 
-def _with(answer: InboundAnswer, outcome: Outcome) -> InboundAnswer:
+def _with(answer: ReceivedAnswer, outcome: Outcome) -> ReceivedAnswer:
     turn = TurnAnswer(over=outcome.over)
     if outcome.ended is not None:
         ended = outcome.ended

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.http.chat.answers import InboundAnswer, answer_of, later_answer
+from trunkline.core.http.chat.answers import ReceivedAnswer, answer_of, later_answer
 from trunkline.core.http.chat.bodies import USUAL_WAIT, InboundBody, Seconds, envelope_of, mailbox_of
 from trunkline.core.http.endpoint import Call, Endpoint, Scope
 from trunkline.core.http.problems import Problem
@@ -22,7 +22,7 @@ class OutcomeQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     wait: Seconds = 0
 
 
-async def post_inbound(call: Call) -> InboundAnswer:
+async def post_inbound(call: Call) -> ReceivedAnswer:
     """Take a message; with `wait`, until nothing more can come of it."""
     body: InboundBody = call.body
     served = call.served
@@ -44,7 +44,7 @@ async def post_inbound(call: Call) -> InboundAnswer:
         return answer_of(receipt, await served.outcomes.wait(receipt.inbound, watch, seconds, before=True))
 
 
-async def show_inbound(call: Call) -> InboundAnswer:
+async def show_inbound(call: Call) -> ReceivedAnswer:
     """What a message has caused so far; with `wait`, until nothing more can come."""
     inbound, served, query = InboundId(call.path["inbound"]), call.served, call.query
     if query.wait:
@@ -92,7 +92,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         summary="Hand over a message that a person wrote, and get what it caused.",
         run=post_inbound,
         body=InboundBody,
-        answer=InboundAnswer,
+        answer=ReceivedAnswer,
         problems=(404, 409, 422),
         tag=TAG,
     ),
@@ -103,7 +103,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         summary="What has an inbound message caused so far?",
         run=show_inbound,
         query=OutcomeQuery,
-        answer=InboundAnswer,
+        answer=ReceivedAnswer,
         problems=(404, 422),
         tag=TAG,
     ),
