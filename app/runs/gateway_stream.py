@@ -75,6 +75,8 @@ class GatewayStream:
         self._closing = threading.Event()
         self._anew = threading.Event()
         self._last = ""
+        #: whether a snapshot of this run has begun
+        self._shown = False
         self._response: httpx.Response | None = None
         #: when the next attempt is due; none: connected, or trying now
         self._retry_at: float | None = None
@@ -136,7 +138,7 @@ class GatewayStream:
                 self._fail(error.facts)
                 return
             except _BeginAnew as error:
-                self._last = ""
+                self._last, self._shown = "", False
                 self._put(Item(ItemKind.BEGIN, str(error)))
                 self._connected = False
                 self._closing.wait(_FIRST)
@@ -178,6 +180,10 @@ class GatewayStream:
         match kind:
             case "message" if data:
                 self._put(Item(ItemKind.EVENT, data))
+            case "snapshot":
+                if self._shown:
+                    self._put(Item(ItemKind.BEGIN, "the connection broke before all was shown: shown anew"))
+                self._shown = True
             case "shown":
                 self._put(Item(ItemKind.SHOWN, data))
             case "gap" | "lagged":
