@@ -1,5 +1,6 @@
-"""A gateway that is watched over HTTP: connected again after breaks, and refused in one line."""
+"""A gateway that is watched over HTTP: joined under load, connected again after breaks, refused."""
 
+import random
 import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ import anyio
 import pytest
 
 from tests.support.app.listed_runs import ListedRuns
+from tests.support.factories import direct
 from tests.support.http import ALL, Api, api
 from tests.support.small_gateway import Echo, TinyPlatform
 from trunkline.app.runs.gateway_feed import GatewayFeed
@@ -18,13 +20,16 @@ from trunkline.app.runs.watched_gateway import watched_gateway
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.core.agent import Turn
 from trunkline.core.errors import UsageError
-from trunkline.core.events.delivery import IntentSettled
+from trunkline.core.events.delivery import IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import RunJoined
+from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
 from trunkline.core.hands.port import HandTask
 from trunkline.core.http.event_feed import RecentEvents
 from trunkline.core.http.event_stream import EventStreams
 from trunkline.core.http.server import HttpServer
-from trunkline.core.values import Receipt, SendRequest
+from trunkline.core.store.queries import ListOpenIntents, ReadTranscript
+from trunkline.core.values import Receipt, SendRequest, SessionId
+from trunkline.sim.invariants import Status
 
 pytestmark = pytest.mark.anyio
 
@@ -114,6 +119,72 @@ async def watching(url: str, tmp_path: Path, **options: Any) -> AsyncGenerator[W
         yield Watcher(feed)
     finally:
         feed.close()
+
+
+def open_intents(events: list[Any]) -> set[str]:
+    """What is open according to a trace."""
+    found: dict[str, None] = {}
+    for event in events:
+        if isinstance(event.body, IntentPrepared):
+            found[event.intent] = None
+        elif isinstance(event.body, IntentSettled):
+            found.pop(event.intent, None)
+    return set(found)
+
+
+def open_delegations(events: list[Any]) -> set[str]:
+    """Which tasks of hands go on according to a trace."""
+    begun = {event.delegation for event in events if isinstance(event.body, DelegationAccepted)}
+    return begun - {event.delegation for event in events if isinstance(event.body, DelegationFinished)}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+async def test_joined_at_any_moment_under_load_it_shows_what_the_store_holds(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    async with stage(tmp_path / "gateway.db") as s:
+        sent = 0
+
+        async def load(count: int) -> None:
+            nonlocal sent
+            for _ in range(count):
+                sent += 1
+                person = str(draw.randrange(100, 120))
+                text = draw.choice(["hello", "clerk count", "never ends" if sent % 10 == 0 else "x", "two\nlines"])
+                s.platform.say(f"m{sent}", direct(person), text)
+                await anyio.sleep(draw.random() * 0.01)
+
+        await load(draw.randrange(20, 60))
+        async with anyio.create_task_group() as group:
+            group.start_soon(load, 60)
+            await anyio.sleep(draw.random() * 0.3)
+            async with watching(s.url, tmp_path) as w:
+                await w.until(lambda: sent >= 60 and group.cancel_scope is not None and len(s.platform.acked) == sent)
+                await anyio.sleep(0.5)
+                last = s.running.log.seq
+
+                def caught_up() -> bool:
+                    joined = w.bodies(RunJoined)
+                    shown = sum(event.node == "snapshot" for event in w.view.events)
+                    return bool(joined) and joined[0].after + w.view.last - shown >= last
+
+                await w.until(caught_up)
+                store = s.running.store
+                assert open_intents(w.view.events) == {
+                    str(one.id) for one in await store.read(ListOpenIntents(after=0, limit=10_000))
+                }
+                recorded = s.running.log.events
+                assert open_delegations(w.view.events) == open_delegations(recorded)
+                for key, session in w.view.sessions.at(w.view.last).items():
+                    lines = await store.read(ReadTranscript(session=SessionId(session.id)))
+                    entries = w.view.transcripts.of(key)
+                    assert sorted(one.text for one in entries[-5:]) == sorted(
+                        line.text for line in lines[-len(entries[-5:]) :]
+                    )
+                assert not [one.id for one in w.view.verdicts if one.status is Status.VIOLATED]
+                assert w.workspace.status() is not None
+                for name in ("messages", "queue", "hands", "sessions"):
+                    assert getattr(w.workspace.run, name) is not None
+                    assert not w.workspace.run.lazy.why(name)
 
 
 async def test_a_connection_that_breaks_is_made_again_and_nothing_is_missing(tmp_path: Path) -> None:
