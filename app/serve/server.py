@@ -20,7 +20,7 @@ from trunkline.app.serve.reload import Reloader
 from trunkline.app.serve.settings import Settings
 from trunkline.app.serve.streams import streams
 from trunkline.core.agent import Agent
-from trunkline.core.agents.factory import running
+from trunkline.core.agents.factory import prepare, running
 from trunkline.core.env import Env, system_env
 from trunkline.core.errors import ConfigError
 from trunkline.core.events import EventLog
@@ -97,6 +97,8 @@ async def serving(
         group.start_soon(made.gateway.run, name="gateway")
         try:
             await opened.wait()
+            # Not before: it would hold up the start.
+            group.start_soon(prepare, agents.values(), name="agents")
             yield made
         except BaseException:
             # The gateway has ended, or the caller: what is in progress can no longer be finished.

@@ -7,6 +7,8 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+import anyio
+
 from trunkline.core.agent import Agent
 from trunkline.core.agents.config import AgentImplementation
 from trunkline.core.agents.echo import EchoAgent
@@ -21,6 +23,15 @@ class Closable(Protocol):
 
     async def aclose(self) -> None:
         """Close them, after the last turn."""
+        ...
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """An agent that loads something which its first turn waits for."""
+
+    async def prepare(self) -> None:
+        """Load it, beside the event loop. Raises `ConfigError`."""
         ...
 
 
@@ -67,6 +78,14 @@ def _webhook(agent_id: str, config: WebhookConfig, folder: Path, environ: Mappin
     except ImportError as error:
         raise ConfigError("a webhook needs the package httpx: install trunkline[http]") from error
     return make_webhook(agent_id, config, folder=folder, environ=environ, env=env)
+
+
+async def prepare(agents: Iterable[Agent]) -> None:
+    """Load what the first turns would wait for. Raises `ConfigError`, in a group."""
+    async with anyio.create_task_group() as group:
+        for agent in agents:
+            if isinstance(agent, Preparing):
+                group.start_soon(agent.prepare)
 
 
 @asynccontextmanager

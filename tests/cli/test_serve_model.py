@@ -79,6 +79,58 @@ async def test_a_gateway_that_is_killed_in_the_middle_of_a_turn_sends_nothing_tw
     assert "runs again" in model.asked[2].messages[-1]["content"]
 
 
+#: stands before the client library in the path, and lets it be loaded once somebody has said so
+GATE = """\
+import importlib, pathlib, sys, time
+
+here = pathlib.Path(__file__).parent.parent
+until = time.monotonic() + 30
+while not (here / "open").exists() and time.monotonic() < until:
+    time.sleep(0.01)
+if (here / "broken").exists():
+    raise ImportError("a part of it is missing")
+sys.path.remove(str(here))
+del sys.modules["openai"]
+importlib.import_module("openai")
+"""
+
+
+def gated(folder: Path) -> dict[str, str]:
+    """The environment of a process whose client library is not loaded before a file `open` exists."""
+    (folder / "path" / "openai").mkdir(parents=True)
+    (folder / "path" / "openai" / "__init__.py").write_text(GATE)
+    return {"MODEL_KEY": KEY, "PYTHONPATH": str(folder / "path")}
+
+
+async def test_the_server_answers_while_the_client_library_is_loaded(folder: Path) -> None:
+    """Its first turn waits for it."""
+    async with model_server([says("Hello, Ana.")], key=KEY) as model:
+        with serve(folder, *written(folder, model.url), environ=gated(folder)) as server:
+            answer = await said(server, folder, "hi", "1", wait=0)
+            assert (answer["complete"], texts(answer), model.asked) == (False, [], [])
+            (folder / "path" / "open").touch()
+            assert texts(await said(server, folder, "hi", "1")) == ["Hello, Ana."]
+
+
+async def test_a_server_can_be_stopped_while_the_client_library_is_loaded(folder: Path) -> None:
+    with serve(folder, *written(folder, "http://127.0.0.1:9/v1"), environ=gated(folder)) as server:
+        await run_sync(server.ready)
+        server.signal(signal.SIGTERM)
+        await run_sync(server.logged, "SIGTERM: stopping")
+        (folder / "path" / "open").touch()
+        assert await run_sync(server.ended) == 0
+
+
+async def test_a_client_library_that_is_broken_is_one_line(folder: Path) -> None:
+    environ = gated(folder)
+    (folder / "path" / "broken").touch()
+    (folder / "path" / "open").touch()
+    with serve(folder, *written(folder, "http://127.0.0.1:9/v1"), environ=environ) as server:
+        assert await run_sync(server.ended) == 2
+        assert "the client library of OpenAI cannot be loaded: ImportError: a part of it is missing" in server.log
+        assert "Traceback" not in server.log
+
+
 async def test_a_key_that_is_missing_is_one_line(folder: Path) -> None:
     with serve(folder, *written(folder, "http://127.0.0.1:9/v1"), environ={"MODEL_KEY": ""}) as server:
         assert await run_sync(server.ended) == 2

@@ -37,7 +37,8 @@ class OpenAIAgent:
     """An agent that asks a model behind an endpoint that speaks OpenAI's chat completions.
 
     `key`: that of the endpoint; None: it needs none. `client`: an `openai.AsyncOpenAI` to use instead of an own one.
-    Raises `ConfigError` if the client library is not installed. A turn that fails raises `AgentFailed` with its reason.
+    Raises `ConfigError` for an unusable key, and if the client library is not installed. A turn that fails raises
+    `AgentFailed` with its reason.
     """
 
     def __init__(self, config: OpenAIConfig, key: str | None = None, *, client: AsyncOpenAI | None = None) -> None:
@@ -53,6 +54,10 @@ class OpenAIAgent:
             yield
         finally:
             await self._endpoint.aclose()
+
+    async def prepare(self) -> None:
+        """Load the client library, which the first turn waits for otherwise. Raises `ConfigError`."""
+        await self._endpoint.prepare()
 
     async def turn(self, turn: Turn) -> str | None:
         with anyio.move_on_after(self._config.turn_timeout) as scope:

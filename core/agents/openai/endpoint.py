@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from email.utils import parsedate_to_datetime
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 from zlib import crc32
 
 import anyio
 
 from trunkline.core.agents.openai.answer import AnswerReader, EndpointError, ModelAnswer, quoted, words_of_error
+from trunkline.core.agents.openai.client import LateClient
 from trunkline.core.agents.openai.config import OpenAIConfig
 from trunkline.core.agents.openai.event_reader import EventReader, EventTooLong
-from trunkline.core.errors import AgentFailed, ConfigError
+from trunkline.core.errors import AgentFailed
 from trunkline.core.reasons import Reason
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
 
-MISSING = "the client library of OpenAI is not installed: pip install 'trunkline[openai]'"
 #: bytes of one character of an answer at most, as JSON escapes it; and of everything else in one event
 _PER_CHARACTER, _BESIDE = 12, 65_536
 #: answers that say that the same request may succeed later
@@ -51,20 +49,22 @@ class RequestTooLong(AgentFailed):
 class ModelEndpoint:
     """One endpoint, as one agent uses it.
 
-    Raises `ConfigError` if the client library is not installed. `client`: an `openai.AsyncOpenAI` to use instead of one
-    made of the configuration.
+    Raises `ConfigError` for an unusable key, and if the client library is not installed. `client`: an
+    `openai.AsyncOpenAI` to use instead of one made of the configuration.
     """
 
     def __init__(self, config: OpenAIConfig, key: str | None, client: AsyncOpenAI | None = None) -> None:
-        if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
-            raise ConfigError("the key for the endpoint has blanks, line ends or letters that no key has")
         self._config = config
         self._key = key or ""
-        self._client = _client(config, key) if client is None else client
+        self._client = LateClient(config, key, client)
+
+    async def prepare(self) -> None:
+        """Load the client library, which the first request waits for otherwise. Raises `ConfigError`."""
+        await self._client.get()
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.close()
+        await self._client.aclose()
 
     async def ask(self, body: Mapping[str, Any], turn: str) -> ModelAnswer:
         """The answer to a request. Raises `AgentFailed`. `turn`: an id, which spreads the waits of many turns."""
@@ -88,17 +88,17 @@ class ModelEndpoint:
     async def _ask_once(self, body: Mapping[str, Any]) -> ModelAnswer:
         """One request, within its time limit. Raises `AgentFailed` or `PassingFailure`."""
         reader = AnswerReader(self._config.max_answer)
+        client = await self._client.get()
         with anyio.move_on_after(self._config.timeout) as scope:
-            return await self._requested(body, reader)
+            return await self._requested(client, body, reader)
         assert scope.cancelled_caught
         facts = f"no complete answer within {self._config.timeout:g} s; it had {reader.length} characters"
         raise AgentFailed(facts, Reason.AGENT_TIMEOUT)
 
-    async def _requested(self, body: Mapping[str, Any], reader: AnswerReader) -> ModelAnswer:
+    async def _requested(self, client: Any, body: Mapping[str, Any], reader: AnswerReader) -> ModelAnswer:
         import httpx
         import openai
 
-        client: Any = self._client
         try:
             async with client.chat.completions.with_streaming_response.create(**body) as response:
                 await _read(response, reader, self._config)
@@ -187,46 +187,6 @@ async def _events(response: Any, events: EventReader) -> AsyncIterator[str]:
     async for data in response.iter_bytes():
         for one in events.feed(data):
             yield one
-
-
-def _client(config: OpenAIConfig, key: str | None) -> AsyncOpenAI:
-    try:
-        import httpx
-        from openai import AsyncOpenAI
-
-        from trunkline.core.agents.openai.error_body import bound
-    except ImportError as error:
-        raise ConfigError(MISSING) from error
-    limits = httpx.Timeout(config.silence, connect=min(config.silence, config.timeout))
-    client = AsyncOpenAI(
-        # Without a key the library would look for one in the environment, which may be that of another endpoint.
-        api_key=key or "none",
-        base_url=config.base_url,
-        timeout=limits,
-        max_retries=0,
-        default_headers={"Accept-Encoding": "identity"},
-        http_client=httpx.AsyncClient(
-            timeout=limits,
-            limits=httpx.Limits(max_connections=None),
-            event_hooks={"response": [bound]},
-            # A proxy that the environment names does not reach this machine.
-            trust_env=not _is_here(config.base_url),
-        ),
-    )
-    # Both come from the environment too.
-    client.organization = client.project = None
-    # The library loads the modules behind this at their first use, which would hold up every turn of the gateway then.
-    _ = client.chat.completions.with_streaming_response
-    return client
-
-
-def _is_here(address: str) -> bool:
-    """Whether an address is on this machine."""
-    host = urlsplit(address).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def _unreachable(facts: str) -> AgentFailed:

@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from trunkline.core.agents.openai.agent import OpenAIAgent
+from trunkline.core.agents.openai.client import MISSING, LateClient
 from trunkline.core.agents.openai.config import OpenAIConfig
-from trunkline.core.agents.openai.endpoint import MISSING
 from trunkline.core.errors import ConfigError
 
 
@@ -55,7 +55,7 @@ def test_a_key_that_is_none_is_refused_without_being_shown(key: str) -> None:
     assert key not in str(failed.value)
 
 
-def test_the_library_is_imported_when_an_agent_is_made_and_its_absence_is_one_line() -> None:
+def test_a_library_that_is_absent_is_one_line_when_an_agent_is_made() -> None:
     source = (
         "import sys; sys.modules['openai'] = None\n"
         "from trunkline.core.agents.openai.agent import OpenAIAgent\n"
@@ -69,8 +69,21 @@ def test_the_library_is_imported_when_an_agent_is_made_and_its_absence_is_one_li
     assert done.stdout.strip() == f"Unusable configuration: {MISSING}"
 
 
-def test_settings_of_the_environment_do_not_leak_to_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_making_an_agent_does_not_load_the_library() -> None:
+    source = (
+        "import sys\n"
+        "from trunkline.core.agents.openai.agent import OpenAIAgent\n"
+        "from trunkline.core.agents.openai.config import OpenAIConfig\n"
+        "OpenAIAgent(OpenAIConfig(model='m'))\n"
+        "print([name for name in ('openai', 'httpx') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.anyio
+async def test_settings_of_the_environment_do_not_leak_to_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_BASE_URL"):
         monkeypatch.setenv(name, "http://from.the.environment")
-    client = OpenAIAgent(OpenAIConfig(model="m", base_url="http://127.0.0.1:1/v1"))._endpoint._client
+    client = await LateClient(OpenAIConfig(model="m", base_url="http://127.0.0.1:1/v1"), None).get()
     assert "environment" not in f"{client.api_key} {client.base_url} {client.default_headers}"
