@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from trunkline.core.channels import known_channels
+from trunkline.core.channels.rules import WEB_CHAT
 from trunkline.core.errors import KeyFormatError
 from trunkline.core.heartbeat.cron import check_expression, check_time
 from trunkline.core.heartbeat.hours import minutes
@@ -125,6 +126,9 @@ def _check_target(path: str, target: str | None, to: str | None, config: Gateway
             )
         return
     known = deliverable_channels(config)
+    if not config.profile.upstream:
+        # Upstream delivers nothing to its web chat.
+        known = tuple(dict.fromkeys((*known, WEB_CHAT)))
     if target.strip().lower() not in known:
         raise ValueError(
             f"{path}.target: unknown channel {target!r}; write `owner`, `last`, `none` or a channel. One that an"

@@ -267,9 +267,14 @@ def check_exact(place: Address, channel: str | None, account: str | None, thread
 # -------------------------------------------------------------------- channel, agent and session
 
 
-def choose_channel(message: SendMessage, served: tuple[str, ...]) -> str:
-    """The channel of a send: the named one, else the only one that has an adapter. Raises `InvalidSend`."""
+def choose_channel(message: SendMessage, served: tuple[str, ...], profile: Profile = Profile.TRUNKLINE) -> str:
+    """The channel of a send: the named one, else the only one that has an adapter. Raises `InvalidSend`.
+
+    Upstream sends nothing to its web chat, whatever serves it.
+    """
     named = message.to.channel if isinstance(message.to, Address) else (message.channel or "").strip().lower()
+    if profile.upstream:
+        served = tuple(one for one in served if one != WEB_CHAT)
     there = f"there are: {', '.join(served)}" if served else "none is served"
     if named == WEB_CHAT and named not in served:
         raise InvalidSend(f"channel {named!r} is internal: name one that carries messages", Reason.UNKNOWN_CHANNEL)

@@ -153,7 +153,7 @@ class SendPlanner:
     async def _planned(self, message: SendMessage, asked: int) -> tuple[SendPlan, TargetResolved | None]:
         ports = self._ports
         check_send(message, ports.config.profile)
-        channel = choose_channel(message, ports.channels)
+        channel = choose_channel(message, ports.channels, ports.config.profile)
         session = ports.session(message.session_key)
         if session is not None:
             message = msgspec.structs.replace(message, session_key=session[0])

@@ -171,6 +171,16 @@ def test_the_channel_is_the_one_that_is_named_or_the_only_one() -> None:
     assert choose_channel(message(channel="webchat"), ("discord", "webchat")) == "webchat"
 
 
+@pytest.mark.parametrize("profile", [Profile.OPENCLAW, Profile.OPENCLAW_2026_08])
+def test_upstream_sends_nothing_to_a_web_chat_that_is_served(profile: Profile) -> None:
+    served = ("discord", "webchat")
+    assert choose_channel(message(), served, profile) == "discord"
+    for fields in ({"channel": "webchat"}, {"to": room("ana", channel="webchat")}):
+        with pytest.raises(InvalidSend, match="channel 'webchat' is internal") as caught:
+            choose_channel(message(**fields), served, profile)
+        assert caught.value.reason is Reason.UNKNOWN_CHANNEL
+
+
 @pytest.mark.parametrize(
     ("fields", "served", "says"),
     [

@@ -68,6 +68,10 @@ def test_bad_input_names_the_place_and_the_remedy(fields: dict[str, Any], says: 
     assert says in refusal(heartbeat=fields)
 
 
+def test_the_web_chat_is_a_target() -> None:
+    assert read(heartbeat={"target": "webchat", "to": "ana"}).heartbeat is not None
+
+
 def test_the_place_of_an_agent_is_named() -> None:
     agents = [{"id": "a"}, {"id": "b", "heartbeat": {"target": "pigeon"}}]
     assert "agents[1].heartbeat.target: unknown channel" in refusal(agents=agents)
