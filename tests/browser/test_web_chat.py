@@ -246,6 +246,21 @@ def test_a_wrong_token_is_refused_and_not_kept(profile: BrowserContext, server: 
     page.connected()
 
 
+def test_an_account_that_is_none_is_said_and_the_token_stays(profile: BrowserContext, server: ChatServer) -> None:
+    page = open_tab(profile, server)
+    page.page.goto(server.url)
+    page.page.click("summary")
+    page.page.fill("#account", "discord:other")
+    page.page.fill("#token", TOKEN)
+    page.page.press("#token", "Enter")
+    page.page.wait_for_selector("#entry-problem:visible")
+    assert "no mailbox account" in page.page.inner_text("#entry-problem")
+    assert page.page.evaluate("document.activeElement.id") == "account"
+    page.page.fill("#account", "")
+    page.page.press("#account", "Enter")
+    page.connected()
+
+
 def test_a_token_that_may_only_read_is_refused(profile: BrowserContext, server: ChatServer) -> None:
     page = open_tab(profile, server)
     page.enter("token-read")
@@ -325,6 +340,19 @@ def test_a_message_of_100_kb_arrives_and_fits(chat: ChatPage) -> None:
         ".reduce((sum, one) => sum + one.textContent.length, 0) > 100000"
     )
     assert chat.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_message_that_is_too_long_holds_up_no_other(chat: ChatPage) -> None:
+    chat.say("é" * 140_000)
+    chat.page.wait_for_selector(".delivery:has-text('256 KB')")
+    chat.say("x" * 200_001)
+    chat.page.wait_for_selector(".message.failed >> nth=1")
+    chat.say("a short one")
+    chat.stored(1)
+    chat.page.reload()
+    chat.connected()
+    chat.say("another one")
+    chat.stored(2)
 
 
 def test_markdown_is_shown(chat: ChatPage) -> None:

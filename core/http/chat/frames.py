@@ -109,6 +109,8 @@ class ReadyFrame(_Outgoing, frozen=True, kw_only=True, tag="ready"):
     after: int
     #: messages up to this cursor are no longer kept
     pruned: int
+    #: largest frame in bytes that the server reads; a larger one closes the socket
+    max_frame: int
 
 
 class SaidFrame(_Outgoing, frozen=True, kw_only=True, omit_defaults=True, tag="said"):
@@ -181,7 +183,13 @@ class ProblemFrame(_Outgoing, frozen=True, kw_only=True, omit_defaults=True, tag
 
 Outgoing = ReadyFrame | SaidFrame | OwnFrame | MessageFrame | CaughtUpFrame | TypingFrame | PongFrame | ProblemFrame
 
+
+class _Named(msgspec.Struct, frozen=True):
+    id: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_ID)]
+
+
 _DECODER = msgspec.json.Decoder(Incoming)
+_NAMES = msgspec.json.Decoder(_Named)
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -194,6 +202,14 @@ def decode(text: str) -> Incoming:
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise Problem(400, "invalid-json", f"The frame is not JSON: {said}") from None
+
+
+def id_of(text: str) -> str | None:
+    """The id of the message in a frame that `decode` refuses, so that its client learns which one it was."""
+    try:
+        return _NAMES.decode(text).id
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
 
 
 def encode(frame: Outgoing) -> str:

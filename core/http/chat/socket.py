@@ -22,7 +22,6 @@ from trunkline.core.http.chat.frames import (
     CaughtUpFrame,
     Close,
     HelloFrame,
-    Incoming,
     Outgoing,
     OwnFrame,
     PingFrame,
@@ -32,6 +31,7 @@ from trunkline.core.http.chat.frames import (
     TypingFrame,
     decode,
     encode,
+    id_of,
     problem_frame,
 )
 from trunkline.core.http.chat.rooms import Rooms
@@ -117,7 +117,7 @@ class ChatSocket:
     async def _hello(self) -> HelloFrame | None:
         with anyio.move_on_after(self._limits.hello_time):
             try:
-                frame = await self._next()
+                frame = decode(await self._next())
                 if not isinstance(frame, HelloFrame):
                     raise Problem(422, "invalid-frame", "The first frame must be a `hello`.")
             except Problem as problem:
@@ -139,7 +139,14 @@ class ChatSocket:
             # The cursor is of another store: its messages have other numbers here.
             after, page = 0, await conversation.messages(0, self._limits.page)
         await self._send(
-            ReadyFrame(channel=place[0], account=place[1], peer=hello.peer, after=after, pruned=page.pruned)
+            ReadyFrame(
+                channel=place[0],
+                account=place[1],
+                peer=hello.peer,
+                after=after,
+                pruned=page.pruned,
+                max_frame=self._socket.app.state.settings.limits.frame,
+            )
         )
         self._rooms.enter(place, self)
         try:
@@ -185,10 +192,12 @@ class ChatSocket:
 
     async def _read_all(self, conversation: DirectChat) -> None:
         while True:
+            text = ""
             try:
-                frame = await self._next()
+                text = await self._next()
+                frame = decode(text)
             except Problem as problem:
-                self._tell(problem_frame(problem, self._request_id))
+                self._tell(problem_frame(problem, self._request_id, id_of(text)))
                 continue
             match frame:
                 case SayFrame():
@@ -199,8 +208,8 @@ class ChatSocket:
                     problem = Problem(409, "second-hello", "This socket has a person already: open another one.")
                     self._tell(problem_frame(problem, self._request_id))
 
-    async def _next(self) -> Incoming:
-        """The next frame. Raises `Problem` for an unusable one, `WebSocketDisconnect` at the end."""
+    async def _next(self) -> str:
+        """The text of the next frame. Raises `Problem` for one without, `WebSocketDisconnect` at the end."""
         await self._throttle()
         message: dict[str, Any] = dict(await self._socket.receive())
         if message["type"] == "websocket.disconnect":
@@ -208,7 +217,7 @@ class ChatSocket:
         text = message.get("text")
         if text is None:
             raise Problem(415, "unsupported-media-type", "Frames are text: JSON in UTF-8.")
-        return decode(text)
+        return text
 
     async def _throttle(self) -> None:
         """Read no faster than allowed. The client's own buffers fill up then: nothing is lost."""

@@ -13,10 +13,11 @@ const STATES = {
   waiting: "Reconnecting…",
   offline: "Offline",
 };
+// What is said, and the field that has to change.
 const REFUSALS = {
-  4401: "The gateway does not know this token.",
-  4403: "This token may not send messages: it lacks the scope “send”.",
-  4404: "The gateway has no mailbox account of this name.",
+  4401: ["The gateway does not know this token.", "token"],
+  4403: ["This token may not send messages: it lacks the scope “send”.", "token"],
+  4404: ["The gateway has no mailbox account of this name.", "account"],
 };
 // The list keeps this many messages; older ones are in the history.
 const MOST_SHOWN = 400;
@@ -24,6 +25,8 @@ const MOST_SHOWN = 400;
 let token = "";
 let connection = null;
 let history = null;
+// What the gateway reads in one frame, in bytes.
+let maxFrame = Infinity;
 let unread = 0;
 
 // ---------------------------------------------------------------- entry
@@ -40,7 +43,8 @@ function start() {
   else showEntry();
 }
 
-function showEntry(problem = "") {
+/** `wrong`: the field that the problem is about. */
+function showEntry(problem = "", wrong = "token") {
   const me = person();
   $("chat").hidden = true;
   $("entry").hidden = false;
@@ -49,9 +53,10 @@ function showEntry(problem = "") {
   $("name").value = me.name;
   $("person").value = me.id;
   $("account").value = get(localStorage, ACCOUNT) ?? "";
-  $("token").value = "";
-  $("token").setAttribute("aria-invalid", String(Boolean(problem)));
-  $("token").focus();
+  $("token").value = wrong === "token" ? "" : token;
+  for (const field of ["token", "person", "account"]) $(field).setAttribute("aria-invalid", String(Boolean(problem) && field === wrong));
+  if (wrong !== "token") $("more").open = true;
+  $(wrong).focus();
   document.title = "Trunkline chat";
 }
 
@@ -105,7 +110,8 @@ function accountOf(text) {
 function refused(code, problem) {
   connection = null;
   sessionStorage.removeItem(TOKEN);
-  showEntry(REFUSALS[code] ?? problem?.detail ?? "The gateway refused the connection.");
+  const [said, wrong] = REFUSALS[code] ?? [problem?.detail ?? "The gateway refused the connection.", "person"];
+  showEntry(said, wrong);
 }
 
 // ---------------------------------------------------------------- frames
@@ -117,6 +123,7 @@ function take(frame) {
 
 const TAKE = {
   ready(frame) {
+    maxFrame = frame.max_frame;
     if (frame.after < history.cursor) forgetOld();
     $("gap").hidden = !(frame.after && frame.after < frame.pruned);
     history.unsent().forEach(submit);
@@ -183,7 +190,14 @@ function say(text, pressed) {
 
 function submit(one) {
   const { id, text, pressed } = one;
-  connection?.send(pressed ? { type: "say", id, text, pressed } : { type: "say", id, text });
+  const frame = pressed ? { type: "say", id, text, pressed } : { type: "say", id, text };
+  // The gateway would close the connection, and all that is said later would wait behind this one.
+  if (sizeOf(frame) > maxFrame) settle(id, "failed", `it is too long: the gateway takes ${Math.floor(maxFrame / 1024)} KB at once`);
+  else connection?.send(frame);
+}
+
+function sizeOf(frame) {
+  return new TextEncoder().encode(JSON.stringify(frame)).length;
 }
 
 // The same id again: if the gateway has stored it after all, it is not said twice.

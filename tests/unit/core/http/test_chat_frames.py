@@ -172,6 +172,20 @@ async def test_a_bad_frame_is_answered_and_the_conversation_goes_on(
         await ana.until("message", text="you said still here")
 
 
+@pytest.mark.parametrize(
+    ("say", "named"),
+    [
+        pytest.param({"id": "a1", "text": "x" * 200_001}, "a1", id="text too long"),
+        pytest.param({"id": "a1", "text": 1}, "a1", id="number as text"),
+        pytest.param({"id": "x" * 201, "text": "x"}, None, id="id too long"),
+    ],
+)
+async def test_the_problem_of_a_message_names_it(tmp_path: Path, say: dict[str, Any], named: str | None) -> None:
+    async with web_chat(tmp_path / "gateway.db") as chat, client(chat.url, "ana") as ana:
+        await ana.send(type="say", **say)
+        assert (await ana.until("problem")).get("id") == named
+
+
 async def test_a_frame_over_the_limit_ends_the_socket(tmp_path: Path) -> None:
     async with web_chat(tmp_path / "gateway.db") as chat, client(chat.url, "ana") as ana:
         await ana.until("caught_up")

@@ -31,6 +31,7 @@ async def test_a_person_says_something_and_gets_the_answer(tmp_path: Path) -> No
             "peer": {"id": "ana", "name": "Ana"},
             "after": 0,
             "pruned": 0,
+            "max_frame": 262_144,
         }
         assert await ana.until("caught_up") == {"type": "caught_up", "cursor": 0}
         await ana.send(type="say", id="a1", text="good morning")
