@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.serve.processes import COMMAND, PATIENCE, ask, say, serve, wait_for
+from tests.support.serve.processes import COMMAND, PATIENCE, ask, say, serve, token_of, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and file modes of POSIX")
 
@@ -26,10 +26,6 @@ for line in sys.stdin:
         time.sleep(float(turn["text"]))
         print(json.dumps({"type": "answer", "turn": turn["id"], "text": "slept"}), flush=True)
 """
-
-
-def token_of(folder: Path) -> str:
-    return (folder / "state" / "token").read_text().strip()
 
 
 def refused(folder: Path, *arguments: str) -> str:
@@ -65,6 +61,7 @@ def test_a_newcomer_types_one_command_and_talks_to_it(tmp_path: Path) -> None:
 
 
 def test_who_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+    sessions = set[tuple[str, str]]()
     for n in range(3):
         with serve(tmp_path, "--port", "0", "--state", "state") as server:
             url = server.ready().url
@@ -74,7 +71,9 @@ def test_who_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
             again = say(url, token_of(tmp_path), "text 0", "id-0")[1]
             assert again["duplicate"]
             assert [one["text"] for one in again["outbound_payloads"]] == ["text 0"]
+            sessions |= {(one["session_key"], one["session_id"]) for one in (answer, again)}
             server.kill()
+    assert len(sessions) == 1, "a person keeps the session"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -160,20 +159,6 @@ def test_reload_by_signal_and_by_api(tmp_path: Path) -> None:
         assert answer["changed"] == ["gateway.bindings"]
         assert say(url, token, "four", "4")[1]["agent_id"] == "main"
         assert all(json.loads(line) for line in server.log.splitlines())
-
-
-def test_a_token_can_be_replaced_without_a_restart(tmp_path: Path) -> None:
-    with serve(tmp_path, "--port", "0", "--state", "state") as server:
-        url = server.ready().url
-        old = token_of(tmp_path)
-        (tmp_path / "state" / "token").unlink()
-        assert ask(f"{url}/v1/admin/reload", old, method="POST")[0] == 200
-        new = token_of(tmp_path)
-        assert new != old
-        assert ask(f"{url}/v1/admin/reload", old, method="POST")[0] == 401
-        assert ask(f"{url}/v1/admin/reload", new, method="POST")[0] == 200
-        assert old not in server.log
-        assert new not in server.log
 
 
 def test_two_on_one_port(tmp_path: Path) -> None:

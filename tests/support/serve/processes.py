@@ -112,3 +112,8 @@ def say(url: str, token: str, text: str, message_id: str, wait: float | bool = T
     peer = {"kind": "direct", "id": "ana", "name": "Ana"}
     body = {"channel": "webchat", "account": "default", "peer": peer, "message_id": message_id, "text": text}
     return ask(f"{url}/v1/chat/inbound", token, {**body, "wait": wait})
+
+
+def token_of(folder: Path, name: str = "state/token") -> str:
+    """The token in the token file of a server."""
+    return (folder / name).read_text().strip()
