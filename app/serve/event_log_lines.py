@@ -82,7 +82,7 @@ _LINES: dict[type[Body], Callable[[Any], Line]] = {
     AdapterInstalled: lambda body: (_INFO, f"{body.channel}:{body.account} was added"),
     StorePruned: lambda body: (_INFO, f"old rows were removed: {body.inbounds} inbound, {body.intents} outbound"),
     BacklogWaiting: lambda body: (_WARNING, f"the queue is full with {body.open} messages: new ones wait"),
-    OperatorActed: lambda body: (_INFO, f"an operator changed the queue: {body.verb}"),
+    OperatorActed: lambda body: (_INFO, f"an operator's command: {body.verb}"),
     MirrorRefused: lambda body: (_WARNING, f"a transcript could not be written: {body.reason.value}"),
     SessionShared: lambda body: (_WARNING, f"{body.people} people who are not linked share one session"),
     IntentSettled: _settled,

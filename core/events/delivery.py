@@ -157,7 +157,7 @@ class IntentReopened(Body, frozen=True, kw_only=True):
 
 
 class OperatorActed(Body, frozen=True, kw_only=True):
-    """An operator changed the queue: ``retry``, ``resolve`` or ``purge``."""
+    """An operator changed the queue or a delegation, or a client gave a hand a task: `verb` says which."""
 
     kind: ClassVar[str] = "operator.acted"
     verb: str

@@ -31,9 +31,8 @@ from trunkline.core.values import Address, DelegationId, InboundId, SessionId, T
 
 #: of requests, in events
 DELEGATE = "delegate"
-#: the longest key, in characters, and how much of a task is shown in the events
+#: the longest key, in characters
 _LONGEST_KEY = 500
-_SHOWN = 200
 
 
 def id_of(key: str) -> DelegationId:
@@ -75,7 +74,8 @@ class ClientTasks:
     async def _new(self, asked: ClientTask, by: str, cause: int | None) -> Delegated:
         ctx = self._ctx
         ids = {"delegation": id_of(asked.key)}
-        detail = f"{by}: {asked.hand}: {asked.task[:_SHOWN]}"
+        # The task itself is in `delegation.accepted`: logs show details, and no text.
+        detail = f"{by}: {asked.hand}"
         called = ctx.events.record(OperatorActed(verb=DELEGATE, detail=detail), cause, **ids)
         try:
             agent = self._agent(asked)

@@ -14,7 +14,7 @@ from tests.support.http import Api, api
 from tests.support.small_gateway import BEN, KEY, Echo, TinyPlatform
 from trunkline import Turn
 from trunkline.core.errors import Refused
-from trunkline.core.events.delivery import IntentSettled
+from trunkline.core.events.delivery import IntentSettled, OperatorActed
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
 
@@ -256,6 +256,8 @@ async def test_a_task_is_given_to_a_hand_once_for_its_key(tmp_path: Path) -> Non
         await one.running.until(IntentSettled, 2)
         assert "done: count" in platform.sent[-1].text
         assert (await get(one, f"/v1/hands/{quote(first['delegation'], safe='')}"))["result"] == "done: count"
+        [acted] = one.running.recorded(OperatorActed)
+        assert (acted.verb, acted.detail) == ("delegate", "all: clerk"), "a log shows it, so it has no text"
         assert (await post(one, "/v1/hands", 409, **{**body, "task": "other"}))["reason"] == "call-changed"
         assert (await post(one, "/v1/hands", 409, **{**body, "key": "k2", "hand": "x"}))["reason"] == "unknown-hand"
 
