@@ -25,8 +25,10 @@ class RouteAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     scope: str = ""
     #: number of the deciding configuration
     revision: int = 1
-    #: in a sentence
-    reason: str
+    #: ``matched``, ``bound-session``, or ``default-agent`` where no rule matched
+    reason: Reason
+    #: the same in a sentence
+    detail: str
 
 
 class TurnAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -141,21 +143,23 @@ def _with(answer: ReceivedAnswer, outcome: Outcome) -> ReceivedAnswer:
 
 
 def _route(note: RouteNote) -> RouteAnswer:
+    reason, detail = _why(note)
     return RouteAnswer(
         matched_by=note.matched_by,
         rule=note.rule,
         scope=note.scope,
         revision=note.revision,
-        reason=_why(note),
+        reason=reason,
+        detail=detail,
     )
 
 
-def _why(note: RouteNote) -> str:
+def _why(note: RouteNote) -> tuple[Reason, str]:
     if note.rule is None:
-        return "no route rule matched, so it went to the default agent"
+        return Reason.DEFAULT_AGENT, "no route rule matched, so it went to the default agent"
     if note.matched_by == BOUND_TIER:
-        return f"the conversation is bound to the session by {note.rule}"
-    return f"the route rule {note.rule} matched, in the tier {note.matched_by}"
+        return Reason.BOUND_SESSION, f"the conversation is bound to the session by {note.rule}"
+    return Reason.MATCHED, f"the route rule {note.rule} matched, in the tier {note.matched_by}"
 
 
 def _payload(message: CausedMessage) -> OutboundPayload:

@@ -8,7 +8,11 @@ import pytest
 from tests.support.chat import add_mailbox, say, texts, web_chat
 from tests.support.small_gateway import Echo
 from trunkline import Turn
+from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, TurnEnded
+from trunkline.core.http.chat.answers import answer_of
+from trunkline.core.inbound import InboundReceipt, InboundStatus, RouteNote
+from trunkline.core.reasons import Reason
 
 pytestmark = pytest.mark.anyio
 
@@ -26,8 +30,12 @@ async def test_a_message_is_answered_with_what_it_caused(tmp_path: Path) -> None
         )
         assert (found["agent_id"], found["session_key"]) == ("main", "main:webchat:default:direct:ana")
         assert found["session_id"].startswith("session-")
-        assert found["route"]["matched_by"] == "default"
-        assert found["route"]["reason"] == "no route rule matched, so it went to the default agent"
+        assert found["route"] == {
+            "matched_by": "default",
+            "scope": "per-account-channel-peer",
+            "reason": "default-agent",
+            "detail": "no route rule matched, so it went to the default agent",
+        }
         assert found["turn"] == {"over": True, "outcome": "replied"}
         [payload] = found["outbound_payloads"]
         assert (payload["kind"], payload["state"]) == ("reply", "delivered")
@@ -102,8 +110,36 @@ async def test_a_message_id_is_not_used_for_another_message(tmp_path: Path, othe
 
 async def test_message_ids_are_those_of_a_conversation(tmp_path: Path) -> None:
     async with web_chat(tmp_path / "gateway.db") as one:
-        assert texts(await say(one, "of ana", by="ana", wait=True)) == ["you said of ana"]
-        assert texts(await say(one, "of ben", by="ben", wait=True)) == ["you said of ben"]
+        ana, ben = await say(one, "of ana", by="ana", wait=True), await say(one, "of ben", by="ben", wait=True)
+        assert (texts(ana), texts(ben)) == (["you said of ana"], ["you said of ben"])
+        assert ana.json()["session_id"] != ben.json()["session_id"]
+
+
+@pytest.mark.parametrize(
+    ("note", "reason", "detail"),
+    [
+        (
+            RouteNote(matched_by="default"),
+            Reason.DEFAULT_AGENT,
+            "no route rule matched, so it went to the default agent",
+        ),
+        (
+            RouteNote(matched_by="binding.peer", rule="r1"),
+            Reason.MATCHED,
+            "the route rule r1 matched, in the tier binding.peer",
+        ),
+        (
+            RouteNote(matched_by=BOUND_TIER, rule="b1"),
+            Reason.BOUND_SESSION,
+            "the conversation is bound to the session by b1",
+        ),
+    ],
+    ids=lambda value: value.value if isinstance(value, Reason) else "",
+)
+def test_a_route_has_its_reason(note: RouteNote, reason: Reason, detail: str) -> None:
+    found = answer_of(InboundReceipt(status=InboundStatus.ADMITTED, route=note), None).route
+    assert found is not None
+    assert (found.reason, found.detail, found.rule) == (reason, detail, note.rule)
 
 
 async def test_a_wait_ends_after_its_time_with_what_there_is(tmp_path: Path) -> None:
