@@ -29,7 +29,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[str, str
     """The address and the token of a server."""
     state = tmp_path_factory.mktemp("server")
     config = state / "gateway.yaml"
-    config.write_text("accounts: [{channel: webchat}, {channel: discord}]\nagents: {main: {echo: {}}}\n")
+    config.write_text(
+        "accounts: [{channel: webchat}]\nagents: {main: {echo: {}}}\n"
+        "gateway: {hands: {each: {archive: {worker: true}}}}\n"
+    )
     with served_on_thread(state, config) as client:
         yield str(client.base_url), client.headers["Authorization"].removeprefix("Bearer ")
 
