@@ -12,9 +12,15 @@ from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.spec import Feature
+from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels.adapter import InboundStream
+from trunkline.core.channels.capabilities import check_able
+from trunkline.core.channels.registry import rules_for
+from trunkline.core.channels.rules import ChannelRules
 from trunkline.core.env import Env
-from trunkline.core.errors import Ambiguous, IdentityGone, Refused, StoreError
+from trunkline.core.errors import Ambiguous, IdentityGone, InvalidSend, Refused, StoreError
 from trunkline.core.store.mailbox import MailboxMessage, MailboxPage, PostToMailbox, ReadMailbox
 from trunkline.core.store.port import Store
 from trunkline.core.values import (
@@ -23,28 +29,60 @@ from trunkline.core.values import (
     Capability,
     Envelope,
     Idempotency,
+    Identity,
     Receipt,
     SendRequest,
 )
 
-#: characters of one message
+#: characters of one message, where the channel has no limit of its own
 _TEXT_LIMIT = 32_000
-CAPABILITIES = Capabilities(
-    can=frozenset(Capability),
-    # A message is found under its key for as long as anything of its intent is kept.
-    idempotency=Idempotency.KEY,
-    in_flight_seconds=0.0,
-    text_limit=_TEXT_LIMIT,
-)
+_PLAIN = frozenset({Capability.TEXT, Capability.MEDIA, Capability.THREADS, Capability.MESSAGE_IDS})
+#: what the messages of a platform can have -> what its bridge gets as data
+_PARTS = {
+    Feature.BUTTONS: frozenset({Capability.BUTTONS}),
+    Feature.CARDS: frozenset({Capability.CARDS}),
+    Feature.COMPONENTS: frozenset({Capability.COMPONENTS, Capability.EMBEDS}),
+    Feature.SILENT: frozenset({Capability.SILENT}),
+}
+
+
+def mailbox_capabilities(channel: str) -> Capabilities:
+    """What can be sent to a mailbox account of a channel: what its people are really shown.
+
+    On the web chat that is what its page shows. On a platform with rules of its own a bridge gets what the platform
+    can show, within its limits; on any other channel, what the page shows, and payloads, which only its client reads.
+    """
+    rules = rules_for(channel)
+    return Capabilities(
+        can=_can(rules),
+        # A message is found under its key for as long as anything of its intent is kept.
+        idempotency=Idempotency.KEY,
+        in_flight_seconds=0.0,
+        poll_options=rules.capabilities.poll_options,
+        text_limit=_TEXT_LIMIT if rules.generic else rules.text_limit,
+    )
+
+
+def _can(rules: ChannelRules) -> frozenset[Capability]:
+    if rules.internal:
+        return _PLAIN | {Capability.BUTTONS}
+    if rules.generic:
+        return _PLAIN | {Capability.BUTTONS, Capability.PAYLOAD}
+    can = _PLAIN & (rules.capabilities.can | {Capability.TEXT, Capability.MESSAGE_IDS}) | {Capability.PAYLOAD}
+    polls = Action.POLL in rules.actions and not rules.without_table
+    return can.union({Capability.POLL} if polls else (), *(_PARTS.get(one, ()) for one in rules.features))
 
 
 class MailboxAdapter:
-    """A mailbox account over the gateway's own store."""
+    """A mailbox account over the gateway's own store. Its conversations can be bound to sessions as they are."""
+
+    #: threads are opened by clients, which name them in what they hand over
+    placements = (Placement.CURRENT,)
 
     def __init__(self, channel: str, account: str, store: Store, env: Env) -> None:
         self.channel = channel
         self.account = account
-        self.capabilities = CAPABILITIES
+        self.capabilities = mailbox_capabilities(channel)
         self._store = store
         self._env = env
         #: those who wait for a message, by conversation; none: for any
@@ -59,8 +97,7 @@ class MailboxAdapter:
     async def send(self, request: SendRequest) -> Receipt:
         if request.identity is not None:
             raise IdentityGone("a mailbox has no webhooks")
-        if len(request.text) > _TEXT_LIMIT:
-            raise Refused(f"a text of {len(request.text)} characters; a mailbox takes {_TEXT_LIMIT}")
+        self._check(request)
         message = MailboxMessage(
             key=request.key,
             intent=request.intent,
@@ -84,11 +121,38 @@ class MailboxAdapter:
             raise Ambiguous(error.facts) from error
         return Receipt(provider_id=str(n), address=request.address)
 
+    def _check(self, request: SendRequest) -> None:
+        """Raise `Refused` for what nobody would see."""
+        can, where = self.capabilities, f"to a mailbox of {self.channel}"
+        if len(request.text) > can.text_limit:
+            raise Refused(f"a text of {len(request.text)} characters {where}, which takes {can.text_limit}")
+        if request.address.thread is not None and Capability.THREADS not in can.can:
+            raise Refused(f"a thread {where}, which has none")
+        try:
+            check_able(can, where, media=request.media, poll=request.poll, payload=request.payload, parts=request.parts)
+        except InvalidSend as error:
+            raise Refused(error.facts) from error
+
     async def find(self, address: Address, key: str) -> Receipt | None:
         raise Refused("a mailbox is not looked up: a repeated key is stored once")
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
         raise Refused("threads of a mailbox are opened by its clients")
+
+    # ------------------------------------------------------------ bindings
+
+    async def open_child(self, parent: Address, title: str, key: str) -> Address:
+        raise Refused("threads of a mailbox are opened by its clients")
+
+    async def inspect(self, place: Address) -> PlaceState:
+        """Always open: what nobody reads yet is kept."""
+        return PlaceState.OPEN
+
+    async def reopen(self, place: Address) -> None:
+        """Nothing to do: no conversation of a mailbox is archived."""
+
+    async def identity(self, place: Address, name: str) -> Identity | None:
+        """None: a mailbox has no webhooks."""
 
     # ------------------------------------------------------------ clients
 

@@ -17,7 +17,8 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.support.http import ALL, api
+from tests.support.chat import add_mailbox
+from tests.support.http import ALL, Api, api
 from tests.support.small_gateway import BEN, KEY, Echo, TinyPlatform
 from tests.support.url_of_gateway import serving_url
 from trunkline import Capabilities, Idempotency, Turn
@@ -57,7 +58,20 @@ async def _fill(path: Path) -> None:
         await one.running.until(DelegationAccepted, 2)
         platform.say("n0", BEN, "hi")
         await one.running.until(IntentSettled, 5)
+        await _bind(one)
     platform.close()
+
+
+async def _bind(one: Api) -> None:
+    """Two bindings, of which the first has ended."""
+    add_mailbox(one)
+    for person in ("ana", "ben"):
+        place = {"channel": "webchat", "account_id": "default", "conversation_id": f"user:{person}"}
+        body = {"target_session_key": KEY, "conversation": place, "label": f"for {person}", "metadata": {"by": "hand"}}
+        made = await one.http.post("/v1/bindings", json=body)
+        assert made.status_code == 200, made.text
+        if person == "ana":
+            await one.http.delete(f"/v1/bindings/{made.json()['binding_id']}")
 
 
 @dataclass(frozen=True)
@@ -116,6 +130,8 @@ READING = [
     ("queue", "list", "--state", "dead", "--channel", "slack"),
     ("queue", "show", "nobody"),
     ("bindings", "list"),
+    ("bindings", "list", "--json"),
+    ("bindings", "list", "--ended"),
     ("bindings", "list", "--ended", "--json"),
     ("transcript",),
     ("transcript", KEY),
@@ -186,6 +202,18 @@ def test_a_task_is_cancelled_alike_and_a_second_time_it_is_not_possible(both: Bo
     assert "left for the gateway" in file[1]
     assert "is done" in url[1], "the gateway has done it itself"
     assert both("hands", "cancel", row["id"])[1][0] == 1
+
+
+def test_a_binding_is_ended_alike_and_a_second_time_it_is_not_possible(both: Both) -> None:
+    [row] = json.loads(both.first("bindings", "list", "--json"))["bindings"]
+    file, url = both("bindings", "unbind", row["id"], "--reason", "enough")
+    assert (file[0], url[0]) == (0, 0)
+    assert file == url
+    file, url = both("bindings", "unbind", row["id"])
+    assert file[0] == 1
+    assert file == url
+    for found in both("bindings", "list", "--ended"):
+        assert "ended (unbound: enough)" in found[1]
 
 
 def test_a_worker_takes_and_answers_over_http(made: Path, tmp_path: Path, trunkline: Any, monkeypatch: Any) -> None:

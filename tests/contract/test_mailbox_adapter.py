@@ -9,12 +9,13 @@ import pytest
 
 from tests.support.factories import direct, group, room
 from trunkline.core.channels.adapter import ChannelAdapter
-from trunkline.core.channels.mailbox import MailboxAdapter
+from trunkline.core.channels.capabilities import check_capabilities
+from trunkline.core.channels.mailbox import MailboxAdapter, mailbox_capabilities
 from trunkline.core.env import system_env
 from trunkline.core.events import EventLog
 from trunkline.core.store.sqlite import SqliteStore, connect_file
 from trunkline.core.testing.adapter_kit import Bench, CheckVerdict, SeenMessage, check_channel_adapter
-from trunkline.core.values import Address
+from trunkline.core.values import Address, Capability
 
 pytestmark = pytest.mark.anyio
 
@@ -22,18 +23,19 @@ pytestmark = pytest.mark.anyio
 class MailboxBench(Bench):
     """A mailbox, read as a client reads it."""
 
-    places: Sequence[Address] = (
-        direct("ana", channel="webchat"),
-        group("family", channel="webchat"),
-        room("lobby", channel="webchat"),
-    )
     shows = ("media", "poll", "payload")
-    thread = room("lobby", channel="webchat", thread="t1")
     payload = '{"blocks": []}'
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: SqliteStore, channel: str) -> None:
+        self.places: Sequence[Address] = (
+            direct("ana", channel=channel),
+            group("family", channel=channel),
+            room("lobby", channel=channel),
+        )
+        self.thread = room("lobby", channel=channel, thread="t1")
         self._store = store
-        self._mailbox = MailboxAdapter("webchat", "default", store, system_env())
+        self._channel = channel
+        self._mailbox = MailboxAdapter(channel, "default", store, system_env())
         self.adapter: ChannelAdapter = self._mailbox
 
     async def accepted(self) -> Sequence[SeenMessage]:
@@ -52,10 +54,11 @@ class MailboxBench(Bench):
         ]
 
     async def restart(self) -> ChannelAdapter:
-        return MailboxAdapter("webchat", "default", self._store, system_env())
+        return MailboxAdapter(self._channel, "default", self._store, system_env())
 
 
-async def test_it_keeps_the_contract(tmp_path: Path) -> None:
+@pytest.mark.parametrize("channel", ["webchat", "sms", "telegram", "slack"])
+async def test_it_keeps_the_contract(tmp_path: Path, channel: str) -> None:
     made = 0
 
     @asynccontextmanager
@@ -69,7 +72,7 @@ async def test_it_keeps_the_contract(tmp_path: Path) -> None:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(store.run)
-                yield MailboxBench(store)
+                yield MailboxBench(store, channel)
                 group.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):
@@ -80,3 +83,26 @@ async def test_it_keeps_the_contract(tmp_path: Path) -> None:
     assert failed == {}
     passed = [check.id for check in report.checks if check.verdict is CheckVerdict.PASSED]
     assert len(passed) >= 10, report
+
+
+USUAL = {Capability.TEXT, Capability.MEDIA, Capability.THREADS, Capability.MESSAGE_IDS}
+
+
+@pytest.mark.parametrize(
+    ("channel", "can", "limit"),
+    [
+        ("webchat", USUAL | {Capability.BUTTONS}, 32_000),
+        ("sms", USUAL | {Capability.BUTTONS, Capability.PAYLOAD}, 32_000),
+        ("slack", USUAL | {Capability.BUTTONS, Capability.PAYLOAD}, 4000),
+        (
+            "discord",
+            USUAL | {Capability.POLL, Capability.PAYLOAD, Capability.SILENT, Capability.COMPONENTS, Capability.EMBEDS},
+            2000,
+        ),
+        ("voice", {Capability.TEXT, Capability.MESSAGE_IDS, Capability.PAYLOAD}, 120),
+    ],
+)
+def test_it_offers_what_its_people_are_shown(channel: str, can: set[Capability], limit: int) -> None:
+    found = mailbox_capabilities(channel)
+    assert (found.can, found.text_limit, found.actions) == (can, limit, frozenset())
+    assert check_capabilities(found) == ()

@@ -64,6 +64,8 @@ class InboundBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     ] = ()
     #: id of the message that it answers
     reply_to: PlatformId | None = None
+    #: number in the mailbox of the message whose button was pressed; `text` is the value of the button
+    pressed: Annotated[int, msgspec.Meta(ge=1, lt=2**53)] | None = None
     #: when it was written, in seconds since 1970; by default now
     sent_at: Annotated[float, msgspec.Meta(ge=0, lt=1e12)] | None = None
     #: wait until nothing more can come of it: for a while, or for so many seconds
@@ -105,6 +107,7 @@ def envelope_of(body: InboundBody, now: float) -> Envelope:
         text=_text(body),
         sent_at=now if body.sent_at is None else body.sent_at,
         reply_to=body.reply_to,
+        pressed=None if body.pressed is None else str(body.pressed),
         guild=body.guild_id,
         team=body.team_id,
         roles=body.roles,
