@@ -3,12 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
+from websockets.exceptions import ConnectionClosedError
 
 from tests.support.chat import web_chat
 from tests.support.http import SETTINGS, api, authorised, closed_after, over_socket
 from tests.support.prometheus_text import read
 from tests.support.small_gateway import ANA, Echo, TinyPlatform
+from tests.support.web_chat import client as socket_client
 from trunkline.app.serve.streams import streams
 from trunkline.core.agent import Turn
 from trunkline.core.events.delivery import IntentSettled
@@ -117,3 +120,26 @@ async def test_open_streams_are_counted(tmp_path: Path) -> None:
             samples = read((await client.get("/metrics")).text)[1]
             assert samples["trunkline_event_streams_open", ()] == 1
             assert samples["trunkline_chat_sockets_open", ()] == 0
+
+
+async def test_open_sockets_are_counted_and_closed_ones_are_not(tmp_path: Path) -> None:
+    async with web_chat(tmp_path / "gateway.db") as one:
+        app = build_app(one.served, SETTINGS, more=streams(one.served))
+        async with over_socket(replace(one, app=app)) as (http, port):
+
+            async def counted(count: int) -> None:
+                with anyio.fail_after(20):
+                    while read((await http.get("/metrics")).text)[1]["trunkline_chat_sockets_open", ()] != count:  # noqa: ASYNC110
+                        await anyio.sleep(0.01)
+
+            url = f"ws://127.0.0.1:{port}/v1/chat/ws"
+            async with socket_client(url) as ana, socket_client(url, "ben") as ben:
+                await ana.until("caught_up")
+                await ben.until("caught_up")
+                await counted(2)
+            await counted(0)
+            async with socket_client(url, None) as nobody:
+                await nobody.send(type="hello", token="wrong", peer={"id": "eve"})
+                with pytest.raises(ConnectionClosedError):
+                    await nobody.until("ready")
+            await counted(0)
