@@ -27,6 +27,7 @@ from trunkline.core.values import (
     Address,
     Capabilities,
     Capability,
+    ChatKind,
     Envelope,
     Idempotency,
     Identity,
@@ -156,17 +157,28 @@ class MailboxAdapter:
 
     # ------------------------------------------------------------ clients
 
-    async def read(self, *, after: int = 0, conversation: str | None = None, limit: int = 100) -> MailboxPage:
-        """The messages behind number `after`, of all conversations or of one."""
+    async def read(
+        self, *, after: int = 0, conversation: str | None = None, kind: ChatKind | None = None, limit: int = 100
+    ) -> MailboxPage:
+        """The messages behind number `after`, of all conversations, of one, or of those of a kind."""
         return await self._store.read(
-            ReadMailbox(channel=self.channel, account=self.account, conversation=conversation, after=after, limit=limit)
+            ReadMailbox(
+                channel=self.channel,
+                account=self.account,
+                conversation=conversation,
+                kind=kind,
+                after=after,
+                limit=limit,
+            )
         )
 
-    async def next(self, *, after: int = 0, conversation: str | None = None, limit: int = 100) -> MailboxPage:
+    async def next(
+        self, *, after: int = 0, conversation: str | None = None, kind: ChatKind | None = None, limit: int = 100
+    ) -> MailboxPage:
         """As `read`, but waits until there is a message."""
         while True:
             with self._watching(conversation) as posted:
-                page = await self.read(after=after, conversation=conversation, limit=limit)
+                page = await self.read(after=after, conversation=conversation, kind=kind, limit=limit)
                 if page.messages:
                     return page
                 await posted.wait()

@@ -13,6 +13,7 @@ from trunkline.core.store.queries import Read
 from trunkline.core.store.records import Work
 from trunkline.core.values import (
     Address,
+    ChatKind,
     DelegationId,
     InboundId,
     IntentId,
@@ -66,11 +67,15 @@ class PostToMailbox(Write[int], frozen=True, kw_only=True, gc=False):
 
 
 class ReadMailbox(Read[MailboxPage], frozen=True, kw_only=True):
-    """The messages of an account behind number `after`, of all its conversations or of one."""
+    """The messages of an account behind number `after`, of all its conversations or of one.
+
+    `kind`: only those of such conversations; a person and a group may have the same id.
+    """
 
     channel: str
     account: str
     conversation: str | None = None
+    kind: ChatKind | None = None
     after: int = 0
     limit: int = 100
 

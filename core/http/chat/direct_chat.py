@@ -62,7 +62,7 @@ class DirectChat:
     async def messages(self, after: int, limit: int, *, wait: bool = False) -> MailboxPage:
         """What the mailbox has behind a cursor, oldest first. `wait`: until there is something."""
         read = self._adapter.next if wait else self._adapter.read
-        return await read(after=after, conversation=self._address.conversation, limit=limit)
+        return await read(after=after, conversation=self._address.conversation, kind=ChatKind.DIRECT, limit=limit)
 
 
 def message_frame(message: MailboxMessage) -> MessageFrame:

@@ -9,17 +9,17 @@ from typing import Protocol
 from trunkline.core.events import Event, EventLog
 from trunkline.core.events.gateway import TurnEnded, TurnStarted
 from trunkline.core.http.chat.frames import OwnFrame
-from trunkline.core.values import Address
+from trunkline.core.values import Address, ChatKind
 
-#: channel, account and conversation; threads of a conversation are heard with it
-Place = tuple[str, str, str]
+#: channel, account, conversation and its kind; threads of a conversation are heard with it
+Place = tuple[str, str, str, ChatKind]
 #: turns under way whose places are remembered; more than a gateway runs at once
 _MOST_TURNS = 10_000
 
 
 def place_of(address: Address) -> Place:
     """The place of an address."""
-    return (address.channel, address.account, address.conversation)
+    return (address.channel, address.account, address.conversation, address.kind)
 
 
 class RoomMember(Protocol):

@@ -1,5 +1,9 @@
 """What every store must do with mailboxes and with what comes of inbound messages."""
 
+from typing import Any
+
+import msgspec
+
 from tests.contract.store_kit.bench import BACK, Bench, Opened, check, finish, same
 from tests.support.factories import delegation, direct, intent
 from trunkline.core.hands.states import CallbackEvent
@@ -17,7 +21,7 @@ from trunkline.core.store.mailbox import (
     ReadOutcome,
 )
 from trunkline.core.store.records import Work
-from trunkline.core.values import Address, InboundId, IntentId
+from trunkline.core.values import Address, ChatKind, InboundId, IntentId
 
 HERE = direct("ana", channel="webchat")
 
@@ -30,9 +34,8 @@ async def post(it: Opened, key: str, text: str = "hello", place: Address = HERE,
     return await it.store.write(PostToMailbox(message=message(key, text, place), now=at), same)
 
 
-async def read(it: Opened, conversation: str | None = None, after: int = 0, limit: int = 100) -> MailboxPage:
-    query = ReadMailbox(channel="webchat", account="default", conversation=conversation, after=after, limit=limit)
-    return await it.store.read(query)
+async def read(it: Opened, conversation: str | None = None, **fields: Any) -> MailboxPage:
+    return await it.store.read(ReadMailbox(channel="webchat", account="default", conversation=conversation, **fields))
 
 
 async def work_of(it: Opened, name: str = "m1") -> Work:
@@ -80,6 +83,16 @@ async def a_mailbox_is_read_by_account_conversation_and_number(bench: Bench) -> 
         assert [one.text for one in (await read(it, "ana")).messages] == ["0", "4"]
         assert [one.text for one in (await read(it, after=1)).messages] == ["1", "4", "5"]
         assert [one.text for one in (await read(it, limit=3)).messages] == ["0", "1", "4"]
+
+
+@check
+async def a_person_and_a_group_of_the_same_id_are_told_apart(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await post(it, "k1", "to the group", msgspec.structs.replace(HERE, kind=ChatKind.GROUP))
+        await post(it, "k2", "to ana")
+        assert [one.text for one in (await read(it, "ana")).messages] == ["to the group", "to ana"]
+        for kind, text in ((ChatKind.DIRECT, "to ana"), (ChatKind.GROUP, "to the group")):
+            assert [one.text for one in (await read(it, "ana", kind=kind)).messages] == [text]
 
 
 @check

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import anyio
+import msgspec
 import pytest
 from websockets.exceptions import ConnectionClosedError
 
@@ -17,6 +18,7 @@ from trunkline import Turn
 from trunkline.core.events.gateway import InboundReceived
 from trunkline.core.http.chat.frames import Close
 from trunkline.core.http.chat.socket import ChatLimits
+from trunkline.core.values import Address, ChatKind, IntentId, SendRequest
 
 pytestmark = pytest.mark.anyio
 
@@ -85,6 +87,20 @@ async def test_messages_outlive_the_server(tmp_path: Path) -> None:
         await ana.send(type="say", id="a2", text="two")
         await ana.until("message")
         assert ana.texts() == ["you said two"]
+
+
+async def test_a_person_sees_nothing_of_a_group_that_has_the_same_id(tmp_path: Path) -> None:
+    async with web_chat(tmp_path / "gateway.db") as chat:
+        [mailbox] = chat.served.gateway.adapters.values()
+        group = Address(channel="webchat", account="default", kind=ChatKind.GROUP, conversation="ana")
+        request = SendRequest(key="k/0", intent=IntentId("k"), chunk=0, address=group, text="among us", attempt=1)
+        await mailbox.send(request)
+        async with client(chat.url, "ana") as ana:
+            await ana.until("caught_up")
+            await mailbox.send(msgspec.structs.replace(request, key="k/1", chunk=1))
+            await ana.send(type="say", id="a1", text="one")
+            await ana.until("message")
+            assert ana.texts() == ["you said one"]
 
 
 async def test_the_same_id_with_another_text_is_refused(tmp_path: Path) -> None:

@@ -44,6 +44,9 @@ def read_mailbox(c: sqlite3.Connection, query: ReadMailbox) -> MailboxPage:
     if query.conversation is not None:
         where += " AND conversation = ?"
         values.append(query.conversation)
+    if query.kind is not None:
+        where += " AND json_extract(message, '$.address.kind') = ?"
+        values.append(query.kind)
     sql = f"SELECT n, at, message FROM mailbox WHERE {where} AND n > ? ORDER BY n LIMIT ?"  # noqa: S608 -- fixed texts
     rows = c.execute(sql, (*values, query.after, query.limit)).fetchall()
     newest, oldest = c.execute(_BOUNDS).fetchone()
