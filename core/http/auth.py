@@ -5,6 +5,8 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping, Sequence
 
+import anyio
+
 from trunkline.core.http.endpoint import Caller, Scope
 from trunkline.core.http.problems import Problem
 from trunkline.core.http.settings import Token
@@ -16,11 +18,14 @@ class Tokens:
     """The tokens that a server accepts."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
+        self._replaced = anyio.Event()
         self.replace(tokens)
 
     def replace(self, tokens: Sequence[Token]) -> None:
         """Accept these from now on, and no others."""
         self._tokens = tuple((token.secret.encode(), token.caller) for token in tokens if token.secret)
+        before, self._replaced = self._replaced, anyio.Event()
+        before.set()
 
     def find(self, secret: str) -> Caller | None:
         """The caller that a token is of. Takes the same time for a wrong token as for any of the right ones."""
@@ -41,6 +46,14 @@ class Tokens:
                 401, "unauthorized", f"Not authorised: {said}. Send `Authorization: Bearer TOKEN`.", headers=_CHALLENGE
             )
         return found
+
+    async def until_revoked(self, secret: str | None, scope: Scope) -> None:
+        """Wait until a token is no longer accepted, or lacks the scope: whoever stays connected by it has to go."""
+        while True:
+            replaced, caller = self._replaced, None if secret is None else self.find(secret)
+            if caller is None or scope not in caller.scopes:
+                return
+            await replaced.wait()
 
 
 def bearer(headers: Mapping[str, str]) -> str | None:

@@ -114,7 +114,9 @@ class EventStreams:
             joined = shown[0].body
             assert isinstance(joined, RunJoined)
             after = Position(seq=joined.after)
-        return _Stream(self, self._lines(shown, after, kinds), self._served.stopping)
+        token = bearer(request.headers)
+        lines = self._lines(shown, after, kinds)
+        return _Stream(self, lines, self._served.stopping, lambda: tokens.until_revoked(token, TokenScope.READ))
 
     async def _snapshot(self) -> list[Event]:
         served = self._served
@@ -174,11 +176,17 @@ class EventStreams:
 
 
 class _Stream(Response):
-    """Sends what it is given until the client is gone or the server stops."""
+    """Sends what it is given until the client is gone, its token no longer counts, or the server stops."""
 
     media_type = "text/event-stream"
 
-    def __init__(self, streams: EventStreams, lines: AsyncIterator[bytes], stopping: anyio.Event) -> None:
+    def __init__(
+        self,
+        streams: EventStreams,
+        lines: AsyncIterator[bytes],
+        stopping: anyio.Event,
+        until_revoked: Callable[[], Awaitable[None]],
+    ) -> None:
         super().__init__()
         del self.headers["content-length"]
         # For proxies, which would collect the events.
@@ -186,6 +194,7 @@ class _Stream(Response):
         self._streams = streams
         self._lines = lines
         self._stopping = stopping
+        self._until_revoked = until_revoked
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream."""
@@ -199,10 +208,11 @@ class _Stream(Response):
             async with anyio.create_task_group() as group:
                 group.start_soon(_call_when_gone, receive, group.cancel_scope.cancel)
                 with anyio.CancelScope() as sending:
-                    group.start_soon(_call_when_set, self._stopping, sending.cancel)
+                    group.start_soon(_call_after, self._stopping.wait, sending.cancel)
+                    group.start_soon(_call_after, self._until_revoked, sending.cancel)
                     async for data in self._lines:
                         await write(data)
-                if sending.cancelled_caught:
+                if sending.cancelled_caught and self._stopping.is_set():
                     await write(b"event: stopping\ndata: {}\n\n")
                 await write(b"", more=False)
                 group.cancel_scope.cancel()
@@ -216,8 +226,8 @@ async def _call_when_gone(receive: Callable[[], Awaitable[Message]], call: Calla
     call()
 
 
-async def _call_when_set(event: anyio.Event, call: Callable[[], None]) -> None:
-    await event.wait()
+async def _call_after(wait: Callable[[], Awaitable[None]], call: Callable[[], None]) -> None:
+    await wait()
     call()
 
 

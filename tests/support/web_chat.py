@@ -26,6 +26,7 @@ from trunkline import EventLog, Gateway, GatewayConfig, SqliteStore, Turn, conne
 from trunkline.core.agent import Agent
 from trunkline.core.channels.mailbox import MailboxAdapter
 from trunkline.core.http.app import build_app
+from trunkline.core.http.auth import Tokens
 from trunkline.core.http.chat.routes import PATH, chat_routes
 from trunkline.core.http.chat.socket import ChatLimits
 from trunkline.core.http.page.routes import page_routes
@@ -44,6 +45,7 @@ class WebChat:
     port: int
     served: Served
     server: HttpServer
+    tokens: Tokens
 
     @property
     def url(self) -> str:
@@ -90,7 +92,7 @@ async def web_chat(
             while not (standby or gateway.serving):  # noqa: ASYNC110 (the gateway has no event for it)
                 await anyio.sleep(0.01)
             await group.start(server.run, [listener])
-        yield WebChat(listener.getsockname()[1], served, server)
+        yield WebChat(listener.getsockname()[1], served, server, app.state.tokens)
         server.stop()
         group.cancel_scope.cancel()
 

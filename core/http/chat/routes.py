@@ -21,7 +21,7 @@ def chat_routes(served: Served, limits: ChatLimits | None = None) -> list[BaseRo
     rooms, limits = Rooms(served.log), limits or ChatLimits()
     opened = 0
 
-    async def chat(socket: WebSocket) -> None:
+    async def talk(socket: WebSocket) -> None:
         nonlocal opened
         await socket.accept()
         if opened >= limits.sockets:
@@ -29,15 +29,25 @@ def chat_routes(served: Served, limits: ChatLimits | None = None) -> list[BaseRo
             return
         opened += 1
         try:
-            await ChatSocket(socket, served, rooms, limits).run(lambda hello: _greet(socket, served, hello))
+            chat = ChatSocket(socket, served, rooms, limits)
+            await chat.run(lambda hello: _greet(socket, served, hello), lambda hello: _until_revoked(socket, hello))
         finally:
             opened -= 1
 
     served.metrics.chat_sockets = lambda: opened
-    return [WebSocketRoute(PATH, chat)]
+    return [WebSocketRoute(PATH, talk)]
 
 
 def _greet(socket: WebSocket, served: Served, hello: HelloFrame) -> DirectChat:
     tokens: Tokens = socket.app.state.tokens
-    require(tokens.caller(hello.token or bearer(socket.headers)), Scope.SEND)
+    require(tokens.caller(_token(socket, hello)), Scope.SEND)
     return open_chat(served, hello)
+
+
+async def _until_revoked(socket: WebSocket, hello: HelloFrame) -> None:
+    tokens: Tokens = socket.app.state.tokens
+    await tokens.until_revoked(_token(socket, hello), Scope.SEND)
+
+
+def _token(socket: WebSocket, hello: HelloFrame) -> str | None:
+    return hello.token or bearer(socket.headers)

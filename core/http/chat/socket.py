@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -96,8 +96,14 @@ class ChatSocket:
 
     # ---------------------------------------------------------------- the life of a socket
 
-    async def run(self, greet: Callable[[HelloFrame], DirectChat]) -> None:
-        """Serve the socket, which is accepted. `greet` checks a hello; it raises `Problem` or a `TrunklineError`."""
+    async def run(
+        self, greet: Callable[[HelloFrame], DirectChat], until_revoked: Callable[[HelloFrame], Awaitable[None]]
+    ) -> None:
+        """Serve the socket, which is accepted.
+
+        `greet` checks a hello; it raises `Problem` or a `TrunklineError`. `until_revoked` waits until the token of the
+        hello no longer counts: then the socket is closed.
+        """
         try:
             hello = await self._hello()
             if hello is not None:
@@ -106,7 +112,7 @@ class ChatSocket:
                 except (Problem, TrunklineError) as error:
                     await self._refuse(problem_of(error))
                 else:
-                    await self._talk(conversation, hello)
+                    await self._talk(conversation, hello, until_revoked)
         except (WebSocketDisconnect, OSError) as error:
             LOG.debug("socket %s: %r", self._request_id, error)
         except Exception:
@@ -132,7 +138,9 @@ class ChatSocket:
         await self._send(problem_frame(problem, self._request_id))
         self._close(_CODES.get(problem.status, Close.BAD_HELLO), problem.slug)
 
-    async def _talk(self, conversation: DirectChat, hello: HelloFrame) -> None:
+    async def _talk(
+        self, conversation: DirectChat, hello: HelloFrame, until_revoked: Callable[[HelloFrame], Awaitable[None]]
+    ) -> None:
         place, after = conversation.place, hello.after
         page = await conversation.messages(after, self._limits.page)
         if after > page.newest:
@@ -154,6 +162,7 @@ class ChatSocket:
                 group.start_soon(self._send_frames, name="frames of socket")
                 group.start_soon(self._send_messages, conversation, page, after, name="messages of socket")
                 group.start_soon(self._await_stop, name="stop of server")
+                group.start_soon(self._await_revocation, until_revoked, hello, name="token of socket")
                 with self._scope:
                     await self._read_all(conversation)
                 group.cancel_scope.cancel()
@@ -169,6 +178,12 @@ class ChatSocket:
     async def _await_stop(self) -> None:
         await self._served.stopping.wait()
         self._close(Close.RESTART, "restart")
+
+    async def _await_revocation(
+        self, until_revoked: Callable[[HelloFrame], Awaitable[None]], hello: HelloFrame
+    ) -> None:
+        await until_revoked(hello)
+        self._close(Close.UNAUTHORIZED, "unauthorized")
 
     def _close(self, code: Close, reason: str) -> None:
         self._end = self._end or (code, reason)

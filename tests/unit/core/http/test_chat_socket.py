@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from websockets.exceptions import ConnectionClosedError
 
+from tests.support.http import TOKENS
 from tests.support.small_gateway import Echo
 from tests.support.web_chat import PATIENCE, client, web_chat
 from trunkline import Turn
@@ -101,6 +102,17 @@ async def test_a_person_sees_nothing_of_a_group_that_has_the_same_id(tmp_path: P
             await ana.send(type="say", id="a1", text="one")
             await ana.until("message")
             assert ana.texts() == ["you said one"]
+
+
+async def test_a_socket_whose_token_is_revoked_is_closed(tmp_path: Path) -> None:
+    async with web_chat(tmp_path / "gateway.db") as chat, client(chat.url, "ana") as ana:
+        await ana.until("caught_up")
+        chat.tokens.replace(TOKENS)
+        await ana.send(type="say", id="a1", text="one")
+        await ana.until("message")
+        chat.tokens.replace([one for one in TOKENS if one.caller.name != "all"])
+        with anyio.fail_after(PATIENCE):
+            assert await ana.closed() == (Close.UNAUTHORIZED, "unauthorized")
 
 
 async def test_the_same_id_with_another_text_is_refused(tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ import httpx
 import pytest
 from httpx_sse import ServerSentEvent, aconnect_sse
 
-from tests.support.http import ALL, SETTINGS, Api, api, authorised, over_socket
+from tests.support.http import ALL, SETTINGS, TOKENS, Api, api, authorised, over_socket
 from trunkline.core.events import EventLog, decode_event
 from trunkline.core.events.gateway import InboundAckFailed
 from trunkline.core.http import event_stream
+from trunkline.core.http.auth import Tokens
 from trunkline.core.http.event_feed import RecentEvents
 from trunkline.core.http.event_stream import EventStreams
 from trunkline.core.http.settings import HttpLimits
@@ -197,6 +198,20 @@ async def test_a_slow_reader_is_told_that_it_lags_and_goes_on_with_its_last_id(t
         assert lagged["missing"] == lagged["next"] - 1 - last > 0
         gap, *_ = await s.take(2, last=seen[-1].id)
         assert gap.event == "gap"
+
+
+async def test_a_stream_ends_whose_token_is_revoked(tmp_path: Path) -> None:
+    async with stage(tmp_path) as s:
+        tokens: Tokens = s.api.app.state.tokens
+        async with s.stream() as events:
+            await s.until_open(1)
+            tokens.replace(TOKENS)
+            s.record(1, "still read")
+            assert (await anext(event async for event in events if event.data)).event == "message"
+            tokens.replace([one for one in TOKENS if one.caller.name != "all"])
+            with anyio.fail_after(20):
+                assert [event.event async for event in events if event.data] == []
+            await s.until_open(0)
 
 
 async def test_streams_are_few_end_with_the_server_and_are_counted_down_when_clients_go(
