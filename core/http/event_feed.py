@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections import deque
 from itertools import islice
@@ -19,6 +20,8 @@ EVENTS = 50_000
 BYTES = 16 << 20
 #: events that may wait for the loop; beyond that the oldest are lost, and readers are told
 WAITING = 100_000
+#: events that wait for the first reader; nobody may ever come
+UNREAD = 2_000
 #: bytes of lines in one batch for a reader, except that a batch has at least one line
 BATCH = 64 << 10
 
@@ -48,7 +51,7 @@ class RecentEvents:
         self._events = events
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
-        self._waiting: deque[Event] = deque(maxlen=WAITING)
+        self._waiting: deque[Event] = deque(maxlen=UNREAD)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._kept: deque[KeptEvent] = deque()
         self._bytes = 0
@@ -103,9 +106,11 @@ class RecentEvents:
         with self._lock:
             self._waiting.append(event)
             loop = self._loop if len(self._waiting) == 1 else None
-        if loop is not None and not loop.is_closed():
-            # Once for all events that come until the loop takes them.
-            loop.call_soon_threadsafe(self._take)
+        if loop is not None:
+            # The loop may have closed meanwhile, and whoever records must not fail for it.
+            with contextlib.suppress(RuntimeError):
+                # Once for all events that come until the loop takes them.
+                loop.call_soon_threadsafe(self._take)
 
     # ------------------------------------------------------------ on the loop
 

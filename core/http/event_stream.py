@@ -110,13 +110,21 @@ class EventStreams:
                 raise Problem(
                     422, "invalid-query", "`snapshot` goes with neither `after` nor `kinds`.", field="snapshot"
                 )
-            shown = await self._snapshot()
+            shown = await self._counted_snapshot()
             joined = shown[0].body
             assert isinstance(joined, RunJoined)
             after = Position(seq=joined.after)
         token = bearer(request.headers)
         lines = self._lines(shown, after, kinds)
         return _Stream(self, lines, self._served.stopping, lambda: tokens.until_revoked(token, TokenScope.READ))
+
+    async def _counted_snapshot(self) -> list[Event]:
+        """A snapshot, during which the stream counts as open: each one holds all that the store shows."""
+        self.open += 1
+        try:
+            return await self._snapshot()
+        finally:
+            self.open -= 1
 
     async def _snapshot(self) -> list[Event]:
         served = self._served

@@ -8,7 +8,7 @@ import pytest
 from tests.support.factories import direct
 from trunkline.core.events import EventLog, decode_event
 from trunkline.core.events.gateway import InboundAckFailed, InboundReceived
-from trunkline.core.http.event_feed import BATCH, Lagged, RecentEvents
+from trunkline.core.http.event_feed import BATCH, UNREAD, Lagged, RecentEvents
 from trunkline.core.values import Peer
 
 pytestmark = pytest.mark.anyio
@@ -34,6 +34,33 @@ async def test_events_from_before_it_is_opened_and_later_ones_come_in_order() ->
     assert [decode_event(kept.line) for kept in feed.read(0)] == log.events
     assert [kept.seq for kept in feed.read(2)] == [3, 4]
     assert feed.read(4) == []
+
+
+async def test_before_its_first_reader_it_keeps_a_few_events_only() -> None:
+    log = EventLog(lambda: 1.0, keep=False)
+    feed, sink = RecentEvents(log, "p"), log.recorder("gateway")
+    for n in range(UNREAD * 3):
+        sink.record(body(str(n)))
+    feed.open()
+    assert (feed.oldest, feed.newest) == (UNREAD * 2 + 1, UNREAD * 3)
+
+
+class _ClosingLoop:
+    """A loop that is closed between the look at it and the call."""
+
+    def is_closed(self) -> bool:
+        return False
+
+    def call_soon_threadsafe(self, call: object) -> None:
+        raise RuntimeError("Event loop is closed")
+
+
+async def test_whoever_records_does_not_fail_when_the_loop_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = EventLog(lambda: 1.0)
+    feed, sink = RecentEvents(log, "p"), log.recorder("gateway")
+    feed.open()
+    monkeypatch.setattr(feed, "_loop", _ClosingLoop())
+    assert sink.record(body()) == 1
 
 
 async def test_it_keeps_no_more_than_its_bounds_and_tells_who_comes_late() -> None:

@@ -214,6 +214,27 @@ async def test_a_stream_ends_whose_token_is_revoked(tmp_path: Path) -> None:
             await s.until_open(0)
 
 
+async def test_streams_that_begin_together_are_counted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_stream, "STREAMS", 2)
+    async with stage(tmp_path) as s:
+        found: list[int] = []
+
+        async def ask() -> None:
+            async with s.http.stream("GET", f"{PATH}?snapshot=true") as response:
+                found.append(response.status_code)
+                await enough.wait()
+
+        enough = anyio.Event()
+        async with anyio.create_task_group() as group:
+            for _ in range(6):
+                group.start_soon(ask)
+            with anyio.fail_after(20):
+                while len(found) < 6:  # noqa: ASYNC110 (nothing tells)
+                    await anyio.sleep(0.01)
+            enough.set()
+        assert sorted(found) == [200, 200, 503, 503, 503, 503]
+
+
 async def test_streams_are_few_end_with_the_server_and_are_counted_down_when_clients_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
