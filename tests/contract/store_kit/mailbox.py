@@ -110,6 +110,22 @@ async def old_messages_are_pruned_and_no_number_comes_twice(bench: Bench) -> Non
 
 
 @check
+async def what_is_on_its_way_again_is_not_pruned(bench: Bench) -> None:
+    """The chunk is in the mailbox, and its acknowledgement is not: it is sent again, however late."""
+    async with bench.opened() as it:
+        row = intent("i1")
+        await it.enqueue(row)
+        first = await post(it, "k0", at=1.0)
+        posted = await post(it, row.key(0), at=1.0)
+        await post(it, "i10/0", at=1.0)
+        pruned = await it.store.write(Prune(cutoff=100.0), same)
+        assert (pruned.mailbox, (await read(it)).pruned) == (1, first)
+        assert await post(it, row.key(0), at=200.0) == posted, "as the first time"
+        await it.ack(row)
+        assert (await it.store.write(Prune(cutoff=100.0), same)).mailbox == 2
+
+
+@check
 async def an_inbound_is_found_as_it_was_decided(bench: Bench) -> None:
     note = RouteNote(matched_by="binding.peer", rule="night", scope="per-peer", revision=3)
     async with bench.opened() as it:

@@ -17,10 +17,19 @@ _POST = (
 )
 #: the largest number that was given, and the smallest that is still kept
 _BOUNDS = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'mailbox'), 0), (SELECT min(n) FROM mailbox)"
+#: the oldest message is from before a time
+_SOME_OLD = "SELECT at < ? FROM mailbox ORDER BY n LIMIT 1"
+#: the first message whose intent is open: its chunk may be sent again, and must be found by its key then
+_FIRST_OPEN = (
+    "SELECT min(mailbox.n) FROM intents CROSS JOIN mailbox ON mailbox.key >= intents.id || '/'"
+    " AND mailbox.key < intents.id || '0' WHERE intents.state IN ('prepared', 'sending')"
+)
 _PRUNE = (
     "DELETE FROM mailbox WHERE n IN (SELECT n FROM mailbox WHERE n < coalesce((SELECT n FROM mailbox WHERE at >= ?"
-    " ORDER BY n LIMIT 1), (SELECT max(n) + 1 FROM mailbox)) ORDER BY n LIMIT ?)"
+    " ORDER BY n LIMIT 1), (SELECT max(n) + 1 FROM mailbox)) AND n < ? ORDER BY n LIMIT ?)"
 )
+#: no message has this number
+_NONE = 2**62
 
 
 def post(c: sqlite3.Connection, command: PostToMailbox) -> int:
@@ -58,5 +67,12 @@ def read_mailbox(c: sqlite3.Connection, query: ReadMailbox) -> MailboxPage:
 
 
 def prune_mailbox(c: sqlite3.Connection, cutoff: float, most: int) -> int:
-    """Remove some of the messages from before a time, the oldest first; how many."""
-    return c.execute(_PRUNE, (cutoff, most)).rowcount
+    """Remove some of the messages from before a time, the oldest first; how many.
+
+    They go in their order, so that the oldest that is kept says which cursors have a gap.
+    """
+    found = c.execute(_SOME_OLD, (cutoff,)).fetchone()
+    if found is None or not found[0]:
+        return 0
+    (first_open,) = c.execute(_FIRST_OPEN).fetchone()
+    return c.execute(_PRUNE, (cutoff, _NONE if first_open is None else first_open, most)).rowcount
