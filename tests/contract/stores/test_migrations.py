@@ -13,10 +13,12 @@ import pytest
 from tests.support.contract.store_files import numbers, refusal, set_migrations, tables
 from trunkline.core.errors import StoreError, StoreTooNew
 from trunkline.core.events import EventLog
+from trunkline.core.store.mailbox import ReadMailbox
 from trunkline.core.store.queries import ListOpenIntents, ListUnnotified, Read
 from trunkline.core.store.sqlite import SqliteStore, connect_file, newest
 from trunkline.core.store.sqlite.migrate import APPLICATION_ID, migrate, migrations
 from trunkline.core.store.sqlite.sql.intent_reads import list_open, list_unnotified
+from trunkline.core.store.sqlite.sql.mailbox.posted import read_mailbox
 
 TOO_NEW = 9999
 
@@ -261,6 +263,26 @@ def test_the_queries_of_due_intents_use_their_index(handler: Callable[..., objec
         assert len(asked) == 1
         plan = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
     assert plan == ["SEARCH intents USING INDEX intents_due (n>?)"]
+
+
+@pytest.mark.parametrize(
+    ("conversation", "plan"),
+    [
+        pytest.param(None, "mailbox_account (channel=? AND account=? AND rowid>?)", id="of an account"),
+        pytest.param(
+            "ana", "mailbox_place (channel=? AND account=? AND conversation=? AND n>?)", id="of a conversation"
+        ),
+    ],
+)
+def test_a_mailbox_is_read_from_its_cursor_on(conversation: str | None, plan: str) -> None:
+    with memory() as raw:
+        migrate(raw)
+        asked: list[str] = []
+        raw.set_trace_callback(asked.append)
+        read_mailbox(raw, ReadMailbox(channel="webchat", account="default", conversation=conversation, after=7))
+        raw.set_trace_callback(None)
+        found = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
+    assert found == [f"SEARCH mailbox USING INDEX {plan}"]
 
 
 def test_what_an_earlier_version_left_for_a_retry_and_what_was_abandoned_keep_their_doubt() -> None:

@@ -9,7 +9,8 @@ CREATE TABLE mailbox (
     message TEXT NOT NULL,
     at REAL NOT NULL
 );
--- A client reads its account, or one conversation of it.
+-- A client reads its account, or one conversation of it; an index ends with `n`.
+CREATE INDEX mailbox_account ON mailbox (channel, account);
 CREATE INDEX mailbox_place ON mailbox (channel, account, conversation, n);
 
 -- How the turn of a message ended, as JSON: whoever asks for its outcome gets the same answer after a restart.
