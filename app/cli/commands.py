@@ -22,7 +22,7 @@ _COMMANDS = {
         "run.open_app:replay_trace",
         "Judge a recorded trace again and open it; without a terminal, print a report.",
     ),
-    "watch": ("run.watch:watch_trace", "Follow the trace of a run that is still going on."),
+    "watch": ("run.watch:watch_trace", "Follow a gateway that is running, or the trace of a run that is still going on."),
     "report": ("run.report:print_report", "Print a recorded run as text: everything that the app shows."),
     "diff": (
         "run.diff:print_diff",
@@ -42,7 +42,7 @@ _COMMANDS = {
     "queue": ("store.queue:app", "Inspect the outbound queue, and decide what the gateway cannot decide."),
     "bindings": (
         "store.bindings:app",
-        "List conversations that are bound to sessions, and unbind one while no gateway runs.",
+        "List conversations that are bound to sessions, and unbind one.",
     ),
     "hands": (
         "store.hands:app",
@@ -50,7 +50,7 @@ _COMMANDS = {
     ),
     "transcript": (
         "store.transcript:print_transcript",
-        "Print the transcript of a session as JSON lines; without a session, list the sessions of the store.",
+        "Print the transcript of a session as JSON lines; without a session, list the sessions.",
     ),
     "schema": ("schema:print_schema", "Print the JSON Schema of scenario files, or of agents."),
 }
@@ -75,7 +75,7 @@ def _new_app(*, overview: bool = False) -> App:
     """The command line. For the overview the commands have their summaries, so that none of them is imported."""
     made = App(
         name="trunkline",
-        help="Show why a chat-agent gateway sent a message where it did, and whether it sent it exactly once.",
+        help="Run a chat-agent gateway, and see why it sent each message where it did, and whether exactly once.",
         version=installed_version,
         help_flags=["--help", "-h"],
         version_flags=["--version"],

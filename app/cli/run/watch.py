@@ -36,7 +36,7 @@ def watch_trace(
     limit: int = 256,
     looks: LooksOptions = DEFAULT_LOOKS,
 ) -> int:
-    """Follow the trace of a run that is still going on, or a gateway that is running.
+    """Follow a gateway that is running, or the trace of a run that is still going on.
 
     Exit code: 0 all held when you left, 1 something was violated.
 

@@ -34,7 +34,7 @@ def serve_app(
         Port on 127.0.0.1; 0 takes a free one.
     """
     if find_spec("textual_serve") is None:
-        raise UsageError("the browser needs the package textual-serve, which is not installed: trunkline[web] has it")
+        raise UsageError("the browser needs textual-serve, not installed: pip install 'trunkline[web]'")
     command = command_of(paths, looks, trace=trace, cut=cut)
     _check(paths, trace, looks.theme, cut=cut)
     with _listen(port) as listening:
