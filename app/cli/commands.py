@@ -22,7 +22,10 @@ _COMMANDS = {
         "run.open_app:replay_trace",
         "Judge a recorded trace again and open it; without a terminal, print a report.",
     ),
-    "watch": ("run.watch:watch_trace", "Follow a gateway that is running, or the trace of a run that is still going on."),
+    "watch": (
+        "run.watch:watch_trace",
+        "Follow a gateway that is running, or the trace of a run that is still going on.",
+    ),
     "report": ("run.report:print_report", "Print a recorded run as text: everything that the app shows."),
     "diff": (
         "run.diff:print_diff",

@@ -76,11 +76,13 @@ def _run(view: RunView) -> Iterator[Fact]:
     for label, text in (("title", header.title), ("source", header.source), ("file", header.path)):
         if text:
             yield Fact(label=label, text=clean(text))
-    yield Fact(label="seed", text=str(header.seed))
-    yield Fact(label="defects", text=clean(", ".join(header.bugs)) or "none switched on")
+    if not header.of_gateway:
+        yield Fact(label="seed", text=str(header.seed))
+        yield Fact(label="defects", text=clean(", ".join(header.bugs)) or "none switched on")
     if header.crashes:
         yield Fact(label="crashes", text=clean(", ".join(header.crashes)))
-    yield Fact(label="events", text=f"{view.last}, until {seconds(view.time(view.last))} s of virtual time")
+    until = seconds(view.time(view.last)) + ("" if header.of_gateway else " s of virtual time")
+    yield Fact(label="events", text=f"{view.last}, until {until}")
     end = view.event(view.last).body if view.last else None
     if isinstance(end, RunEnded):
         left = f"no: {clean(', '.join(end.open))}" if end.open else "no"
@@ -90,7 +92,9 @@ def _run(view: RunView) -> Iterator[Fact]:
     if view.run.trace.cut:
         yield Fact(label="cut", text=f"{clean(view.run.trace.cut)}; {NOT_JUDGED}", tone=Tone.WARN)
     yield _holds(view)
-    yield Fact(label="repro", text=reproduction(header))
+    command = reproduction(header)
+    if command:
+        yield Fact(label="repro", text=command)
 
 
 def _holds(view: RunView) -> Fact:

@@ -26,7 +26,7 @@ _STEPS = 20
 def run_line(run: Run) -> str:
     """One line for one run."""
     header = run.trace.header
-    facts = [f"seed {header.seed}"]
+    facts = ["a gateway"] if header.of_gateway else [f"seed {header.seed}"]
     if run.holds:
         facts.append(f"{run.exercised} of {len(run.verdicts)} invariants exercised{so_far(run.trace.cut)}")
     else:
@@ -68,7 +68,7 @@ def blocks(run: Run) -> Iterator[str]:
         yield f"  ✗ {len(run.unmet) - EXPECTATIONS} more expectations missed; --json has all of them"
     if run.trace.cut:
         yield f"  cut       {clean(run.trace.cut)}; {NOT_JUDGED}"
-    if not run.holds:
+    if not run.holds and not run.trace.header.of_gateway:
         yield f"  repro     {reproduction(run.trace.header)}"
 
 

@@ -29,7 +29,9 @@ class GatewayFeed:
         self, url: str, stream: GatewayStream, *, limit: int = 256, clock: Callable[[], float] = perf_counter
     ) -> None:
         self.name = url
-        self.header: TraceHeader = TraceHeader(scenario=url.partition("://")[2], title="a gateway that runs", path=url)
+        self.header: TraceHeader = TraceHeader(
+            scenario=url.partition("://")[2], title="a gateway that runs", path=url, of_gateway=True
+        )
         self.problem = ""
         self.flow = FeedState.OPEN
         self.lines = 0

@@ -149,7 +149,7 @@ class RotatingRecording:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         self._base = first - 1
         title = _HEADER_TITLE.format(process=os.getpid(), part=self._part, first=first)
-        header = encode_header(TraceHeader(scenario="gateway", title=title)) + b"\n"
+        header = encode_header(TraceHeader(scenario="gateway", title=title, of_gateway=True)) + b"\n"
         self._size = len(header)
         self._put([header])
         self._delete_oldest()

@@ -43,6 +43,8 @@ class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     crashes: tuple[str, ...] = ()
     #: steps added to the script of the file, in order, each as a line of a scenario file
     steps: tuple[str, ...] = ()
+    #: recorded from a gateway that runs: there is no seed, and no command repeats it
+    of_gateway: bool = False
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,7 +38,9 @@ def _choices(view: RunView, seq: int, row: str) -> Iterator[Choice]:
         yield Choice(key="d", title="decision", text=as_text(why.title, why.lines))
         for number, (name, value) in enumerate(ids_of(view, seq)):
             yield Choice(key="" if number else "i", title=f"id of the {name}", text=value)
-    yield Choice(key="c", title="command", text=reproduction(view.header))
+    command = reproduction(view.header)
+    if command:
+        yield Choice(key="c", title="command", text=command)
 
 
 def event_line(view: RunView, seq: int) -> str:

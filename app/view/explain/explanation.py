@@ -42,22 +42,23 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 def explain(view: RunView, seq: int) -> Explanation:
     """Explain the event at `seq`; 0 is before the first event."""
-    repro = Fact(label="repro", text=reproduction(view.header))
+    command = reproduction(view.header)
+    repro = (Fact(label="repro", text=command),) if command else ()
     if not 0 < seq <= view.last:
         if view.growing and not view.last:
             hint = Fact(label="", text="no events yet: they are shown as they come", tone=Tone.DIM)
             return Explanation(seq=0, title="Why", lines=(hint,))
         hint = Fact(label="", text="t=0, nothing has happened yet: ] steps, space plays", tone=Tone.DIM)
-        return Explanation(seq=0, title="Why", lines=(hint, repro))
+        return Explanation(seq=0, title="Why", lines=(hint, *repro))
     event = view.event(seq)
     violations = tuple(view.marks.of(seq))
     lines: list[Fact] = []
     if violations:
-        lines += (*_judged(view, event, violations), repro)
+        lines += (*_judged(view, event, violations), *repro)
     lines += _verdicts(view, event)
     lines += facts_of(view, event)
     if not violations:
-        lines += (*_path(view, view.causes.path(seq), ()), repro)
+        lines += (*_path(view, view.causes.path(seq), ()), *repro)
     lines.append(_recorded(event))
     broken = " ".join(dict.fromkeys(violation.invariant for violation in violations))
     title = f"Why #{seq}  {event.kind}" + (f"  ✗ {broken}" if broken else "")
@@ -65,7 +66,9 @@ def explain(view: RunView, seq: int) -> Explanation:
 
 
 def reproduction(header: TraceHeader) -> str:
-    """The command that repeats a run."""
+    """The command that repeats a run; empty for what a gateway did, which nothing repeats."""
+    if header.of_gateway:
+        return ""
     bugs = "".join(f" --bug {shlex.quote(bug)}" for bug in header.bugs)
     steps = "".join(f" --inject {shlex.quote(step)}" for step in header.steps)
     what = f"{shlex.quote(header.path or header.scenario)} --seed {header.seed}{bugs}{steps}"

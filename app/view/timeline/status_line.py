@@ -46,7 +46,8 @@ class StatusLine(msgspec.Struct, frozen=True, kw_only=True):
     """The content of the status line."""
 
     scenario: str
-    seed: int
+    #: None for a gateway that runs
+    seed: int | None
     mode: PlaybackMode
     speed: float
     at: float
@@ -69,7 +70,7 @@ def status_line(
     header = view.header
     return StatusLine(
         scenario=header.scenario,
-        seed=header.seed,
+        seed=None if header.of_gateway else header.seed,
         mode=mode,
         speed=speed,
         at=view.time(seq),

@@ -108,7 +108,7 @@ class Alignment(RowList):
         middle = self._middle(width - 1)
         canvas.put(3, "#", self.palette.dim)
         if self.size.width >= ROOMY:
-            canvas.put(9, "t (s)", self.palette.dim)
+            canvas.put(9, "time" if self.workspace.run.view.header.of_gateway else "t (s)", self.palette.dim)
         canvas.put(self._gutter, "the transcript holds", self.palette.dim)
         place = self.row.place if self.row else ""
         canvas.put(middle + 2, cut(f"people saw in {place}", width - middle - 3), self.palette.dim)

@@ -216,7 +216,7 @@ class Swimlane(RowList):
         style = self.palette.dim
         canvas.put(3, "#", style)
         if self._roomy:
-            canvas.put(8, "t (s)", style)
+            canvas.put(8, "time" if self.workspace.run.view.header.of_gateway else "t (s)", style)
         current = self.timeline.rows[self.selected] if 0 <= self.selected < self.count else None
         bound = self.workspace.run.view.bindings.bound(self.workspace.cursor)
         for column in layout.columns:

@@ -50,6 +50,7 @@ def test_each_part_is_a_trace_of_its_own(tmp_path: Path) -> None:
         assert "ends before 'run.ended'" in trace.cut
     first = len(parts(tmp_path)[0].events) + 1
     assert parts(tmp_path)[1].header.title.endswith(f"part 2, from event {first}")
+    assert parts(tmp_path)[1].header.of_gateway
 
 
 def test_the_oldest_files_are_deleted(tmp_path: Path) -> None:

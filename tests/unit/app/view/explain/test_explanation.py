@@ -8,6 +8,7 @@ from tests.support.app.changes import MAIN, OWN, changed_sessions
 from tests.support.app.traces import DEFECT, bound_completion, foreign_mirror, verdicts
 from trunkline.app.report.summary import blocks
 from trunkline.app.runs.model import Run, UnmetExpectation
+from trunkline.app.view.explain.copy_choices import copy_choices
 from trunkline.app.view.explain.explanation import explain, reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.fact import Tone
@@ -300,3 +301,13 @@ def test_the_status_says_where_one_is():
     status = status_line(view, seq=12, head=50, mode=PlaybackMode.REWOUND)
     assert (status.scenario, status.seed, status.seq, status.last) == ("bound-completion-twice", 7, 12, view.last)
     assert (status.behind, status.at, status.bugs) == (38, 0.1, (DEFECT,))
+
+
+def test_what_a_gateway_did_has_no_seed_and_no_command_repeats_it():
+    made = bound_completion()
+    header = msgspec.structs.replace(made.trace.header, of_gateway=True)
+    view = RunView(Run(trace=msgspec.structs.replace(made.trace, header=header), verdicts=made.verdicts))
+    assert status_line(view, seq=1, head=1, mode=PlaybackMode.PLAYING).seed is None
+    lines = [*explain(view, 1).lines, *explain(view, view.last).lines]
+    assert not [line for line in lines if line.label == "repro"]
+    assert "command" not in [choice.title for choice in copy_choices(view, 1)]
