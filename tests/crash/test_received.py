@@ -1,18 +1,12 @@
 """A message that is handed over is answered once, whichever commit the gateway dies after; its sender repeats it."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
 
-from tests.support.small_gateway import Echo
-from trunkline import EventLog, Gateway, GatewayConfig, SqliteStore, connect_file, system_env
-from trunkline.core.channels.mailbox import MailboxAdapter
+from tests.support.dying import DyingGateway, dying
 from trunkline.core.errors import StoreError
-from trunkline.core.hands.port import HandTask
 from trunkline.core.inbound import InboundReceipt, InboundStatus
 from trunkline.core.store.mailbox import Outcome, ReadOutcome
 from trunkline.core.values import Address, ChatKind, Envelope, InboundId, Peer
@@ -25,61 +19,7 @@ HELLO = Envelope(address=ANA, peer=Peer(id="ana"), message_id="m1", text="hello"
 LEAST, MOST = 5, 20
 
 
-class NoHands:
-    def has(self, hand: str) -> bool:
-        return False
-
-    async def run(self, task: HandTask) -> str:
-        raise AssertionError(task)
-
-
-class Dying:
-    """A gateway process that dies after some of its commits: nothing after it is stored, recorded or answered."""
-
-    def __init__(self, path: Path, commits: int | None) -> None:
-        env = system_env()
-        log = EventLog(env.now)
-        self.died = anyio.Event()
-        self.store = SqliteStore(lambda: connect_file(path, durability="normal"), log.recorder("gateway"))
-        writer: Any = self.store._writer  # pyright: ignore[reportPrivateUsage] -- a commit is seen nowhere else
-        commit, self._left = writer._commit, commits
-
-        async def counted(writes: Any) -> Any:
-            if self._left == 0:
-                self.died.set()
-                await anyio.sleep_forever()
-            answers = await commit(writes)
-            if self._left is not None:
-                self._left -= 1
-            if self._left == 0:
-                # Committed, and nobody hears of it.
-                self.died.set()
-                await anyio.sleep_forever()
-            return answers
-
-        writer._commit = counted
-        self.mailbox = MailboxAdapter("webchat", "default", self.store, env)
-        self.gateway = Gateway(
-            config=GatewayConfig(),
-            store=self.store,
-            adapters=[self.mailbox],
-            agents={"main": Echo()},
-            hands=NoHands(),
-            env=env,
-            events=log.recorder("gateway"),
-        )
-
-
-@asynccontextmanager
-async def running(path: Path, commits: int | None = None) -> AsyncGenerator[Dying]:
-    one = Dying(path, commits)
-    async with anyio.create_task_group() as group:
-        group.start_soon(one.gateway.run)
-        yield one
-        group.cancel_scope.cancel()
-
-
-async def outcome_of(one: Dying, inbound: InboundId) -> Outcome:
+async def outcome_of(one: DyingGateway, inbound: InboundId) -> Outcome:
     """What came of a message, once nothing more can."""
     with anyio.fail_after(20):
         while True:
@@ -89,7 +29,7 @@ async def outcome_of(one: Dying, inbound: InboundId) -> Outcome:
             await anyio.sleep(0.01)
 
 
-async def until_death(one: Dying) -> InboundReceipt | None:
+async def until_death(one: DyingGateway) -> InboundReceipt | None:
     """Hand the message over; its receipt, if the process lived for so long."""
     receipts: list[InboundReceipt] = []
 
@@ -118,11 +58,11 @@ async def test_a_repeated_message_is_answered_once_whichever_commit_was_the_last
 
 async def dies_after(commits: int, path: Path) -> bool:
     """Let a process die after so many commits, repeat the message, and judge. False: it had nothing more to commit."""
-    async with running(path, commits) as one:
+    async with dying(path, commits) as one:
         first = await until_death(one)
         if not one.died.is_set():
             return False
-    async with running(path) as one:
+    async with dying(path) as one:
         again = await one.gateway.receive(HELLO)
         assert again.inbound is not None
         if first is not None:
@@ -131,7 +71,7 @@ async def dies_after(commits: int, path: Path) -> bool:
         found = await outcome_of(one, again.inbound)
         assert [message.chunks for message in found.messages] == [("you said hello",)]
         assert [message.text for message in (await one.mailbox.read()).messages] == ["you said hello"]
-    async with running(path) as one:
+    async with dying(path) as one:
         third = await one.gateway.receive(HELLO)
         assert (third.status, third.inbound, third.route) == (InboundStatus.DUPLICATE, again.inbound, again.route)
         assert len((await one.mailbox.read()).messages) == 1
