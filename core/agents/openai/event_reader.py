@@ -21,7 +21,9 @@ class EventReader:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._pending = b""
+        #: the pieces of a line that has not ended, and their bytes
+        self._pending: list[bytes] = []
+        self._waiting = 0
         self._data: list[str] = []
         self._size = 0
         self._is_first = True
@@ -36,17 +38,27 @@ class EventReader:
             # It belongs to the line end before it, which has counted already.
             data = data.removeprefix(b"\n")
         self._after_return = data.endswith(b"\r")
-        *lines, self._pending = _LINE_END.split(self._pending + data)
+        first, *rest = _LINE_END.split(data)
         done: list[str] = []
-        for line in lines:
+        # Joined once per line: a long line may come in as many pieces as it has bytes.
+        self._keep(first)
+        for following in rest:
+            line = b"".join(self._pending)
+            self._pending, self._waiting = [], 0
             if line:
                 self._take(line)
             elif self._data:
                 done.append("\n".join(self._data))
                 self._data, self._size = [], 0
-        if self._size + len(self._pending) > self._most:
+            self._keep(following)
+        if self._size + self._waiting > self._most:
             raise EventTooLong
         return done
+
+    def _keep(self, piece: bytes) -> None:
+        if piece:
+            self._pending.append(piece)
+            self._waiting += len(piece)
 
     def _take(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace")

@@ -70,6 +70,13 @@ def test_however_a_stream_is_cut_it_says_the_same(data: st.DataObject) -> None:
     assert read([body[at : at + 1] for at in range(len(body))])[0] == answer
 
 
+def test_a_long_line_in_many_pieces_costs_no_more_than_its_bytes() -> None:
+    # Copied for each piece, these would be hundreds of gigabytes.
+    events, text = EventReader(3_000_000), "a" * 2_000_000
+    body = f"data: {text}\n\n".encode()
+    assert [one for at in range(0, len(body), 8) for one in events.feed(body[at : at + 8])] == [text]
+
+
 @given(st.lists(st.one_of(st.binary(max_size=30), st.sampled_from([b"data: ", b"{", b"\n\n", b"[DONE]"])), max_size=30))
 def test_no_bytes_raise_anything_else_than_a_reason(parts: list[bytes]) -> None:
     events, answer = EventReader(200), AnswerReader(50)
