@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,12 +17,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from trunkline.core.http.api import ENDPOINTS
 from trunkline.core.http.auth import Tokens, bearer, require
-from trunkline.core.http.endpoint import ANYBODY, JSON, Call, Endpoint, Reply
+from trunkline.core.http.endpoint import ANYBODY, JSON, Call, Departure, Endpoint, Reply
 from trunkline.core.http.guard.guard import Guard
 from trunkline.core.http.guard.request_log import Seen, log_request
 from trunkline.core.http.openapi import document_endpoint
 from trunkline.core.http.problems import PROBLEM_JSON, Problem, document_of, problem_of
-from trunkline.core.http.requests import body_of, check_media_type, path_of, query_of
+from trunkline.core.http.requests import body_of, check_media_type, content_of, path_of, query_of
 from trunkline.core.http.routes.health import check_ready
 from trunkline.core.http.served import Served
 from trunkline.core.http.settings import HttpSettings
@@ -87,8 +87,7 @@ class Direct:
             return
         # As the router leaves it: the log and the metrics name the route.
         scope["route"] = endpoint
-        response = await _run(endpoint, Request(scope, receive, send), self._served, self._tokens)
-        await response(scope, receive, send)
+        await _answer(endpoint, await _run(endpoint, scope, receive, self._served, self._tokens), send)
 
 
 def problem_response(error: Exception, request_id: str) -> Response:
@@ -99,48 +98,62 @@ def problem_response(error: Exception, request_id: str) -> Response:
 
 
 def _route(path: str, endpoints: Sequence[Endpoint], served: Served, tokens: Tokens) -> Route:
-    by_method = {endpoint.method: endpoint for endpoint in endpoints}
-
-    async def answer(request: Request) -> Response:
-        method = "GET" if request.method == "HEAD" else request.method
-        return await _run(by_method[method], request, served, tokens)
-
-    return Route(path, answer, methods=sorted(by_method))
+    return Route(path, _Endpoints(endpoints, served, tokens), methods=sorted(one.method for one in endpoints))
 
 
-async def _run(endpoint: Endpoint, request: Request, served: Served, tokens: Tokens) -> Response:
-    headers = {name.lower(): value for name, value in request.headers.items()}
-    request_id: str = request.state.request_id
+class _Endpoints:
+    """The endpoints of one path, as an ASGI application."""
+
+    def __init__(self, endpoints: Sequence[Endpoint], served: Served, tokens: Tokens) -> None:
+        self._by_method = {endpoint.method: endpoint for endpoint in endpoints}
+        self._served = served
+        self._tokens = tokens
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = self._by_method["GET" if scope["method"] == "HEAD" else scope["method"]]
+        await _answer(endpoint, await _run(endpoint, scope, receive, self._served, self._tokens), send)
+
+
+async def _run(endpoint: Endpoint, scope: Scope, receive: Receive, served: Served, tokens: Tokens) -> Any:
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    state = scope["state"]
     caller = ANYBODY
     if endpoint.scope is not None:
         caller = tokens.caller(bearer(headers))
-        request.state.caller = caller.name
+        state["caller"] = caller.name
         require(caller, endpoint.scope)
-    call = Call(served=served, caller=caller, request_id=request_id, path={}, headers=headers)
     if not endpoint.always:
-        check_ready(call)
-    call = msgspec.structs.replace(
-        call,
-        path=path_of(request),
-        query=query_of(request, endpoint.query),
-        body=await _body(endpoint, request),
+        check_ready(served)
+    call = Call(
+        served=served,
+        caller=caller,
+        request_id=state["request_id"],
+        path=path_of(scope),
+        query=query_of(scope, endpoint.query),
+        body=await _body(endpoint, headers, receive),
+        headers=headers,
+        departure=state.get("departure") or Departure(),
     )
-    return _response(endpoint, await endpoint.run(call))
+    return await endpoint.run(call)
 
 
-async def _body(endpoint: Endpoint, request: Request) -> Any:
+async def _body(endpoint: Endpoint, headers: Mapping[str, str], receive: Receive) -> Any:
     if endpoint.body is None:
         return None
-    check_media_type(request)
-    return body_of(await request.body(), endpoint.body)
+    check_media_type(headers)
+    return body_of(await content_of(receive), endpoint.body)
 
 
-def _response(endpoint: Endpoint, answer: Any) -> Response:
-    status, headers = endpoint.status, {}
+async def _answer(endpoint: Endpoint, answer: Any, send: Send) -> None:
+    status, more = endpoint.status, list[tuple[bytes, bytes]]()
     if isinstance(answer, Reply):
-        status, headers, answer = answer.status or status, answer.headers, answer.answer
-    content = msgspec.json.encode(answer) if endpoint.media_type == JSON else answer
-    return Response(content, status, headers, endpoint.media_type)
+        status = answer.status or status
+        more = [(name.lower().encode(), value.encode("latin-1")) for name, value in answer.headers.items()]
+        answer = answer.answer
+    content: bytes = msgspec.json.encode(answer) if endpoint.media_type == JSON else answer.encode()
+    headers = [(b"content-length", b"%d" % len(content)), (b"content-type", endpoint.media_type.encode()), *more]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})
 
 
 def _answer_routing(request: Request, error: Exception) -> Response:

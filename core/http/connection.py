@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from trunkline.core.http.endpoint import Departure
 from trunkline.core.http.guard.joined_head import JoinedHead
 from trunkline.core.http.problems import PROBLEM_JSON, Problem, document_of
 from trunkline.core.http.settings import HttpLimits
@@ -37,7 +38,11 @@ class ClientConnection(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         #: bytes of the request line and the headers so far; none while a body is read
         self._head: int | None = 0
-        self._deadline: asyncio.TimerHandle | None = None
+        #: by when something must have come, on the clock of the loop; none: nothing is awaited
+        self._deadline: float | None = None
+        #: looks whether it is too late; one is enough for many deadlines, which nearly all are met
+        self._clock: asyncio.TimerHandle | None = None
+        self._departure = Departure()
         self._look: asyncio.TimerHandle | None = None
         self._refusal: Problem | None = None
 
@@ -52,8 +57,11 @@ class ClientConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()
+        if self._clock is not None:
+            self._clock.cancel()
         self._stop_looking()
         super().connection_lost(exc)
+        self._departure.tell()
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
@@ -94,6 +102,7 @@ class ClientConnection(HttpToolsProtocol):
         state = self.scope["state"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
         state["abort"] = self._abort
         state["takes"] = self._takes
+        state["departure"] = self._departure
         self._size = 0
 
     def on_url(self, url: bytes) -> None:
@@ -113,6 +122,7 @@ class ClientConnection(HttpToolsProtocol):
         cycle = cast("RequestResponseCycle | None", self.cycle)
         if cycle is not None and cycle.transport is self.transport:
             cycle.transport = cast("asyncio.Transport", JoinedHead(self.transport, self.loop))
+            self.scope["state"]["whole"] = lambda: not cycle.more_body  # pyright: ignore[reportTypedDictNotRequiredAccess]
 
     def on_message_complete(self) -> None:
         self._disarm()
@@ -132,15 +142,23 @@ class ClientConnection(HttpToolsProtocol):
         raise ValueError(problem.slug)
 
     def _await(self, seconds: float) -> None:
-        self._disarm()
-        self._deadline = self.loop.call_later(seconds, self._late)
+        self._deadline = deadline = self.loop.time() + seconds
+        if self._clock is not None and self._clock.when() > deadline:
+            self._clock.cancel()
+            self._clock = None
+        if self._clock is None:
+            self._clock = self.loop.call_at(deadline, self._late)
 
     def _disarm(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._deadline = None
 
     def _late(self) -> None:
+        self._clock = None
+        if self._deadline is None:
+            return
+        if self._deadline > self.loop.time():
+            self._clock = self.loop.call_at(self._deadline, self._late)
+            return
         self._deadline = None
         self._refuse(Problem(408, "request-timeout", "The request did not come within its time."))
 

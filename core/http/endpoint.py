@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,33 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 ANYBODY = Caller(name="", scopes=frozenset())
 
 
+class Departure:
+    """Whether the client of a connection has gone, so that nobody reads what is answered."""
+
+    __slots__ = ("_told", "gone")
+
+    def __init__(self) -> None:
+        self.gone = False
+        self._told = set[Callable[[], None]]()
+
+    @contextmanager
+    def told(self, act: Callable[[], None]) -> Generator[None]:
+        """Call `act` when the client goes; at once if it has gone."""
+        if self.gone:
+            act()
+        self._told.add(act)
+        try:
+            yield
+        finally:
+            self._told.discard(act)
+
+    def tell(self) -> None:
+        """The client has gone."""
+        self.gone = True
+        for act in tuple(self._told):
+            act()
+
+
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One request, with its parameters, query and body decoded and checked."""
 
@@ -48,6 +76,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     body: Any = None
     #: names in lower case
     headers: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    #: what ends early when nobody waits for it any more
+    departure: Departure = msgspec.field(default_factory=Departure)
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):

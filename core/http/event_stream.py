@@ -96,7 +96,7 @@ class EventStreams:
         caller = tokens.caller(bearer(request.headers))
         request.state.caller = caller.name
         require(caller, TokenScope.READ)
-        query: EventsQuery = query_of(request, EventsQuery)
+        query: EventsQuery = query_of(request.scope, EventsQuery)
         kinds = kinds_of(query.kinds)
         self.feed.open()
         last = request.headers.get("last-event-id")

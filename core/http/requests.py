@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, cast
 from urllib.parse import unquote_to_bytes
 
 import msgspec
 from msgspec import inspect
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope
 
 from trunkline.core.http.endpoint import JSON
 from trunkline.core.http.problems import Problem
 
 
-def path_of(request: Request) -> dict[str, str]:
+def path_of(scope: Scope) -> dict[str, str]:
     """The parameters of the path, percent-decoded. Raises `Problem` 400 for what is not UTF-8."""
-    return {name: _decoded(str(value), "path") for name, value in request.path_params.items()}
+    return {name: _decoded(str(value), "path") for name, value in scope.get("path_params", {}).items()}
 
 
-def query_of(request: Request, type_: Any) -> Any:
+def query_of(scope: Scope, type_: Any) -> Any:
     """The query as an instance of a struct, or none. Raises `Problem` 400 and 422."""
-    raw = request.scope["query_string"].decode("ascii", "replace")
+    raw = scope["query_string"].decode("ascii", "replace")
     found: dict[str, Any] = {}
     many = _lists(type_)
     for part in raw.split("&") if raw else ():
@@ -44,21 +45,35 @@ def query_of(request: Request, type_: Any) -> Any:
         raise _invalid(error, "invalid-query", "query") from None
 
 
-def check_media_type(request: Request) -> None:
+def check_media_type(headers: Mapping[str, str]) -> None:
     """Raise `Problem` 415 unless the body is JSON in UTF-8."""
-    given = request.headers.get("content-type", "")
+    given = headers.get("content-type", "")
+    if given == JSON and "content-encoding" not in headers:
+        return
     media_type, _, parameters = given.partition(";")
     charset = parameters.strip().lower().replace('"', "")
     if media_type.strip().lower() != JSON or charset not in ("", "charset=utf-8"):
         raise Problem(415, "unsupported-media-type", f"The body must be `{JSON}` in UTF-8.", headers={"Accept": JSON})
-    if request.headers.get("content-encoding", "identity").lower() != "identity":
+    if headers.get("content-encoding", "identity").lower() != "identity":
         raise Problem(415, "unsupported-media-type", "Bodies with a `Content-Encoding` are not read.")
+
+
+async def content_of(receive: Receive) -> bytes:
+    """The body of a request. Raises `ClientDisconnect`."""
+    parts = list[bytes]()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def body_of(content: bytes, type_: Any) -> Any:
     """A body as an instance of a struct. Raises `Problem` 400 for what is no JSON, 422 for wrong fields."""
     try:
-        body = msgspec.json.decode(content, type=type_)
+        body = _decoder(type_).decode(content)
         if _is_open(type_):
             _check_known(msgspec.json.decode(content), inspect.type_info(type_), "$")
         return body
@@ -67,6 +82,11 @@ def body_of(content: bytes, type_: Any) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise Problem(400, "invalid-json", f"The body is not JSON: {said}") from None
+
+
+@cache
+def _decoder(type_: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(type_)
 
 
 @cache
@@ -135,6 +155,7 @@ def _decoded(text: str, where: str) -> str:
         raise Problem(400, "not-utf-8", f"The {where} is not UTF-8.") from None
 
 
+@cache
 def _lists(type_: Any) -> frozenset[str]:
     if type_ is None:
         return frozenset()

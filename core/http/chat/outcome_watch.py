@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 
 import anyio
+from starlette.requests import ClientDisconnect
 
 from trunkline.core.events import EventLog
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted
 from trunkline.core.events.log import Event
+from trunkline.core.http.endpoint import Departure
 from trunkline.core.store.mailbox import Outcome, ReadOutcomes
 from trunkline.core.store.port import Store
 from trunkline.core.values import InboundId
@@ -24,29 +27,37 @@ _Asked = asyncio.Future[Outcome | None]
 class _Watch:
     """One caller that waits for an inbound message. The store's thread adds to it."""
 
-    __slots__ = ("changed", "loop", "open")
+    __slots__ = ("changed", "deserted", "late", "open")
 
     def __init__(self) -> None:
-        self.loop = asyncio.get_running_loop()
         self.changed = asyncio.Event()
         #: ids of messages that are prepared and have not ended
         self.open: set[str | None] = set()
+        #: the caller has gone
+        self.deserted = False
+        #: its time has passed
+        self.late = False
 
-    def see(self, event: Event) -> None:
+    def expire(self) -> None:
+        """The time has passed."""
+        self.late = True
+        self.changed.set()
+
+    def desert(self) -> None:
+        """The caller has gone."""
+        self.deserted = True
+        self.changed.set()
+
+    def see(self, event: Event) -> bool:
+        """Take note of an event; answers whether the caller may have to wake."""
         body = type(event.body)
         if body is IntentPrepared:
             self.open.add(event.intent)
-            return
+            return False
         if body is IntentSettled:
             self.open.discard(event.intent)
-        # The loop may have closed.
-        with contextlib.suppress(RuntimeError):
-            self.loop.call_soon_threadsafe(self.look)
-
-    def look(self) -> None:
-        """Wake the caller, unless a message is still under way: its end wakes them."""
-        if not self.open:
-            self.changed.set()
+        # While a message is under way, its end wakes them.
+        return not self.open
 
 
 class OutcomeWatch:
@@ -58,20 +69,26 @@ class OutcomeWatch:
         #: wakes everybody when the server stops; there only while somebody waits
         self._stopper: asyncio.Task[None] | None = None
         self._watches: dict[str, set[_Watch]] = {}
+        #: watches whose callers are to wake, and whether the loop will do so: it is called once for many
+        self._changed = deque[_Watch]()
+        self._waking = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         #: questions to the store, and the task that asks them
         self._asked: list[tuple[InboundId, _Asked]] = []
         self._reader: asyncio.Task[None] | None = None
         log.subscribe(self._see, IntentPrepared, IntentSettled, TurnEnded, DelegationAccepted, CallbackChanged)
 
     @contextmanager
-    def watching(self, inbound: InboundId) -> Generator[_Watch]:
+    def watching(self, inbound: InboundId, departure: Departure) -> Generator[_Watch]:
         """Take note of what comes of a message from now on. A caller that goes away leaves nothing behind."""
         watch = _Watch()
+        self._loop = asyncio.get_running_loop()
         self._watches.setdefault(inbound, set()).add(watch)
         if self._stopper is None:
             self._stopper = asyncio.create_task(self._wake_at_stop())
         try:
-            yield watch
+            with departure.told(watch.desert):
+                yield watch
         finally:
             there = self._watches[inbound]
             there.discard(watch)
@@ -90,19 +107,23 @@ class OutcomeWatch:
     async def wait(self, inbound: InboundId, watch: _Watch, seconds: float, *, before: bool) -> Outcome | None:
         """The outcome of a message once it is complete, after some seconds, or when the server stops.
 
-        `before`: it may have been complete before the watch began. None: it is not stored.
+        `before`: it may have been complete before the watch began. None: it is not stored. Raises `ClientDisconnect`
+        when nobody waits any more.
         """
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                if not before:
-                    await watch.changed.wait()
-                while True:
-                    watch.changed.clear()
-                    outcome = await self.read(inbound)
-                    if outcome is None or outcome.complete or self._stopping.is_set():
-                        return outcome
-                    await watch.changed.wait()
-        return await self.read(inbound)
+        timer = asyncio.get_running_loop().call_later(seconds, watch.expire)
+        try:
+            if not before:
+                await watch.changed.wait()
+            while True:
+                watch.changed.clear()
+                if watch.deserted:
+                    raise ClientDisconnect
+                outcome = await self.read(inbound)
+                if outcome is None or outcome.complete or watch.late or self._stopping.is_set():
+                    return outcome
+                await watch.changed.wait()
+        finally:
+            timer.cancel()
 
     async def read(self, inbound: InboundId) -> Outcome | None:
         """The outcome of a message so far; none: it is not stored.
@@ -144,6 +165,24 @@ class OutcomeWatch:
             found = watches.get(name[:end])
             if found is not None:
                 for watch in tuple(found):
-                    watch.see(event)
+                    if watch.see(event):
+                        self._wake(watch)
                 return
             end = name.rfind(".", 0, end)
+
+    def _wake(self, watch: _Watch) -> None:
+        """Let the loop wake a caller. Called by the thread that records."""
+        self._changed.append(watch)
+        # Before the loop takes the watches, it says that it is not waking: none is forgotten.
+        if not self._waking and self._loop is not None:
+            self._waking = True
+            # The loop may have closed.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._wake_changed)
+
+    def _wake_changed(self) -> None:
+        self._waking = False
+        while self._changed:
+            watch = self._changed.popleft()
+            if not watch.open:
+                watch.changed.set()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import anyio
 from starlette.types import Message, Receive
 
-from trunkline.core.http.guard.origins import Headers, values
+from trunkline.core.http.guard.origins import ByName
 from trunkline.core.http.problems import Problem
 from trunkline.core.http.settings import HttpLimits
 
@@ -16,14 +18,18 @@ _LINGER_TIME, _LINGER_SIZE = 2.0, 67_108_864
 class BodyReader:
     """Receives for the application. Raises `Problem` 413 for a body over the limit, 408 for one that is too slow."""
 
-    def __init__(self, headers: Headers, receive: Receive, limits: HttpLimits) -> None:
+    def __init__(
+        self, given: ByName, receive: Receive, limits: HttpLimits, whole: Callable[[], bool] = lambda: False
+    ) -> None:
+        """`whole`: whether the rest of the body is here, so that receiving it waits for nobody."""
+        self._whole = whole
         self._receive = receive
         self._limits = limits
         self._read = 0
         self._until: float | None = None
         #: the body has come to its end, or its sender has gone
-        self.ended = not (values(headers, b"content-length") or values(headers, b"transfer-encoding"))
-        self._declared = _declared(headers)
+        self.ended = not (b"content-length" in given or b"transfer-encoding" in given)
+        self._declared = _declared(given)
         #: the body is too large or too slow: its connection cannot be used again
         self.refused = False
 
@@ -37,18 +43,19 @@ class BodyReader:
         if self.ended:
             return await self._receive()
         self.check()
-        if self._until is None:
-            self._until = anyio.current_time() + self._limits.body_time
-        message: Message | None = None
-        with anyio.move_on_at(self._until):
-            message = await self._receive()
-        if message is None:
-            self.refused = True
-            raise Problem(408, "request-timeout", f"The body did not come within {self._limits.body_time:g} s.")
+        message = await (self._receive() if self._whole() else self._in_time())
         self._note(message)
         if self._read > self._limits.body:
             raise self._too_large()
         return message
+
+    async def _in_time(self) -> Message:
+        if self._until is None:
+            self._until = anyio.current_time() + self._limits.body_time
+        with anyio.move_on_at(self._until):
+            return await self._receive()
+        self.refused = True
+        raise Problem(408, "request-timeout", f"The body did not come within {self._limits.body_time:g} s.")
 
     async def drain(self) -> None:
         """Throw away what is still to come, for a moment: a sender that writes everything first would see no answer."""
@@ -68,6 +75,6 @@ class BodyReader:
         return Problem(413, "body-too-large", f"The body is larger than {self._limits.body} bytes.")
 
 
-def _declared(headers: Headers) -> int:
-    lengths = values(headers, b"content-length")
-    return int(lengths[0]) if lengths and lengths[0].isdecimal() else 0
+def _declared(given: ByName) -> int:
+    length = given.get(b"content-length", [""])[0]
+    return int(length) if length.isdecimal() else 0

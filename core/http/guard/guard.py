@@ -8,13 +8,12 @@ from collections.abc import Callable
 
 import anyio
 import msgspec
-from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trunkline.core.http.auth import Tokens, bearer
 from trunkline.core.http.guard.body import BodyReader
-from trunkline.core.http.guard.origins import check_origin, values
+from trunkline.core.http.guard.origins import ByName, by_name, check_origin
 from trunkline.core.http.guard.rates import RateLimit
 from trunkline.core.http.guard.request_log import Observe, Seen
 from trunkline.core.http.problems import AGAIN, PROBLEM_JSON, Problem, document_of, problem_of, stopping
@@ -33,7 +32,7 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _RAW = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
-_STREAM = "text/event-stream"
+_STREAM = b"text/event-stream"
 
 
 class Guard:
@@ -65,7 +64,7 @@ class Guard:
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            self._admit(scope)
+            self._admit(scope, by_name(scope["headers"]))
         except Problem as problem:
             LOG.info("socket refused: %s", problem.slug)
             await send({"type": "websocket.close", "code": 1008, "reason": problem.slug})
@@ -74,7 +73,8 @@ class Guard:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = self._served.env.steady()
-        body = BodyReader(scope["headers"], receive, self._settings.limits)
+        given, state = by_name(scope["headers"]), scope["state"]
+        body = BodyReader(given, receive, self._settings.limits, state.get("whole", _unknown))
         answer = _Answer(scope, body, send, self._settings.limits.write_time)
         answer.on_stream = self._leave
         self._working += 1
@@ -83,7 +83,7 @@ class Guard:
                 if self._working > self._settings.limits.requests:
                     headers = {"Retry-After": str(AGAIN)}
                     raise Problem(503, "busy", "Too many requests are in work.", headers=headers)
-                self._admit(scope)
+                self._admit(scope, given)
                 body.check()
                 await self._app(scope, body.receive, answer.send)
             except anyio.get_cancelled_exc_class():
@@ -99,13 +99,12 @@ class Guard:
     def _leave(self) -> None:
         self._working -= 1
 
-    def _admit(self, scope: Scope) -> None:
-        headers = scope["headers"]
-        token = bearer({"authorization": (values(headers, b"authorization") or [""])[0]})
+    def _admit(self, scope: Scope, given: ByName) -> None:
+        token = bearer({"authorization": given.get(b"authorization", [""])[0]})
         caller = None if token is None else self._tokens.find(token)
         client = scope.get("client")
         self._rate.take(f"token {caller.name}" if caller else f"address {client[0] if client else ''}")
-        check_origin(headers, self._settings)
+        check_origin(given, self._settings)
 
     async def _cut(self, scope: Scope, answer: _Answer) -> None:
         """Answer a request that was in work for longer than the server takes to stop."""
@@ -136,6 +135,10 @@ class Guard:
             if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
                 return value.decode()
         return self._served.env.ids.new("request")
+
+
+def _unknown() -> bool:
+    return False
 
 
 class _Answer:
@@ -172,14 +175,15 @@ class _Answer:
     def _begin(self, message: Message) -> None:
         self.begun = True
         self.status = message["status"]
-        headers = MutableHeaders(scope=message)
-        there = {name.lower() for name, _ in headers.raw}
-        headers.raw.extend(one for one in _RAW if one[0] not in there)
-        headers["X-Request-ID"] = self._scope["state"]["request_id"]
+        # ASGI has the names in lower case.
+        headers: list[tuple[bytes, bytes]] = message["headers"]
+        there = dict(headers)
+        headers += [one for one in _RAW if one[0] not in there]
+        headers.append((b"x-request-id", self._scope["state"]["request_id"].encode()))
         if self._body.refused:
-            headers["Connection"] = "close"
-            self._closes = "content-length" in headers
-        if headers.get("content-type", "").startswith(_STREAM):
+            headers.append((b"connection", b"close"))
+            self._closes = b"content-length" in there
+        if there.get(b"content-type", b"").startswith(_STREAM):
             self.streams = True
             self.on_stream()
 

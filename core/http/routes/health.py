@@ -8,6 +8,7 @@ import msgspec
 
 from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.problems import AGAIN, Problem, stopping
+from trunkline.core.http.served import Served
 
 TAG = "Health"
 
@@ -25,15 +26,15 @@ async def live(call: Call) -> Health:
 
 async def ready(call: Call) -> Health:
     """The gateway holds its store and takes work."""
-    check_ready(call)
+    check_ready(call.served)
     return Health(status="ready")
 
 
-def check_ready(call: Call) -> None:
+def check_ready(served: Served) -> None:
     """Raise `Problem` 503 while the gateway takes no work: it waits for its store, recovers, or stops."""
-    if call.served.stopping.is_set():
+    if served.stopping.is_set():
         raise stopping()
-    if not call.served.gateway.serving:
+    if not served.gateway.serving:
         detail = "The gateway waits for its store, or recovers unfinished work. Ask again soon."
         raise Problem(503, "standby", detail, headers={"Retry-After": str(AGAIN)})
 

@@ -34,13 +34,13 @@ async def post_inbound(call: Call) -> ReceivedAnswer:
         receipt = await _receive(call, envelope, inbound)
         first = receipt.status is InboundStatus.DUPLICATE and receipt.inbound is not None
         return answer_of(receipt, await served.outcomes.read(receipt.inbound) if first and receipt.inbound else None)
-    with served.outcomes.watching(inbound) as watch:
+    with served.outcomes.watching(inbound, call.departure) as watch:
         receipt = await _receive(call, envelope, inbound)
         if receipt.status is InboundStatus.ADMITTED:
             return answer_of(receipt, await served.outcomes.wait(inbound, watch, seconds, before=False))
     if receipt.inbound is None:
         return answer_of(receipt, None)
-    with served.outcomes.watching(receipt.inbound) as watch:
+    with served.outcomes.watching(receipt.inbound, call.departure) as watch:
         return answer_of(receipt, await served.outcomes.wait(receipt.inbound, watch, seconds, before=True))
 
 
@@ -48,7 +48,7 @@ async def show_inbound(call: Call) -> ReceivedAnswer:
     """What a message has caused so far; with `wait`, until nothing more can come."""
     inbound, served, query = InboundId(call.path["inbound"]), call.served, call.query
     if query.wait:
-        with served.outcomes.watching(inbound) as watch:
+        with served.outcomes.watching(inbound, call.departure) as watch:
             outcome = await served.outcomes.wait(inbound, watch, query.wait, before=True)
     else:
         outcome = await served.outcomes.read(inbound)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import anyio
 import msgspec
+from starlette.requests import ClientDisconnect
 
 from trunkline.core.channels.mailbox import MailboxAdapter
 from trunkline.core.http.chat.bodies import Name, PlatformId, Seconds, mailbox_of
@@ -58,7 +59,7 @@ async def _page(mailbox: MailboxAdapter, query: OutboxQuery) -> MailboxPage:
 
 
 async def _awaited(call: Call, mailbox: MailboxAdapter, query: OutboxQuery) -> MailboxPage | None:
-    """The next messages; none: the time has passed, or the server stops."""
+    """The next messages; none: the time has passed, or the server stops. Raises `ClientDisconnect`."""
     found: MailboxPage | None = None
     with anyio.move_on_after(query.wait):
         async with anyio.create_task_group() as group:
@@ -68,8 +69,11 @@ async def _awaited(call: Call, mailbox: MailboxAdapter, query: OutboxQuery) -> M
                 group.cancel_scope.cancel()
 
             group.start_soon(stop)
-            found = await mailbox.next(after=query.after, conversation=query.conversation, limit=query.limit)
+            with call.departure.told(group.cancel_scope.cancel):
+                found = await mailbox.next(after=query.after, conversation=query.conversation, limit=query.limit)
             group.cancel_scope.cancel()
+    if call.departure.gone:
+        raise ClientDisconnect
     return found
 
 
