@@ -355,6 +355,16 @@ def test_a_message_that_is_too_long_holds_up_no_other(chat: ChatPage) -> None:
     chat.stored(2)
 
 
+def test_an_agent_that_fails_is_said_until_the_next_answer(chat: ChatPage) -> None:
+    chat.say("please fail")
+    chat.page.wait_for_selector("#failed:visible")
+    assert "could not answer (agent-raised)" in chat.page.inner_text("#failed")
+    assert chat.page.locator("#typing").is_hidden()
+    chat.say("and now?")
+    chat.until(1, ".message:not(.mine)")
+    assert chat.page.locator("#failed").is_hidden()
+
+
 def test_markdown_is_shown(chat: ChatPage) -> None:
     chat.say(
         "# Title\n\n**bold** *em* ~~gone~~ `code` snake_case_word 2*3*4\n\n- one\n- two\n\n3. three\n\n> quote\n\n"

@@ -160,6 +160,8 @@ def _small_socket(url: str) -> socket.socket:
 
 
 async def _echo_or_buttons(turn: Turn) -> str | None:
+    if turn.text == "please fail":
+        raise RuntimeError("as asked")
     if turn.text != "buttons":
         return f"you said {turn.text}"
     rows = [[{"text": "Yes", "callback_data": "I say yes"}, {"text": "Page", "url": "https://example.org/"}]]

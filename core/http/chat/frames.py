@@ -169,6 +169,13 @@ class TypingFrame(_Outgoing, frozen=True, kw_only=True, tag="typing"):
     on: bool
 
 
+class FailedFrame(_Outgoing, frozen=True, kw_only=True, omit_defaults=True, tag="failed"):
+    """A turn of the conversation has failed: only `turns.error_notice` answers it, if that is set."""
+
+    #: a reason code; docs/reasons.md explains it
+    reason: str | None = None
+
+
 class PongFrame(_Outgoing, frozen=True, kw_only=True, tag="pong"):
     """The answer to `ping`."""
 
@@ -181,7 +188,17 @@ class ProblemFrame(_Outgoing, frozen=True, kw_only=True, omit_defaults=True, tag
     id: str | None = None
 
 
-Outgoing = ReadyFrame | SaidFrame | OwnFrame | MessageFrame | CaughtUpFrame | TypingFrame | PongFrame | ProblemFrame
+Outgoing = (
+    ReadyFrame
+    | SaidFrame
+    | OwnFrame
+    | MessageFrame
+    | CaughtUpFrame
+    | TypingFrame
+    | FailedFrame
+    | PongFrame
+    | ProblemFrame
+)
 
 
 class _Named(msgspec.Struct, frozen=True):

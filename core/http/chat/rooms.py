@@ -8,7 +8,7 @@ from typing import Protocol
 
 from trunkline.core.events import Event, EventLog
 from trunkline.core.events.gateway import TurnEnded, TurnStarted
-from trunkline.core.http.chat.frames import OwnFrame
+from trunkline.core.http.chat.frames import FailedFrame, OwnFrame
 from trunkline.core.values import Address, ChatKind
 
 #: channel, account, conversation and its kind; threads of a conversation are heard with it
@@ -27,6 +27,10 @@ class RoomMember(Protocol):
 
     def working(self, *, on: bool) -> None:
         """A turn of the conversation has begun, or the last one has ended."""
+        ...
+
+    def failed(self, frame: FailedFrame) -> None:
+        """A turn of the conversation has failed."""
         ...
 
     def own(self, frame: OwnFrame) -> None:
@@ -76,8 +80,8 @@ class Rooms:
         if isinstance(body, TurnStarted):
             if body.origin is not None and event.turn is not None:
                 self._begin(event.turn, place_of(body.origin))
-        elif event.turn is not None:
-            self._end(event.turn)
+        elif isinstance(body, TurnEnded) and event.turn is not None:
+            self._end(event.turn, body)
 
     def _begin(self, turn: str, place: Place) -> None:
         if len(self._turns) < _MOST_TURNS and turn not in self._turns:
@@ -86,7 +90,7 @@ class Rooms:
             if place in self._rooms:
                 self._call(place)
 
-    def _end(self, turn: str) -> None:
+    def _end(self, turn: str, ended: TurnEnded) -> None:
         place = self._turns.pop(turn, None)
         if place is None:
             return
@@ -95,10 +99,15 @@ class Rooms:
             self._busy[place] = left
         elif place in self._rooms:
             self._call(place)
+        if ended.outcome == "failed" and place in self._rooms:
+            self._call(place, FailedFrame(reason=ended.reason))
 
-    def _call(self, place: Place) -> None:
+    def _call(self, place: Place, failed: FailedFrame | None = None) -> None:
         try:
-            self._loop.call_soon_threadsafe(self._working, place)
+            if failed is None:
+                self._loop.call_soon_threadsafe(self._working, place)
+            else:
+                self._loop.call_soon_threadsafe(self._failed, place, failed)
         except RuntimeError:
             # The loop is closed: nobody listens any more.
             self._rooms.clear()
@@ -110,3 +119,7 @@ class Rooms:
         on = place in self._busy
         for member in self._in(place):
             member.working(on=on)
+
+    def _failed(self, place: Place, frame: FailedFrame) -> None:
+        for member in self._in(place):
+            member.failed(frame)

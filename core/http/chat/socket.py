@@ -21,6 +21,7 @@ from trunkline.core.http.chat.direct_chat import DirectChat, message_frame
 from trunkline.core.http.chat.frames import (
     CaughtUpFrame,
     Close,
+    FailedFrame,
     HelloFrame,
     Outgoing,
     OwnFrame,
@@ -89,6 +90,10 @@ class ChatSocket:
         if self._frames and isinstance(self._frames[-1], TypingFrame):
             self._frames.pop()
         self._tell(TypingFrame(on=on))
+
+    def failed(self, frame: FailedFrame) -> None:
+        """A turn of the conversation has failed."""
+        self._tell(frame)
 
     def own(self, frame: OwnFrame) -> None:
         """The person said something on another socket."""

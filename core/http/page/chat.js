@@ -94,6 +94,7 @@ function enter() {
   $("chat").hidden = false;
   $("my-name").textContent = me.name || "Guest";
   $("my-account").textContent = `${channel}:${account}`;
+  showFailed(false);
   showAll();
   $("text").focus();
   connection = new Connection(
@@ -140,6 +141,7 @@ const TAKE = {
   },
   message(frame) {
     showTyping(false);
+    showFailed(false);
     const made = history.receive(frame);
     if (made) arrive(made);
     save();
@@ -148,7 +150,11 @@ const TAKE = {
     showEmpty();
   },
   typing(frame) {
+    if (frame.on) showFailed(false);
     showTyping(frame.on);
+  },
+  failed(frame) {
+    showFailed(true, frame.reason);
   },
   problem(frame) {
     if (frame.id) settle(frame.id, "failed", frame.problem.detail);
@@ -277,6 +283,13 @@ function showState(state) {
 function showTyping(on) {
   const follow = atEnd();
   $("typing").hidden = !on;
+  if (follow) toEnd();
+}
+
+function showFailed(on, reason) {
+  const follow = atEnd();
+  $("failed").hidden = !on;
+  $("failed").textContent = on ? `The agent could not answer${reason ? ` (${reason})` : ""}. The log of the gateway says more.` : "";
   if (follow) toEnd();
 }
 

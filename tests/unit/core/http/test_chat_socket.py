@@ -16,9 +16,11 @@ from tests.support.http import TOKENS
 from tests.support.small_gateway import Echo
 from tests.support.web_chat import PATIENCE, client, web_chat
 from trunkline import Turn
+from trunkline.core.errors import AgentFailed
 from trunkline.core.events.gateway import InboundReceived
 from trunkline.core.http.chat.frames import Close
 from trunkline.core.http.chat.socket import ChatLimits
+from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, IntentId, SendRequest
 
 pytestmark = pytest.mark.anyio
@@ -187,6 +189,27 @@ async def test_typing_says_while_a_turn_is_under_way(tmp_path: Path) -> None:
                 if not any(frame == {"type": "typing", "on": False} for frame in one.frames):
                     await one.until("typing", on=False)
             assert not [frame for frame in ben.frames if frame["type"] == "typing"]
+
+
+async def test_a_turn_that_fails_is_said_to_its_person_alone(tmp_path: Path) -> None:
+    class Refusing:
+        async def turn(self, turn: Turn) -> str:
+            raise AgentFailed("no model today", Reason.AGENT_REFUSED)
+
+    async with (
+        web_chat(tmp_path / "gateway.db", Refusing()) as chat,
+        client(chat.url, "ana") as ana,
+        client(chat.url, "ben") as ben,
+    ):
+        await ben.until("caught_up")
+        await ana.until("caught_up")
+        await ana.send(type="say", id="a1", text="hello")
+        assert await ana.until("failed") == {"type": "failed", "reason": "agent-refused"}
+        typing = [frame["on"] for frame in ana.frames if frame["type"] == "typing"]
+        assert typing[-1:] == [False]
+        await ben.send(type="ping")
+        await ben.until("pong")
+        assert not [frame for frame in ben.frames if frame["type"] == "failed"]
 
 
 async def test_a_press_names_the_message_of_its_button(tmp_path: Path) -> None:
