@@ -370,7 +370,8 @@ class Turns:
 
 def _note(ended: TurnEnded, silent: Reason | None, *, replied: bool) -> TurnNote:
     """How a turn ended, as it is stored with its message."""
-    reason = None if replied else ended.reason or silent or Reason.NO_REPLY
+    # A turn that failed has its reason also if the person got a notice.
+    reason = ended.reason or (None if replied else silent or Reason.NO_REPLY)
     return TurnNote(outcome=ended.outcome, reason=reason, detail=ended.detail)
 
 
