@@ -1,4 +1,4 @@
-"""Which lines of a transcript a turn is given: those before its own message, from the newest back. Pure."""
+"""Which lines of a transcript a turn is given: those before its own message, from the newest back."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 import msgspec
 
+from trunkline.core.agent import Turn
 from trunkline.core.delivery.notes import ROLE as NOTE
 from trunkline.core.values import TranscriptLine, TurnId
 
 #: the roles of what went out, and of notes about it; every other line is work of a turn of its own
 _OUTBOUND = frozenset({"assistant", NOTE})
+#: lines behind the turn's own that are read at first
+_BEHIND = 100
 
 
 class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +26,22 @@ class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
 def own_line(turn: TurnId, lines: Sequence[TranscriptLine]) -> int | None:
     """Where the message of a turn stands."""
     return next((n for n, line in enumerate(lines) if turn == f"t-{line.ref}"), None)
+
+
+async def lines_around(turn: Turn, most: int) -> Excerpt:
+    """The line of a turn's message, at most `most` lines before it, and every line behind it.
+
+    While a turn waits or runs, any number of messages may come, which stand behind its own.
+    """
+    asked = most + _BEHIND
+    while True:
+        read = await turn.history(asked)
+        own = own_line(turn.id, read)
+        is_whole = len(read) < asked
+        if is_whole or (own is not None and own >= most):
+            first = max(0, (len(read) if own is None else own) - most)
+            return Excerpt(lines=tuple(read[first:]), cut=first > 0)
+        asked *= 4
 
 
 def earlier_lines(turn: TurnId, lines: Sequence[TranscriptLine]) -> tuple[TranscriptLine, ...]:

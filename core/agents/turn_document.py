@@ -7,15 +7,13 @@ from typing import Any
 import msgspec
 
 from trunkline.core.agent import CallbackFacts, Turn
-from trunkline.core.agents.history import earlier_lines, newest_lines, own_line
+from trunkline.core.agents.history import earlier_lines, lines_around, newest_lines
 from trunkline.core.agents.turn_limits import TurnLimits
 from trunkline.core.prompts import Prompt
 from trunkline.core.values import Address, Peer, TranscriptLine, WorkKind
 
 #: version of the document and of the messages around it
 PROTOCOL = 1
-#: lines behind the turn's own that are read at first
-_BEHIND = 100
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,13 +98,9 @@ async def history_of(turn: Turn, lines: int, characters: int) -> tuple[tuple[His
     """The newest lines before the message of a turn, within limits; and whether earlier ones were left out."""
     if lines == 0:
         return (), False
-    most = lines + _BEHIND
-    read = await turn.history(most)
-    is_part = len(read) == most
-    if is_part and own_line(turn.id, read) is None:
-        read, is_part = await turn.history(), False
-    found = newest_lines(earlier_lines(turn.id, read), lines, characters)
-    return tuple(_shown(line) for line in found.lines), found.cut or is_part
+    around = await lines_around(turn, lines)
+    found = newest_lines(earlier_lines(turn.id, around.lines), lines, characters)
+    return tuple(_shown(line) for line in found.lines), found.cut or around.cut
 
 
 def _shown(line: TranscriptLine) -> HistoryLine:
