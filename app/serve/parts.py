@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from trunkline.app.serve.config import OWNER
@@ -10,7 +11,7 @@ from trunkline.app.serve.listening import is_loopback
 from trunkline.app.serve.settings import Settings
 from trunkline.app.serve.token_file import SHORTEST, token_of
 from trunkline.core.agent import Agent
-from trunkline.core.agents.factory import make_agent
+from trunkline.core.agents.factory import make_agent, used_by
 from trunkline.core.channels.mailbox import MailboxAdapter
 from trunkline.core.env import Env
 from trunkline.core.errors import ConfigError, HandError
@@ -20,6 +21,7 @@ from trunkline.core.http.settings import HttpLimits, HttpSettings, Rate, Token
 
 if TYPE_CHECKING:
     from trunkline.core.channels import ChannelAdapter
+    from trunkline.core.http.metrics.metrics import Metrics
     from trunkline.core.store import Store
 
 
@@ -40,6 +42,16 @@ def agents_of(settings: Settings, env: Env) -> dict[str, Agent]:
     return {
         name: make_agent(name, implementation, folder=settings.folder, environ=settings.environ, env=env)
         for name, implementation in settings.config.agents.items()
+    }
+
+
+def meter(agents: Mapping[str, Agent], metrics: Metrics) -> None:
+    """Show in the metrics what the agents use of their models."""
+    metrics.model_answers.read = lambda: {(name,): used.answers for name, used in used_by(agents).items()}
+    metrics.model_tokens.read = lambda: {
+        (name, kind): tokens
+        for name, used in used_by(agents).items()
+        for kind, tokens in (("prompt", used.prompt_tokens), ("completion", used.completion_tokens))
     }
 
 

@@ -13,7 +13,7 @@ from trunkline.app.serve.event_log_lines import EventLogLines
 from trunkline.app.serve.in_progress import InProgress
 from trunkline.app.serve.listening import address_of, listen, url_of
 from trunkline.app.serve.logs import LOGGER, Logs
-from trunkline.app.serve.parts import NoFunctions, adapters_of, agents_of, http_settings, tokens_of
+from trunkline.app.serve.parts import NoFunctions, adapters_of, agents_of, http_settings, meter, tokens_of
 from trunkline.app.serve.record import RotatingRecording
 from trunkline.app.serve.redaction import secrets_of
 from trunkline.app.serve.reload import Reloader
@@ -133,7 +133,9 @@ def _served(settings: Settings, agents: dict[str, Agent], log: EventLog, env: En
         env=env,
         events=events,
     )
-    return Served(gateway=gateway, store=store, log=log, events=events, env=env)
+    served = Served(gateway=gateway, store=store, log=log, events=events, env=env)
+    meter(agents, served.metrics)
+    return served
 
 
 def _reloader(settings: Settings, served: Served, app: Starlette, http: HttpSettings, logs: Logs | None) -> Reloader:

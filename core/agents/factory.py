@@ -12,6 +12,7 @@ import anyio
 from trunkline.core.agent import Agent
 from trunkline.core.agents.config import AgentImplementation
 from trunkline.core.agents.echo import EchoAgent
+from trunkline.core.agents.usage import ModelUsage
 from trunkline.core.agents.webhook.config import WebhookConfig
 from trunkline.core.env import Env
 from trunkline.core.errors import ConfigError
@@ -33,6 +34,14 @@ class Preparing(Protocol):
     async def prepare(self) -> None:
         """Load it, beside the event loop. Raises `ConfigError`."""
         ...
+
+
+@runtime_checkable
+class Metered(Protocol):
+    """An agent that counts what it uses of a model."""
+
+    @property
+    def usage(self) -> ModelUsage: ...
 
 
 @runtime_checkable
@@ -78,6 +87,11 @@ def _webhook(agent_id: str, config: WebhookConfig, folder: Path, environ: Mappin
     except ImportError as error:
         raise ConfigError("a webhook needs the package httpx: install trunkline[http]") from error
     return make_webhook(agent_id, config, folder=folder, environ=environ, env=env)
+
+
+def used_by(agents: Mapping[str, Agent]) -> dict[str, ModelUsage]:
+    """What agents have used of their models, by their ids."""
+    return {name: agent.usage for name, agent in agents.items() if isinstance(agent, Metered)}
 
 
 async def prepare(agents: Iterable[Agent]) -> None:

@@ -10,6 +10,7 @@ import anyio
 
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.agent import DoneBefore, GivenTask, Turn
+from trunkline.core.agents.history import lines_around
 from trunkline.core.agents.openai.answer import ModelAnswer
 from trunkline.core.agents.openai.config import OpenAIConfig
 from trunkline.core.agents.openai.conversation import (
@@ -24,6 +25,7 @@ from trunkline.core.agents.openai.conversation import (
 )
 from trunkline.core.agents.openai.endpoint import ModelEndpoint, RequestTooLong
 from trunkline.core.agents.openai.tools import TurnTools, sent_back
+from trunkline.core.agents.usage import ModelUsage
 from trunkline.core.errors import AgentFailed
 from trunkline.core.hands.callback_message import as_data, one_line
 from trunkline.core.reasons import Reason
@@ -44,8 +46,8 @@ class OpenAIAgent:
     def __init__(self, config: OpenAIConfig, key: str | None = None, *, client: AsyncOpenAI | None = None) -> None:
         self._config = config
         self._endpoint = ModelEndpoint(config, key, client)
-        #: what has been used so far, as far as the endpoint says it
-        self.requests = self.prompt_tokens = self.completion_tokens = 0
+        #: what it has used so far
+        self.usage = ModelUsage()
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
@@ -100,9 +102,7 @@ class OpenAIAgent:
                     raise
                 share = tokens_of(before) // 2
             else:
-                self.requests += 1
-                self.prompt_tokens += answer.usage.prompt_tokens or 0
-                self.completion_tokens += answer.usage.completion_tokens or 0
+                self.usage = self.usage.plus(answer.usage)
                 return answer
 
     def _history_tokens(self, facts: TurnFacts, tools: TurnTools, said: list[Message]) -> int:
@@ -130,7 +130,7 @@ class OpenAIAgent:
 
 async def facts_of(turn: Turn, config: OpenAIConfig, before: DoneBefore) -> TurnFacts:
     """What a model is sent of a turn."""
-    history = await turn.history(config.history_lines) if config.history_lines else ()
+    history = (await lines_around(turn, config.history_lines)).lines if config.history_lines else ()
     writers = {line.by.id for line in history if line.role == "user" and line.by is not None}
     if turn.callback is None:
         writers.add(turn.peer.id)

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
+from trunkline.core.agents.usage import ModelUsage, usage_of
 from trunkline.core.errors import AgentFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.well_formed import well_formed
@@ -25,19 +26,12 @@ class ModelCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     arguments: str
 
 
-class Usage(msgspec.Struct, frozen=True, gc=False):
-    """The tokens of one request, as the endpoint counts them."""
-
-    prompt_tokens: int | None = 0
-    completion_tokens: int | None = 0
-
-
 class ModelAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A complete answer of a model."""
 
     text: str
     calls: tuple[ModelCall, ...] = ()
-    usage: Usage = Usage()
+    usage: ModelUsage = ModelUsage(answers=1)
 
 
 class _Function(msgspec.Struct):
@@ -62,7 +56,7 @@ class _Said(msgspec.Struct):
 
 
 class _Choice(msgspec.Struct):
-    index: int = 0
+    index: int | None = 0
     #: a piece of the answer
     delta: _Said | None = None
     #: the whole answer, if it does not come in pieces
@@ -72,7 +66,7 @@ class _Choice(msgspec.Struct):
 
 class _Piece(msgspec.Struct):
     choices: list[_Choice] | None = None
-    usage: Usage | None = None
+    usage: Any = None
     error: Any = None
 
 
@@ -108,7 +102,7 @@ class AnswerReader:
         self._refusal: list[str] = []
         self._calls: list[_OpenCall] = []
         self._finish = ""
-        self._usage = Usage()
+        self._usage: object = None
 
     def add(self, data: str | bytes) -> None:
         """Take a piece, as JSON.
@@ -125,7 +119,7 @@ class AnswerReader:
             raise EndpointError(words_of_error(piece.error))
         self._usage = piece.usage or self._usage
         for choice in piece.choices or ():
-            if choice.index != 0:
+            if choice.index:
                 continue
             said = choice.delta or choice.message
             if said is not None:
@@ -184,7 +178,9 @@ class AnswerReader:
             raise AgentFailed(facts, Reason.ANSWER_TOO_LONG)
         if not self._finish:
             raise AgentFailed(f"the answer broke off after {self.length} characters", Reason.AGENT_BROKE_OFF)
-        return ModelAnswer(text=well_formed("".join(self._text)), calls=_distinct(self._calls), usage=self._usage)
+        return ModelAnswer(
+            text=well_formed("".join(self._text)), calls=_distinct(self._calls), usage=usage_of(self._usage)
+        )
 
 
 def _distinct(found: list[_OpenCall]) -> tuple[ModelCall, ...]:

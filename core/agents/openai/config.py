@@ -43,7 +43,7 @@ class OpenAIConfig(Model):
     history_tokens: int = Field(default=16_000, ge=0)
     """Estimated tokens of earlier messages; 0 for none. Whole exchanges are left out, the oldest first."""
     history_lines: int = Field(default=200, ge=0)
-    """Lines of the transcript that are looked at, the newest."""
+    """Lines of the transcript before the message that are looked at, the newest."""
     max_answer: int = Field(default=100_000, gt=0)
     """Maximum length of one answer, in characters, with its tool calls."""
     max_calls: int = Field(default=32, ge=0)

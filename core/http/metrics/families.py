@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 #: media type of the text
 TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
@@ -57,6 +57,24 @@ class Gauge:
         yield sample(self.name, (), (), self._read())
 
 
+class CounterView:
+    """Counts that somebody else keeps, looked up when they are asked for."""
+
+    kind = "counter"
+
+    def __init__(self, name: str, help_text: str, labels: Sequence[str]) -> None:
+        self.name = name
+        self.help_text = help_text
+        self.labels = tuple(labels)
+        #: set by who keeps them
+        self.read: Callable[[], Mapping[Labels, float]] = dict
+
+    def lines(self) -> Iterator[str]:
+        """The samples as text."""
+        for labels, value in sorted(self.read().items()):
+            yield sample(self.name, self.labels, labels, value)
+
+
 class Histogram:
     """Counts values by upper bounds, for each set of labels. Safe to use from any thread."""
 
@@ -92,7 +110,7 @@ class Histogram:
             yield sample(f"{self.name}_count", self.labels, labels, below)
 
 
-Family = Counter | Gauge | Histogram
+Family = Counter | CounterView | Gauge | Histogram
 
 
 def render(families: Sequence[Family]) -> str:

@@ -16,7 +16,7 @@ from trunkline.core.events.gateway import (
     TurnStarted,
 )
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
-from trunkline.core.http.metrics.families import OTHER, Counter, Family, Gauge, Histogram, render
+from trunkline.core.http.metrics.families import OTHER, Counter, CounterView, Family, Gauge, Histogram, render
 
 if TYPE_CHECKING:
     from trunkline.core.events import Event
@@ -59,6 +59,13 @@ class Metrics:
         #: how many clients follow the events, and how many sockets of the web chat are open; set by those who know
         self.event_streams: Callable[[], int] = int
         self.chat_sockets: Callable[[], int] = int
+        #: what agents have used of their models
+        self.model_answers = CounterView("trunkline_model_answers_total", "Complete answers of models.", ["agent"])
+        self.model_tokens = CounterView(
+            "trunkline_model_tokens_total",
+            "Tokens of these answers (`completion`) and of their requests (`prompt`), as far as endpoints say.",
+            ["agent", "kind"],
+        )
         self._gauges = [
             Gauge("trunkline_event_streams_open", "Clients that follow the events.", self._event_streams),
             Gauge("trunkline_chat_sockets_open", "Open WebSockets of the web chat.", self._chat_sockets),
@@ -84,7 +91,7 @@ class Metrics:
 
     def families(self) -> list[Family]:
         """All of it, by name."""
-        counted = [value for value in vars(self).values() if isinstance(value, Counter | Histogram)]
+        counted = [value for value in vars(self).values() if isinstance(value, Counter | CounterView | Histogram)]
         families: list[Family] = [*counted, *self._gauges]
         return sorted(families, key=lambda family: family.name)
 

@@ -72,6 +72,10 @@ class ModelServer:
         """Forget what is left of the script, and go on with these."""
         self._make, self._left = None, list(replies)
 
+    def plays(self, make: Callable[[Asked], Reply]) -> None:
+        """Make each answer of its request from now on."""
+        self._make = make
+
     async def until(self, count: int) -> None:
         """Wait for so many requests."""
         with anyio.fail_after(_LONGEST):

@@ -162,3 +162,22 @@ def test_calls_without_arguments_have_an_end_too(most: int) -> None:
 def test_what_an_endpoint_says_is_quoted_on_one_short_line() -> None:
     assert quoted("a\n\x1b[31mb\u202ec") == "a [31mb c"
     assert len(quoted("x" * 10_000)) < 210
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"prompt_tokens": 11, "completion_tokens": 5}, (11, 5)),
+        ({"prompt_tokens": 11.5, "completion_tokens": "5"}, (0, 0)),
+        ({"prompt_tokens": -1, "completion_tokens": True}, (0, 0)),
+        ([], (0, 0)),
+        (None, (0, 0)),
+    ],
+)
+def test_usage_that_is_none_spoils_no_answer(usage: object, tokens: tuple[int, int]) -> None:
+    reader = AnswerReader(100)
+    choice = {"index": None, "delta": {"content": "hello"}, "finish_reason": "stop"}
+    reader.add(json.dumps({"choices": [choice], "usage": usage}))
+    answer = reader.done()
+    assert answer.text == "hello"
+    assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == tokens

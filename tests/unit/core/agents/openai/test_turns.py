@@ -1,19 +1,22 @@
 """What a model is sent, and what becomes of its tool calls: a gateway with a store, and a scripted model."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from tests.support.factories import room
 from tests.support.model_server import Hang, Reply, fails, says, says_at_once, tool_call, wants
 from tests.support.model_turns import Served, asking
 from tests.support.small_gateway import ANA, BEN, KEY
+from trunkline.core.agents.usage import ModelUsage
 from trunkline.core.errors import Refused
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled
-from trunkline.core.events.gateway import ToolRefused, TurnEnded
+from trunkline.core.events.gateway import InboundAdmitted, ToolRefused, TurnEnded
 from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, Peer
@@ -59,7 +62,7 @@ async def test_a_conversation_is_sent_in_order(path: Path) -> None:
         assert asked.headers["authorization"] == "Bearer sk-1"
         assert asked.tools == ["message", "agent_send_async", "agent_cancel", "agent_status", "agent_list"]
         # The script reports 11 and 5 tokens for each answer.
-        assert (served.agent.requests, served.agent.prompt_tokens, served.agent.completion_tokens) == (2, 22, 10)
+        assert served.agent.usage == ModelUsage(answers=2, prompt_tokens=22, completion_tokens=10)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +110,21 @@ async def test_old_exchanges_are_left_out_whole(path: Path) -> None:
             await served.running.until(IntentSettled, number + 1)
         said = [one["content"][:10] for one in last_of(served)]
         assert said == ["question 2", "answer 2 x", "question 3", "answer 3 x", "question 4"]
+
+
+async def test_what_waits_behind_a_message_is_not_its_history(path: Path) -> None:
+    """However much is written while a turn runs: the turns of those messages have it."""
+    script = [says("one"), Reply(before=1.0, steps=says("two").steps), says("three")]
+    async with asking(path, script, history_lines=2) as served:
+        await served.say("first")
+        for n in range(150):
+            served.platform.say(f"w{n}", text=f"waits {n}")
+            await anyio.lowlevel.checkpoint()
+        await served.running.until(InboundAdmitted, 151)
+        await served.model.until(3)
+        said = "\n".join(one["content"] for one in served.model.asked[2].messages)
+        assert said.endswith("waits 1")
+        assert re.findall(r"waits \d+", said) == ["waits 0", "waits 1"]
 
 
 async def test_no_history_at_all(path: Path) -> None:
