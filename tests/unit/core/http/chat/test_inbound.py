@@ -1,14 +1,18 @@
 """Messages over HTTP: taken once, durably, and answered with what they caused."""
 
 from pathlib import Path
+from urllib.parse import quote
 
 import anyio
 import pytest
 
 from tests.support.chat import add_mailbox, say, texts, web_chat
-from tests.support.small_gateway import Echo
+from tests.support.http import closed_after
+from tests.support.small_gateway import Echo, TinyPlatform
 from trunkline import Turn
 from trunkline.core.decisions import BOUND_TIER
+from trunkline.core.errors import NotSent
+from trunkline.core.events.delivery import AttemptEnded, IntentSettled
 from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, TurnEnded
 from trunkline.core.http.chat.answers import answer_of
 from trunkline.core.inbound import InboundReceipt, InboundStatus, RouteNote
@@ -171,6 +175,57 @@ async def test_delegated_work_belongs_to_the_outcome(tmp_path: Path) -> None:
         assert found["complete"]
         assert texts(answer) == ["I ask the clerk", "the clerk: done: count"]
         assert found["delegations"] == []
+
+
+async def test_an_outcome_is_not_complete_while_a_worker_has_not_answered(tmp_path: Path) -> None:
+    async def delegate(turn: Turn) -> str:
+        if turn.callback is not None:
+            return f"the archive: {turn.text}"
+        await turn.delegate("archive", "find the plans")
+        return "I ask the archive"
+
+    hands = {"each": {"archive": {"worker": True}}}
+    async with web_chat(tmp_path / "gateway.db", agent=Echo(delegate), hands=hands) as one:
+        first = (await say(one, "hello")).json()
+        await one.running.until(IntentSettled)
+        found = (await one.http.get(first["rest"])).json()
+        assert (found["turn"], found["complete"], found["rest"]) == (
+            {"over": True, "outcome": "replied"},
+            False,
+            first["rest"],
+        )
+        [due] = found["delegations"]
+        assert (due["hand"], due["state"]) == ("archive", "accepted")
+        path = f"/v1/hands/{quote(due['delegation'], safe='')}/answer"
+        assert (await one.http.post(path, json={"text": "two plans"})).json()["first"]
+        rest = await one.http.get(first["rest"], params={"wait": 30})
+        assert texts(rest) == ["I ask the archive", "the archive: two plans"]
+        assert (rest.json()["delegations"], rest.json()["complete"]) == ([], True)
+
+
+async def test_an_outcome_is_not_complete_while_a_message_is_not_sent(tmp_path: Path) -> None:
+    async def tell(turn: Turn) -> None:
+        await turn.send("hello there", "user:100", channel="discord")
+
+    platform = TinyPlatform()
+    platform.errors = [NotSent("not at the moment")]
+    config = {
+        "delivery": {"backoff": ["3s"]},
+        "tools": {"message": {"cross_context": {"allow_across_providers": True}}},
+    }
+    async with (
+        closed_after(platform, ours=True),
+        web_chat(tmp_path / "gateway.db", agent=Echo(tell), platform=platform, **config) as one,
+    ):
+        first = (await say(one, "hello")).json()
+        await one.running.until(AttemptEnded)
+        await one.running.until(TurnEnded)
+        found = (await one.http.get(first["rest"])).json()
+        assert (found["turn"]["over"], found["complete"]) == (True, False)
+        [payload] = found["outbound_payloads"]
+        assert payload["state"] != "delivered"
+        rest = (await one.http.get(first["rest"], params={"wait": 30})).json()
+        assert (rest["complete"], [one["state"] for one in rest["outbound_payloads"]]) == (True, ["delivered"])
 
 
 async def test_a_turn_that_fails_says_why(tmp_path: Path) -> None:
