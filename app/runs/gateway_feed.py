@@ -1,7 +1,8 @@
 """Follows a running gateway over HTTP as one trace: a snapshot of its store, then every event since.
 
-The events are numbered anew, from 1. Causes that lie before the snapshot are left out. A restart of the gateway is an
-event of the trace, and the run goes on; where events are missing, a new run begins. Independent of Textual.
+The events get numbers of their own, from 1. Causes that lie before the snapshot are left out. A restart of the
+gateway is an event of the trace, and the run goes on; where events are missing, a new run begins. Independent of
+Textual.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from time import perf_counter
 
 import msgspec
 
-from trunkline.app.runs.gateway_stream import GatewayStream, Item, ItemKind
+from trunkline.app.runs.gateway_stream import GatewayStream, ItemKind, StreamItem
 from trunkline.app.runs.trace_follower import EVERY, Budget, FeedState
 from trunkline.core.events import Event, TraceError, TraceHeader
 from trunkline.core.events.trace import decode_event
@@ -46,7 +47,7 @@ class GatewayFeed:
         #: number of that first event
         self._first = 0
         self._process = 1
-        #: what comes is skipped until a run begins anew
+        #: what comes is skipped until another run begins
         self._skipping = False
         self._began = ""
         #: what follows in the next pull, since a run ends before it
@@ -62,7 +63,7 @@ class GatewayFeed:
         self._stream.close()
 
     def said(self) -> str:
-        """The state of the connection, and why the run began anew if it did."""
+        """The state of the connection, and why another run began if one did."""
         began = f"; {self._began}" if self._began else ""
         return f"{self.name}: {self._stream.state()}, reading only{began}"
 
@@ -91,7 +92,7 @@ class GatewayFeed:
             return []
         return found
 
-    def _take(self, item: Item, found: list[Event]) -> None:
+    def _take(self, item: StreamItem, found: list[Event]) -> None:
         self.lines += 1
         if item.kind is ItemKind.BEGIN:
             self._began, self._begins_anew, self._skipping = item.line, True, False
@@ -111,7 +112,7 @@ class GatewayFeed:
                 self._skipping = True
                 self._stream.begin_anew()
 
-    def _renumbered(self, item: Item) -> Event:
+    def _renumbered(self, item: StreamItem) -> Event:
         event = decode_event(item.line.encode())
         if item.kind is ItemKind.SHOWN:
             return self._next(event)

@@ -1,7 +1,7 @@
 """Reads the event stream of a running gateway in a thread: connects again where it broke off, and says what it did.
 
 What comes is put into a bounded queue. While the queue is full nothing is read, so a gateway that is faster than the
-screen cuts the stream, and the reader begins anew with a snapshot.
+screen cuts the stream, and the reader begins again with a snapshot.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OpenStream = Callable[[Mapping[str, str], Mapping[str, str]], "AbstractContextMa
 class ItemKind(StrEnum):
     """What the stream gave."""
 
-    #: a run begins anew; `line` says why, and is empty for the first one
+    #: another run begins; `line` says why, and is empty for the first one
     BEGIN = "begin"
     #: a line of the snapshot, and one of the log
     SHOWN = "shown"
@@ -46,7 +46,7 @@ class ItemKind(StrEnum):
     FAILED = "failed"
 
 
-class Item(msgspec.Struct, frozen=True, gc=False):
+class StreamItem(msgspec.Struct, frozen=True, gc=False):
     """One thing that the stream gave."""
 
     kind: ItemKind
@@ -61,7 +61,7 @@ class _Gap(msgspec.Struct, frozen=True):
     of: str | None = None
 
 
-class _BeginAnew(Exception):
+class _BeginAgain(Exception):
     """What was read is of no more use: the stream has a hole."""
 
 
@@ -71,7 +71,7 @@ class GatewayStream:
     def __init__(self, open_stream: OpenStream, *, clock: Callable[[], float] = monotonic) -> None:
         self._open = open_stream
         self._clock = clock
-        self._items: queue.Queue[Item] = queue.Queue(WAITING)
+        self._items: queue.Queue[StreamItem] = queue.Queue(WAITING)
         self._closing = threading.Event()
         self._anew = threading.Event()
         self._last = ""
@@ -107,7 +107,7 @@ class GatewayStream:
         if response is not None:
             _shut(response)
 
-    def take(self) -> Item | None:
+    def take(self) -> StreamItem | None:
         """The next item, if there is one."""
         try:
             return self._items.get_nowait()
@@ -137,9 +137,9 @@ class GatewayStream:
             except UsageError as error:
                 self._fail(error.facts)
                 return
-            except _BeginAnew as error:
+            except _BeginAgain as error:
                 self._last, self._shown = "", False
-                self._put(Item(ItemKind.BEGIN, str(error)))
+                self._put(StreamItem(ItemKind.BEGIN, str(error)))
                 self._connected = False
                 self._closing.wait(_FIRST)
                 continue
@@ -154,13 +154,13 @@ class GatewayStream:
 
     def _fail(self, why: str) -> None:
         self._why_not, self._connected = why, False
-        self._put(Item(ItemKind.FAILED, why))
+        self._put(StreamItem(ItemKind.FAILED, why))
         self._ready.set()
 
     def _read(self) -> None:
         if self._anew.is_set():
             self._anew.clear()
-            raise _BeginAnew("shown anew, since it had grown beyond --limit")
+            raise _BeginAgain("shown from the start again, since it had grown beyond --limit")
         query = {} if self._last else {"snapshot": "true"}
         headers = {"Last-Event-ID": self._last} if self._last else {}
         with self._open(query, headers) as response:
@@ -179,13 +179,17 @@ class GatewayStream:
     def _handle(self, kind: str, data: str) -> None:
         match kind:
             case "message" if data:
-                self._put(Item(ItemKind.EVENT, data))
+                self._put(StreamItem(ItemKind.EVENT, data))
             case "snapshot":
                 if self._shown:
-                    self._put(Item(ItemKind.BEGIN, "the connection broke before all was shown: shown anew"))
+                    self._put(
+                        StreamItem(
+                            ItemKind.BEGIN, "the connection broke before all was shown: shown from the start again"
+                        )
+                    )
                 self._shown = True
             case "shown":
-                self._put(Item(ItemKind.SHOWN, data))
+                self._put(StreamItem(ItemKind.SHOWN, data))
             case "gap" | "lagged":
                 self._handle_gap(msgspec.json.decode(data, type=_Gap))
             case _:
@@ -193,12 +197,14 @@ class GatewayStream:
 
     def _handle_gap(self, gap: _Gap) -> None:
         if gap.of is None:
-            raise _BeginAnew(f"{gap.missing or 0:,} events are missing, so it is shown anew")
+            raise _BeginAgain(f"{gap.missing or 0:,} events are missing, so it is shown from the start again")
         if gap.next != 1:
-            raise _BeginAnew("another process runs the gateway and has recorded more than is kept: shown anew")
-        self._put(Item(ItemKind.RESTARTED))
+            raise _BeginAgain(
+                "another process runs the gateway and has recorded more than is kept: shown from the start again"
+            )
+        self._put(StreamItem(ItemKind.RESTARTED))
 
-    def _put(self, item: Item) -> None:
+    def _put(self, item: StreamItem) -> None:
         while not self._closing.is_set():
             try:
                 self._items.put(item, timeout=0.2)

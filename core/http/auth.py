@@ -48,7 +48,7 @@ class Tokens:
         return found
 
     async def until_revoked(self, secret: str | None, scope: Scope) -> None:
-        """Wait until a token is no longer accepted, or lacks the scope: whoever stays connected by it has to go."""
+        """Wait until a token is no longer accepted, or lacks the scope: connections that use it must then be closed."""
         while True:
             replaced, caller = self._replaced, None if secret is None else self.find(secret)
             if caller is None or scope not in caller.scopes:

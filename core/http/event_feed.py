@@ -18,7 +18,7 @@ from trunkline.core.events.trace import encode_event
 #: the newest events that are kept, by number and by bytes of their lines
 EVENTS = 50_000
 BYTES = 16 << 20
-#: events that may wait for the loop; beyond that the oldest are lost, and readers are told
+#: events that may wait for the loop; beyond that the oldest are lost, which a marker says to readers
 WAITING = 100_000
 #: events that wait for the first reader; nobody may ever come
 UNREAD = 2_000
@@ -45,7 +45,7 @@ class RecentEvents:
     """
 
     def __init__(self, log: EventLog, process: str, *, events: int = EVENTS, most_bytes: int = BYTES) -> None:
-        #: identifies this process's log: seqs begin anew with each process
+        #: identifies this process's log: seqs begin at 1 again with each process
         self.process = process
         self.log = log
         self._events = events
@@ -107,7 +107,7 @@ class RecentEvents:
             self._waiting.append(event)
             loop = self._loop if len(self._waiting) == 1 else None
         if loop is not None:
-            # The loop may have closed meanwhile, and whoever records must not fail for it.
+            # The loop may have closed meanwhile, and the recording of an event must not fail for it.
             with contextlib.suppress(RuntimeError):
                 # Once for all events that come until the loop takes them.
                 loop.call_soon_threadsafe(self._take)

@@ -55,7 +55,7 @@ class _NumbersOn:
 
     async def turn(self, turn: Turn) -> str | None:
         """Take the turn."""
-        if isinstance(turn, LiveTurn) and turn._again:  # pyright: ignore[reportPrivateUsage] -- the defect is in there
+        if isinstance(turn, LiveTurn) and turn.again:
             turn._calls += _CALLS  # pyright: ignore[reportPrivateUsage] -- the defect is in there
         return await self._inner.turn(turn)
 

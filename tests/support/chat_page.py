@@ -149,3 +149,15 @@ class ChatPage:
 def open_tab(context: BrowserContext, server: ChatServer) -> ChatPage:
     """A new tab of a browser profile."""
     return ChatPage(context.new_page(), server)
+
+
+@contextmanager
+def signed_in(profile: BrowserContext, server: ChatServer) -> Generator[ChatPage]:
+    """A tab that is connected. In the end there was no error, and no request to another host."""
+    page = open_tab(profile, server)
+    page.enter()
+    page.connected()
+    yield page
+    assert page.errors == []
+    others = [url for url in page.asked if f"//127.0.0.1:{server.port}/" not in url]
+    assert others == [], "the page asked another host"

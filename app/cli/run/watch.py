@@ -51,7 +51,7 @@ def watch_trace(
         With an address: the file that holds its token. By default the variable `TRUNKLINE_TOKEN`, else the file that
         `trunkline serve` made.
     limit:
-        Stop reading after this many MiB of trace. A gateway is shown anew from then on.
+        Stop reading after this many MiB of trace. A gateway is shown from the start again from then on.
     """
     if limit < 1:
         raise UsageError("--limit must be at least 1")

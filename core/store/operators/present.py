@@ -1,4 +1,4 @@
-"""The present of a gateway: what is open, and what was said last, as of one moment."""
+"""The present of a gateway: work that has not ended and the newest lines, as of one moment."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PresentIntent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Present(msgspec.Struct, frozen=True, kw_only=True):
-    """What is open, and what was said last."""
+    """Work that has not ended, and the newest lines."""
 
     #: the answer of `ReadPresent.mark`
     mark: int
@@ -50,7 +50,7 @@ class Present(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadPresent(Read[Present], frozen=True, kw_only=True):
-    """What is open and what was said last, in one transaction."""
+    """Read work that has not ended and the newest lines, in one transaction."""
 
     #: called inside of the transaction, by the thread that also commits and records what is durable
     mark: Callable[[], int]

@@ -124,7 +124,7 @@ def commands(text: str) -> Iterator[list[str]]:
     lines = [line for block in blocks(text) if block.language in SHELL for line in block.text.splitlines()]
     lines += re.findall(r"`((?:trunkline|make)(?: [^`]*)?)`", prose(text))
     for line in lines:
-        for part in re.split(r"&&|\|\|?|;", line):
+        for part in re.split(r"&&|\|\|?|;| > ", line):
             found = re.match(r"\s*(?:[$!] |\w+=\S* )*((?:\S*/)?(?:trunkline|make)(?: .*)?)$", part)
             if found is not None:
                 program, *words = shlex.split(found[1], comments=True)

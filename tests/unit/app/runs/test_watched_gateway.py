@@ -58,7 +58,7 @@ class SlowHands:
 async def act(turn: Turn) -> str | None:
     """Delegate what begins with a name of a hand, else repeat it."""
     for hand in ("clerk", "never"):
-        if turn.text.startswith(hand) and turn.asked is None:
+        if turn.text.startswith(hand) and turn.callback is None:
             await turn.delegate(hand, turn.text)
     return f"you said {turn.text}"
 
