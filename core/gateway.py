@@ -244,10 +244,10 @@ class Gateway:
         """Number of open intents, and of open delegations."""
         return self._delivery.backlog.open, len(self._delegations.open)
 
-    async def wake(self, agent: str, text: str, cause: int | None = None) -> None:
-        """Start a turn without an inbound message; see `Intake.wake`."""
+    async def wake(self, agent: str, text: str, cause: int | None = None, *, key: str | None = None) -> InboundReceipt:
+        """Start a turn without an inbound message, once per key; see `Intake.wake`."""
         await self._until_up()
-        await self._intake.wake(agent, text, cause)
+        return await self._intake.wake(agent, text, cause, key=key)
 
     async def wake_heartbeat(self, agent: str, reason: str = "manual") -> None:
         """Ask for a heartbeat of an agent; see `core.runtime.heartbeat.scheduler.Scheduler.wake`."""

@@ -64,6 +64,7 @@ HTTP_TABLE: dict[str, tuple[int, str]] = {
     "second-hello": (409, "A socket of the web chat has a person already."),
     "request-timeout": (408, "The request, or its body, came too slowly."),
     "message-id-reused": (409, "Another message has this id. Give each message an id of its own."),
+    "key-reused": (409, "Another wake-up has this key. Give each one a key of its own."),
     "no-configuration": (409, "The gateway was not started from a configuration file."),
     "body-too-large": (413, "The body is over the limit."),
     "address-too-long": (414, "Path and query are over the limit."),

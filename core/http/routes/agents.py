@@ -9,14 +9,19 @@ from msgspec import Meta
 
 from trunkline.core.errors import UnknownName
 from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.problems import Problem
+from trunkline.core.inbound import InboundStatus
+from trunkline.core.values import InboundId, SessionId
 
 TAG = "Agents"
 
 
 class WakeBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the turn hears. Each request starts a turn: a request that is repeated starts another one."""
+    """What the turn hears."""
 
     text: Annotated[str, Meta(min_length=1, max_length=100_000)]
+    #: idempotency key: one turn, however often it comes; without it, each request starts a turn
+    key: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
 
 
 class HeartbeatBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -25,17 +30,38 @@ class HeartbeatBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     reason: Annotated[str, Meta(min_length=1, max_length=200)] = "manual"
 
 
+class Woken(msgspec.Struct, frozen=True, kw_only=True):
+    """The turn that was started, by this request or by the first one with its key."""
+
+    agent: str
+    #: what it caused is asked for with this id, as of an inbound message; none: it is no longer kept
+    inbound: InboundId | None
+    session_key: str
+    session_id: SessionId | None
+    #: the key came before
+    duplicate: bool
+
+
 class AgentAsked(msgspec.Struct, frozen=True, kw_only=True):
-    """The agent that was woken, or whose heartbeat was asked for."""
+    """The agent whose heartbeat was asked for."""
 
     agent: str
 
 
-async def wake(call: Call) -> AgentAsked:
+async def wake(call: Call) -> Woken:
     """Start a turn without a message; its answer has no place to go to."""
     agent, body = _agent(call), call.body
-    await call.served.gateway.wake(agent, body.text)
-    return AgentAsked(agent=agent)
+    receipt = await call.served.gateway.wake(agent, body.text, key=body.key)
+    if receipt.differs:
+        detail = f"The key {body.key!r} is that of another wake-up, {receipt.inbound}. Nothing was stored."
+        raise Problem(409, "key-reused", detail)
+    return Woken(
+        agent=agent,
+        inbound=receipt.inbound,
+        session_key=receipt.session_key,
+        session_id=receipt.session_id,
+        duplicate=receipt.status is InboundStatus.DUPLICATE,
+    )
 
 
 async def heartbeat(call: Call) -> AgentAsked:
@@ -58,12 +84,12 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         method="POST",
         path="/v1/agents/{agent}/wake",
         scope=Scope.OPERATE,
-        summary="Start a turn of an agent without a message. It is stored when this answers.",
+        summary="Start a turn of an agent without a message, once per key. It is stored when this answers.",
         run=wake,
         body=WakeBody,
-        answer=AgentAsked,
+        answer=Woken,
         status=202,
-        problems=(404,),
+        problems=(404, 409),
         tag=TAG,
     ),
     Endpoint(

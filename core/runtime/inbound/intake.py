@@ -60,6 +60,8 @@ class _Taken:
 _Waiting = asyncio.Future[InboundReceipt]
 #: the answer of the store, and the seq of the admission or of the drop
 _Stored = tuple[Admission, int]
+#: characters of a key
+_LONGEST_KEY = 500
 #: number of concurrent admissions
 _WORKERS = 64
 _ENDED = "the gateway ended before the message was answered for: repeat it with the same message id"
@@ -291,15 +293,18 @@ class Intake:
         self._ctx.bindings.record_touch(admission.touched, "inbound", admitted)
         return admission, admitted
 
-    async def wake(self, agent: str, text: str, cause: int | None = None) -> None:
+    async def wake(self, agent: str, text: str, cause: int | None = None, *, key: str | None = None) -> InboundReceipt:
         """Start a turn without an inbound message, in the agent's main session; its answer has no destination.
 
-        Raises `InvalidCall` for an agent or a text that cannot be stored.
+        `key`: the same key starts one turn, however often it comes; the receipt is then about the first time. Raises
+        `InvalidCall` for what cannot be stored.
         """
         ctx = self._ctx
-        wrong = check_texts((("agent", agent), ("text", text)))
+        wrong = check_texts((("agent", agent), ("text", text), ("key", key or "")))
         if wrong or not agent or text is None:  # pyright: ignore[reportUnnecessaryComparison]
             raise InvalidCall(f"wake: {wrong or 'agent or text is missing'}")
+        if key is not None and not 0 < len(key.strip()) <= len(key) <= _LONGEST_KEY:
+            raise InvalidCall(f"wake: the key has {len(key)} characters: give 1 to {_LONGEST_KEY}, or none")
         inbound = InboundId(ctx.env.ids.new("wake", agent, text))
         work = Work(
             id=inbound,
@@ -310,7 +315,22 @@ class Intake:
             text=text,
         )
         session = ctx.new_session(work.session_key, agent, None)
-        await self._store(work, (f"wake/{inbound}",), session, cause, Reason.DUPLICATE_MESSAGE)
+        identity = f"wake/{inbound}" if key is None else f"wake/key/{key}"
+        admission, _ = await self._store(work, (identity,), session, cause, Reason.DUPLICATE_MESSAGE)
+        if admission.session is not None:
+            return _admitted(work, admission.session.id)
+        return await self._woken_before(work, admission)
+
+    async def _woken_before(self, work: Work, admission: Admission) -> InboundReceipt:
+        """The receipt of a wake-up whose key came before."""
+        reason = Reason.DUPLICATE_MESSAGE
+        found = None if admission.first is None else await self._ctx.store.read(FindInbound(inbound=admission.first))
+        if found is None:
+            return InboundReceipt(status=InboundStatus.DUPLICATE, inbound=admission.first, reason=reason)
+        first = found.work
+        differs = (first.agent, first.text) != (work.agent, work.text)
+        receipt = _admitted(first, found.session)
+        return msgspec.structs.replace(receipt, status=InboundStatus.DUPLICATE, reason=reason, differs=differs)
 
     async def _store(
         self, work: Work, identities: Sequence[str], session: NewSession, cause: int | None, repeated: Reason

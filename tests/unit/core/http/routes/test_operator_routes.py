@@ -343,6 +343,35 @@ async def test_an_agent_is_woken(tmp_path: Path) -> None:
             assert "there are: main" in (await post(one, f"/v1/agents/nobody/{verb}", 404, **body))["detail"]
 
 
+async def test_an_agent_is_woken_once_for_its_key(tmp_path: Path) -> None:
+    path, body = "/v1/agents/main/wake", {"text": "the day begins", "key": "2026-11-23"}
+    async with talked(tmp_path) as (one, _):
+        found: list[dict[str, Any]] = []
+
+        async def wake() -> None:
+            found.append(await post(one, path, 202, **body))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(10):
+                group.start_soon(wake)
+        assert sorted(answer["duplicate"] for answer in found) == [False, *[True] * 9]
+        [first] = {(answer["inbound"], answer["session_id"], answer["session_key"]) for answer in found}
+        await one.running.until(TurnEnded, 2)
+        outcome = await get(one, f"/v1/chat/inbound/{quote(first[0], safe='')}", wait=20)
+        assert (outcome["complete"], outcome["outbound_payloads"]) == (True, [])
+        other = await post(one, path, 409, **{**body, "text": "another day"})
+        assert other["type"].endswith("key-reused")
+        await post(one, path, 422, **{**body, "key": ""})
+        await post(one, path, 422, **{**body, "key": "  "})
+    async with talked(tmp_path, lines=0) as (one, _):
+        again = await post(one, path, 202, **body)
+        assert (again["inbound"], again["duplicate"]) == (first[0], True), "after a restart"
+        assert [(await post(one, path, 202, text="hello"))["duplicate"] for _ in range(2)] == [False] * 2
+        await one.running.until(TurnEnded, 2)
+        said = [text for role, text in await one.running.transcript("main:main") if role == "user"]
+        assert said == ["the day begins", "hello", "hello"]
+
+
 async def test_the_decisions_are_explained_and_nothing_happens(tmp_path: Path) -> None:
     async with talked(tmp_path) as (one, platform):
         before = (len(one.running.log.events), len(platform.sent))
