@@ -28,7 +28,17 @@ from trunkline.core.store.mailbox import (
 )
 from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.store.sqlite.sql.intent_reads import read_intents
-from trunkline.core.values import Address, DelegationId, IntentId, IntentKind, IntentState, Poll, Receipt, SessionId
+from trunkline.core.values import (
+    Address,
+    DelegationId,
+    InboundId,
+    IntentId,
+    IntentKind,
+    IntentState,
+    Poll,
+    Receipt,
+    SessionId,
+)
 
 _work = msgspec.json.Decoder(Work).decode
 _note = msgspec.json.Decoder(TurnNote).decode
@@ -40,14 +50,18 @@ _receipts = msgspec.json.Decoder(tuple[Receipt, ...]).decode
 _PLAIN = ExtraPart()
 #: the ids of what an inbound message caused: behind ``<id>.`` and before ``<id>/``
 _CAUSED = "id > ? AND id < ?"
-_STATE = (
-    "SELECT state = 'done', ended,"  # noqa: S608 -- fixed texts
-    f" EXISTS (SELECT 1 FROM inbox WHERE {_CAUSED} AND state = 'pending'),"
-    f" EXISTS (SELECT 1 FROM delegations WHERE {_CAUSED}) FROM inbox WHERE id = ?"
+#: every statement costs a change of threads or two, so that one asks for many messages
+_ASKED = "json_each(?) AS asked CROSS JOIN"
+_BELOW = "one.id > asked.value || '.' AND one.id < asked.value || '/'"
+_STATES = (
+    "SELECT asked.key, main.state = 'done', main.ended,"  # noqa: S608 -- fixed texts
+    f" EXISTS (SELECT 1 FROM inbox AS one WHERE {_BELOW} AND one.state = 'pending'),"
+    f" EXISTS (SELECT 1 FROM delegations AS one WHERE {_BELOW})"
+    f" FROM {_ASKED} inbox AS main WHERE main.id = asked.value"
 )
 _MESSAGES = (
-    "SELECT id, kind, state, reason, address, chunks, media, reply_to, poll, payload, extra, receipts FROM intents"  # noqa: S608 -- fixed texts
-    f" WHERE {_CAUSED} ORDER BY n"
+    "SELECT one.id, one.kind, one.state, one.reason, one.address, one.chunks, one.media, one.reply_to, one.poll,"  # noqa: S608 -- fixed texts
+    f" one.payload, one.extra, one.receipts, asked.key FROM {_ASKED} intents AS one WHERE {_BELOW} ORDER BY one.n"
 )
 _DELEGATIONS = (
     f"SELECT id, hand, label, state, callback FROM delegations WHERE {_CAUSED}"  # noqa: S608 -- fixed texts
@@ -71,21 +85,33 @@ def find_inbound(c: sqlite3.Connection, query: FindInbound) -> StoredInbound | N
 
 def read_outcome(c: sqlite3.Connection, query: ReadOutcome) -> Outcome | None:
     """Handle `ReadOutcome`."""
-    span = (f"{query.inbound}.", f"{query.inbound}/")
-    row = c.execute(_STATE, (*span, *span, query.inbound)).fetchone()
-    if row is None:
-        return None
-    over, ended, pending, delegated = row
-    messages = _messages(c, span)
-    delegations = _delegations(c, span) if delegated else ()
-    sent = all(is_final(one.state) for one in messages)
-    return Outcome(
-        over=bool(over),
-        ended=None if ended is None else _note(ended),
-        messages=messages,
-        delegations=delegations,
-        complete=bool(over) and not pending and sent and not delegations,
-    )
+    (found,) = read_outcomes(c, ReadOutcomes(inbounds=(query.inbound,)))
+    return found
+
+
+def read_outcomes(c: sqlite3.Connection, query: ReadOutcomes) -> tuple[Outcome | None, ...]:
+    """Handle `ReadOutcomes`."""
+    found: list[Outcome | None] = [None] * len(query.inbounds)
+    asked = msgspec.json.encode(query.inbounds).decode()
+    # First the states: what another process adds meanwhile is then at most too much, and never missing.
+    states: list[tuple[int, int, str | None, int, int]] = c.execute(_STATES, (asked,)).fetchall()
+    caused = _messages(c, asked, query.inbounds)
+    for n, over, ended, pending, delegated in states:
+        messages = tuple(caused.get(n, ()))
+        delegations = _delegations(c, _span(query.inbounds[n])) if delegated else ()
+        sent = all(is_final(one.state) for one in messages)
+        found[n] = Outcome(
+            over=bool(over),
+            ended=None if ended is None else _note(ended),
+            messages=messages,
+            delegations=delegations,
+            complete=bool(over) and not pending and sent and not delegations,
+        )
+    return tuple(found)
+
+
+def _span(inbound: InboundId) -> tuple[str, str]:
+    return f"{inbound}.", f"{inbound}/"
 
 
 def _delegations(c: sqlite3.Connection, span: tuple[str, str]) -> tuple[DueDelegation, ...]:
@@ -101,20 +127,23 @@ def _delegations(c: sqlite3.Connection, span: tuple[str, str]) -> tuple[DueDeleg
     )
 
 
-def _messages(c: sqlite3.Connection, span: tuple[str, str]) -> tuple[CausedMessage, ...]:
+def _messages(c: sqlite3.Connection, asked: str, inbounds: Sequence[InboundId]) -> dict[int, list[CausedMessage]]:
+    """The messages that inbound messages caused, by the place of these."""
+    caused: dict[int, list[CausedMessage]] = {}
     try:
-        return tuple(_caused(row) for row in c.execute(_MESSAGES, span).fetchall())
+        for row in c.execute(_MESSAGES, (asked,)).fetchall():
+            caused.setdefault(row[-1], []).append(_caused(row[:-1]))
     except (sqlite3.OperationalError, ValueError, TypeError):
         # A row cannot be read: the others are read one by one, and of that one what is left.
-        ids = [IntentId(row[0]) for row in c.execute(f"SELECT id FROM intents WHERE {_CAUSED}", span)]  # noqa: S608
-        found, broken = read_intents(c, ids)
-        rows = [*((row, receipts) for _, row, receipts in found), *((one.row, one.receipts) for one in broken.values())]
-        return tuple(_caused_by(row, receipts) for row, receipts in rows)
+        return {n: _one_by_one(c, _span(inbound)) for n, inbound in enumerate(inbounds)}
+    return caused
 
 
-def read_outcomes(c: sqlite3.Connection, query: ReadOutcomes) -> tuple[Outcome | None, ...]:
-    """Handle `ReadOutcomes`."""
-    return tuple(read_outcome(c, ReadOutcome(inbound=inbound)) for inbound in query.inbounds)
+def _one_by_one(c: sqlite3.Connection, span: tuple[str, str]) -> list[CausedMessage]:
+    ids = [IntentId(row[0]) for row in c.execute(f"SELECT id FROM intents WHERE {_CAUSED}", span)]  # noqa: S608
+    found, broken = read_intents(c, ids)
+    rows = [*((row, receipts) for _, row, receipts in found), *((one.row, one.receipts) for one in broken.values())]
+    return [_caused_by(row, receipts) for row, receipts in rows]
 
 
 def _caused(row: Sequence[Any]) -> CausedMessage:
