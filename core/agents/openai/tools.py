@@ -13,6 +13,7 @@ from trunkline.core.agents.openai.answer import ModelCall
 from trunkline.core.agents.openai.config import OpenAIConfig
 from trunkline.core.errors import InvalidCall, PlatformError, TrunklineError, UsageError
 from trunkline.core.hands.callback_message import as_data
+from trunkline.core.reasons import Reason
 
 #: characters of a result that a model gets
 _LONGEST = 20_000
@@ -102,7 +103,7 @@ def _result(shown: dict[str, Any]) -> str:
 
 
 def _refusal(said: str, error: TrunklineError | None = None) -> str:
-    reason: object = getattr(error, "reason", None)
+    reason: object = Reason.BAD_ARGUMENT if error is None else getattr(error, "reason", None)
     shown = {"ok": False, "error": said}
     return _result(shown if reason is None else shown | {"reason": str(reason)})
 

@@ -187,11 +187,14 @@ async def test_a_program_works_on_tasks_of_another_agent(tmp_path: Path) -> None
         assert await main.answers(1) == ["helper: the tower"]
         main.say("never")
         await main.gateway.until(TurnStarted, 5)
+        # A later task has been answered, so the program has the one before it too.
+        main.say("echo the moon")
+        assert (await main.answers(2))[1] == "helper: the moon"
         main.say("stop")
-        assert (await main.answers(2))[1] == "stopped"
+        assert (await main.answers(3))[2] == "stopped"
         # The task was cancelled, and the work of the program with it.
         main.say("cancelled")
-        assert (await main.answers(3))[2] == "helper: 1 cancelled"
+        assert (await main.answers(4))[3] == "helper: 1 cancelled"
 
 
 async def test_a_program_says_why_it_cannot_answer(tmp_path: Path) -> None:
