@@ -149,16 +149,19 @@ async def serving(
     runner: HandRunner | None = None,
     decisions: Decisions | None = None,
     others: Mapping[str, Agent] | None = None,
+    before: Callable[[EventLog], None] | None = None,
     **config: Any,
 ) -> AsyncGenerator[Running, None]:
     """A gateway on a store file, until the block ends. Called again with the same file: a restart.
 
-    `others`: agents beside `main`.
+    `others`: agents beside `main`. `before`: called with the log before its first event.
     """
     if others:
         config.setdefault("agents", [{"id": "main", "default": True}, *({"id": name} for name in others)])
     env = system_env()
     log = EventLog(env.now)
+    if before is not None:
+        before(log)
     store = SqliteStore(lambda: connect_file(path, durability="normal"), log.recorder("gateway"))
     gateway = Gateway(
         config=GatewayConfig.model_validate(config),

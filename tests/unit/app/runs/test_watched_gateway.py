@@ -1,4 +1,4 @@
-"""A gateway that is watched over HTTP: joined under load, connected again after breaks, refused."""
+"""A gateway that is watched over HTTP: joined under load, connected again, restarted, with a hole, hostile, refused."""
 
 import random
 import socket
@@ -6,20 +6,26 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import anyio
 import pytest
 
 from tests.support.app.listed_runs import ListedRuns
+from tests.support.app.pilot import settle
 from tests.support.factories import direct
 from tests.support.http import ALL, Api, api
 from tests.support.small_gateway import Echo, TinyPlatform
 from trunkline.app.runs.gateway_feed import GatewayFeed
 from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.watched_gateway import watched_gateway
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.platform.textual_private import screen_lines
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.core.agent import Turn
 from trunkline.core.errors import UsageError
+from trunkline.core.events import EventLog
+from trunkline.core.events.base import RunEnded
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import RunJoined
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
@@ -29,6 +35,7 @@ from trunkline.core.http.event_stream import EventStreams
 from trunkline.core.http.server import HttpServer
 from trunkline.core.store.queries import ListOpenIntents, ReadTranscript
 from trunkline.core.values import Receipt, SendRequest, SessionId
+from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.invariants import Status
 
 pytestmark = pytest.mark.anyio
@@ -75,10 +82,14 @@ class Stage:
 async def stage(path: Path, *, port: int = 0, events: int = 50_000, agent: Any = None) -> AsyncGenerator[Stage]:
     """Serve on a store file, and on a port of before."""
     platform = HangingPlatform()
-    hands = {"each": {"never": {"deadline": "1h"}}}
-    async with api(path, platform=platform, agent=agent or Echo(act), runner=SlowHands(), hands=hands) as one:
-        streams = EventStreams(one.served, RecentEvents(one.served.log, one.served.env.ids.new("log"), events=events))
-        streams.feed.open()
+    options = {"agent": agent or Echo(act), "runner": SlowHands(), "hands": {"each": {"never": {"deadline": "1h"}}}}
+    feeds: list[RecentEvents] = []
+
+    def before(log: EventLog) -> None:
+        feeds.append(RecentEvents(log, f"log-{uuid4().hex}", events=events))
+
+    async with api(path, platform=platform, before=before, **options) as one:
+        streams = EventStreams(one.served, feeds[0])
         one.app.router.routes.append(streams.route())
         listener = socket.create_server(("127.0.0.1", port))
         server = HttpServer(one.app, one.served, one.settings)
@@ -205,6 +216,65 @@ def _break(feed: GatewayFeed) -> None:
     response = feed._stream._response  # pyright: ignore[reportPrivateUsage]
     if response is not None:
         _shut(response)
+
+
+async def test_another_process_is_an_event_of_the_run_and_the_run_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "gateway.db"
+    async with stage(path) as s:
+        s.platform.say("m1", text="before")
+        await s.running.until(IntentSettled)
+        port = int(s.url.rpartition(":")[2])
+        watched = watching(s.url, tmp_path)
+        w = await watched.__aenter__()
+        await w.until(lambda: w.view.last > 0)
+    await w.until(lambda: "connecting" in w.feed.said())
+    async with stage(path, port=port) as s:
+        s.platform.say("m2", text="after")
+        await w.until(lambda: len(w.bodies(IntentSettled)) == 1)
+        assert len(w.bodies(RunJoined)) == len(w.bodies(ProcessCrashed)) == 1
+        [key] = w.view.sessions.at(w.view.last)
+        assert [one.text for one in w.view.transcripts.of(key)] == [
+            *("before", "you said before"),
+            *("after", "you said after"),
+        ]
+        assert {event.generation for event in w.view.events} == {1, 2}
+        await watched.__aexit__(None, None, None)
+
+
+async def test_events_that_are_missing_begin_the_run_anew(tmp_path: Path) -> None:
+    async with stage(tmp_path / "gateway.db", events=5) as s, watching(s.url, tmp_path) as w:
+        await w.until(lambda: w.view.last > 0)
+        for n in range(20):
+            s.platform.say(f"m{n}", text=f"text {n}")
+        await s.running.until(IntentSettled, 20)
+        _break(w.feed)
+        await w.until(lambda: len(w.bodies(RunJoined)) == 1 and "anew" in w.feed.said())
+        await w.until(lambda: sum(len(w.view.transcripts.of(key)) for key in w.view.sessions.at(w.view.last)) == 40)
+
+
+async def test_beyond_the_limit_it_is_shown_anew(tmp_path: Path) -> None:
+    async with stage(tmp_path / "gateway.db") as s, watching(s.url, tmp_path, limit=1) as w:
+        await w.until(lambda: w.view.last > 0)
+        for n in range(40):
+            s.platform.say(f"m{n}", text="x" * 20_000)
+            await s.running.until(IntentSettled, n + 1)
+        await w.until(lambda: "beyond --limit" in w.feed.said() and not w.bodies(RunEnded) and w.view.last > 0)
+
+
+async def test_hostile_texts_reach_no_terminal(tmp_path: Path) -> None:
+    async with stage(tmp_path / "gateway.db") as s:
+        s.platform.say("m1", text="\x1b]0;stolen\x07\x1b[2J\ud800")
+        await s.running.until(IntentSettled)
+        async with watching(s.url, tmp_path) as w:
+            await w.until(lambda: w.view.last > 3)
+            app = TrunklineApp(w.workspace, theme="textual-dark", clocked=False)
+            async with app.run_test(size=(80, 24)) as pilot:
+                for key in "12345678":
+                    await pilot.press(key)
+                    await settle(app)
+                    shown = "\n".join(line.text for line in screen_lines(app.screen))
+                    assert "\x1b" not in shown
+                    assert "connected, reading only" in shown
 
 
 async def test_what_will_not_pass_is_one_line(tmp_path: Path) -> None:
