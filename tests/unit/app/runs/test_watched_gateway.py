@@ -272,7 +272,7 @@ async def test_hostile_texts_reach_no_terminal(tmp_path: Path) -> None:
                 for key in "12345678":
                     await pilot.press(key)
                     await settle(app)
-                    shown = "\n".join(line.text for line in screen_lines(app.screen))
+                    shown = "\n".join(line.text for line in screen_lines(app))
                     assert "\x1b" not in shown
                     assert "connected, reading only" in shown
 
