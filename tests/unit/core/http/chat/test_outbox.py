@@ -7,9 +7,11 @@ import anyio
 import httpx
 import pytest
 
-from tests.support.chat import add_mailbox, say, web_chat
-from tests.support.http import Api
+from tests.support.chat import add_mailbox, said, say, web_chat
+from tests.support.http import TOKENS, Api, over_socket
+from trunkline import Turn
 from trunkline.core.env import system_env
+from trunkline.core.http.settings import HttpLimits, HttpSettings
 from trunkline.core.store.commands import Prune
 from trunkline.core.store.port import answer
 
@@ -110,3 +112,29 @@ async def test_a_cursor_of_what_is_no_longer_kept_is_refused(tmp_path: Path) -> 
 async def test_unusable_questions(tmp_path: Path, query: dict[str, Any], status: int) -> None:
     async with web_chat(tmp_path / "gateway.db") as one:
         assert (await outbox(one, **query)).status_code == status
+
+
+async def test_a_client_that_goes_takes_up_no_place_while_it_would_have_waited(tmp_path: Path) -> None:
+    """A bridge with a shorter time limit than its own `wait` would fill the server with requests of its past."""
+    settings = HttpSettings(tokens=TOKENS, limits=HttpLimits(requests=3))
+    async with (
+        web_chat(tmp_path / "gateway.db", settings=settings, agent=Silent()) as one,
+        over_socket(one) as (http, _),
+    ):
+        for n in range(4):
+            ask = [
+                http.get("/v1/chat/outbox", params={"channel": "webchat", "wait": 60}, timeout=0.3),
+                http.post("/v1/chat/inbound", json=said(message=f"m{n}", wait=60), timeout=0.3),
+            ]
+            for request in ask:
+                with pytest.raises(httpx.ReadTimeout):
+                    await request
+        found = await http.get("/v1/health/ready")
+        assert found.status_code == 200, found.text
+
+
+class Silent:
+    """An agent that never answers."""
+
+    async def turn(self, turn: Turn) -> str | None:
+        await anyio.sleep_forever()
