@@ -15,7 +15,7 @@ import httpx
 import msgspec
 
 from trunkline.app.operators.port import NotPossible, Unavailable
-from trunkline.app.operators.token import VARIABLE, is_loopback, token_for
+from trunkline.app.operators.token import VARIABLE, token_for
 from trunkline.core.errors import (
     AnswerRefused,
     BindingError,
@@ -24,6 +24,7 @@ from trunkline.core.errors import (
     UsageError,
 )
 from trunkline.core.http.problems import PROBLEM_JSON, TABLE, TYPE, ProblemDocument
+from trunkline.core.http.settings import is_loopback
 
 T = TypeVar("T")
 #: seconds to connect, and to wait for an answer: a change of the whole queue takes a while

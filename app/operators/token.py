@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from ipaddress import ip_address
 from pathlib import Path
 
 import msgspec
 
 from trunkline.core.errors import UsageError
+from trunkline.core.http.settings import is_loopback, is_token
 
 #: the variable that may hold the token
 VARIABLE = "TRUNKLINE_TOKEN"
@@ -44,14 +44,6 @@ def token_for(host: str, file: Path | None, environ: Mapping[str, str] = os.envi
     return _checked(_read(own), str(own)) if own.is_file() else GivenToken()
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a host of a URL is this machine."""
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
 def _read(file: Path) -> str:
     try:
         with file.open(encoding="utf-8") as opened:
@@ -64,6 +56,6 @@ def _read(file: Path) -> str:
 
 def _checked(text: str, source: str) -> GivenToken:
     secret = text.strip()
-    if not secret or not secret.isascii() or not secret.isprintable() or " " in secret:
+    if not is_token(secret):
         raise UsageError(f"{source} holds no token: expected letters, digits and signs without spaces")
     return GivenToken(secret=secret, source=source)

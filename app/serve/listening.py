@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
-import ipaddress
 import socket
 
 from trunkline.app.serve.config import LISTEN
 from trunkline.app.serve.settings import Settings
 from trunkline.core.errors import ConfigError, UsageError
+from trunkline.core.http.settings import is_loopback
 
 _BACKLOG = 2048
 
@@ -27,16 +27,6 @@ def address_of(settings: Settings) -> tuple[str, int]:
             " in, with `token_file` or `tokens` under `http` of the configuration, or with --token-file FILE"
         )
     return host, port
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from trunkline.app.serve.config import OWNER
-from trunkline.app.serve.listening import is_loopback
 from trunkline.app.serve.settings import Settings
 from trunkline.app.serve.token_file import SHORTEST, token_of
 from trunkline.core.agent import Agent
@@ -17,7 +16,7 @@ from trunkline.core.env import Env
 from trunkline.core.errors import ConfigError, HandError
 from trunkline.core.hands.port import HandTask
 from trunkline.core.http.endpoint import Caller, Scope
-from trunkline.core.http.settings import HttpLimits, HttpSettings, Rate, Token
+from trunkline.core.http.settings import HttpLimits, HttpSettings, Rate, Token, is_loopback, is_token
 
 if TYPE_CHECKING:
     from trunkline.core.channels import ChannelAdapter
@@ -72,6 +71,10 @@ def tokens_of(settings: Settings) -> tuple[Token, ...]:
             raise ConfigError(f"http.tokens[{n}].token: {error.facts}") from error
         if len(secret) < SHORTEST:
             raise ConfigError(f"http.tokens[{n}].token: it has fewer than {SHORTEST} characters, so it can be guessed")
+        if not is_token(secret):
+            raise ConfigError(
+                f"http.tokens[{n}].token: it cannot be sent in a header: use letters, digits and signs without spaces"
+            )
         caller = Caller(name=given.name, scopes=frozenset(Scope(scope) for scope in given.scopes))
         tokens.append(Token(caller=caller, secret=secret))
     return tuple(tokens)

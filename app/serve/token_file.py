@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from trunkline.core.errors import ConfigError
+from trunkline.core.http.settings import is_token
 
 #: shorter tokens can be guessed
 SHORTEST = 16
@@ -29,7 +30,7 @@ def token_of(path: Path) -> str:
         raise ConfigError(f"the token file {path}: {error.strerror or error}") from error
     except UnicodeDecodeError:
         raise ConfigError(f"the token file {path} is not text: delete it, and a new token is made") from None
-    if len(found) < SHORTEST or not found.isascii() or not found.isprintable() or " " in found:
+    if len(found) < SHORTEST or not is_token(found):
         raise ConfigError(
             f"the token file {path} has no token: expected at least {SHORTEST} letters, digits and signs without"
             " spaces; delete it, and a new token is made"

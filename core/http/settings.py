@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from ipaddress import ip_address
 
 import msgspec
 
@@ -67,3 +68,16 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     #: origins of pages of other hosts that may use the API, e.g. ``https://chat.example.org``
     origins: tuple[str, ...] = ()
     tls: ssl.SSLContext | None = None
+
+
+def is_token(text: str) -> bool:
+    """Whether a text can be a token: letters, digits and signs without spaces, as a header can carry them."""
+    return bool(text) and text.isascii() and text.isprintable() and " " not in text
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host of an address is this machine, and reached by nobody else."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

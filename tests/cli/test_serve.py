@@ -255,6 +255,14 @@ REFUSED: dict[str, tuple[tuple[str, ...], dict[str, str], str]] = {
         {"g.yaml": "http: {tokens: [{name: ci, scopes: [read], token: {file: short}}]}\n", "short": "abc123"},
         "http.tokens[0].token: it has fewer than 16 characters, so it can be guessed",
     ),
+    "a secret that no header can carry": (
+        ("--port", "0", "--config", "g.yaml"),
+        {
+            "g.yaml": "http: {tokens: [{name: ci, scopes: [read], token: {file: odd}}]}\n",
+            "odd": "sixteen letters ä",
+        },
+        "http.tokens[0].token: it cannot be sent in a header",
+    ),
     "a certificate that is none": (
         ("--port", "0", "--config", "g.yaml"),
         {"g.yaml": "http: {tls: {certificate: c.pem, key: c.pem}}\n", "c.pem": "nothing"},

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.app.serve.listening import address_of, is_loopback, listen, url_of
+from trunkline.app.serve.listening import address_of, listen, url_of
 from trunkline.app.serve.settings import Overrides, Settings, load_settings
 from trunkline.core.errors import ConfigError, UsageError
+from trunkline.core.http.settings import is_loopback
 
 
 def settings(listen_at: str | None = None, port: int | None = None, token_file: Path | None = None) -> Settings:
