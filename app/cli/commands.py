@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from trunkline.app.cli.io.version import installed_version
 from trunkline.app.cli.options import DEFAULT_LOOKS, LooksOptions
@@ -31,7 +31,7 @@ _COMMANDS = {
         "run.diff:print_diff",
         "Compare two recorded runs: events that only one of them has, and differences in the others.",
     ),
-    "serve": ("serve:serve", "Run a gateway that speaks HTTP, with a web chat. Prints its address; Ctrl-C ends it."),
+    "serve": ("serve:serve", "Run a gateway that speaks HTTP, with a web chat."),
     "web": ("run.web:serve_app", "Serve the app to a browser on this machine. Prints the address; Ctrl-C ends it."),
     "explore": (
         "run.explore:explore_scenarios",
@@ -105,5 +105,8 @@ def dispatch(arguments: Sequence[str]) -> int:
         code = called(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         command = " ".join(["trunkline", *(error.command_chain or ())])
-        raise UsageError(f"{' '.join(str(error).split())}\nTry: {command} --help") from error
+        said = " ".join(str(error).split())
+        if isinstance(error, UnusedCliTokensError):
+            said = f"{command} takes no more arguments: {' '.join(error.unused_tokens or ())}"
+        raise UsageError(f"{said}\nTry: {command} --help") from error
     return code if isinstance(code, int) else 0

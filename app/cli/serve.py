@@ -40,7 +40,7 @@ class ServeOptions:
 
 
 def serve(options: Annotated[ServeOptions, Parameter(name="*")] = ServeOptions()) -> int:
-    """Run a gateway that speaks HTTP. Prints its address and the file of its token; Ctrl-C ends it.
+    """Run a gateway that speaks HTTP, with a web chat. Prints its address and the file of its token; Ctrl-C ends it.
 
     SIGTERM and Ctrl-C finish what is in progress, a second one ends it at once; SIGHUP reads the configuration again.
     """

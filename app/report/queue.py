@@ -79,11 +79,11 @@ def conservation(counts: Mapping[IntentState, int]) -> str:
     return f"{total}: {by_state}" if counts else total
 
 
-def table(found: QueueOverview) -> Iterator[str]:
-    """A line with the totals, and a line for each intent."""
+def table(found: QueueOverview, nothing: str) -> Iterator[str]:
+    """A line with the totals, and a line for each intent; the line `nothing` if there are some, but none of these."""
     yield conservation(found.counts)
     if not found.rows:
-        yield "none of them matches; --all lists everything" if found.counts else "nothing to list"
+        yield nothing if found.counts else "nothing to list"
         return
     cells = [("state", "age", "tries", "chunks", "reason", "next", "place", "id", "text")]
     cells += [_cells(row, found.at) for row in found.rows]

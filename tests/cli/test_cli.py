@@ -127,6 +127,10 @@ WRONG = {
     "unknown option": (["run", "--nope"], "--nope"),
     "unknown command word": (["run", "nowhere.yaml"], "nowhere.yaml does not exist"),
     "no such command": (["runn"], "'runn' is neither a command (run, tour"),
+    "an argument too many": (
+        ["report", "a.jsonl", "b.jsonl"],
+        "trunkline report takes no more arguments: b.jsonl\nTry",
+    ),
     "unknown bug": (["run", TOUR, "--bug", "announce-busy-twise"], "did you mean 'announce-busy-twice'?"),
     "no such keyword": (["run", TOUR, "-k", "zzz"], "matches -k 'zzz'"),
     "no seeds": (["run", TOUR, "--seeds", "0"], "--seeds must be at least 1"),

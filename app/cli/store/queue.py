@@ -81,7 +81,10 @@ def list_(
     if json:
         print_json(as_json(list_json(found)))
         return 0
-    print_lines(*table(found))
+    nothing = "none is in this state and for this platform"
+    if not (all or state or channel):
+        nothing = "none needs attention, and none is to be sent; --all lists them"
+    print_lines(*table(found, nothing))
     return 0
 
 

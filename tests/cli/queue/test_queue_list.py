@@ -85,7 +85,10 @@ def test_an_empty_queue_is_reported(trunkline, tmp_path):
         bring(raw, made("i1", "one"), S.DELIVERED, acked=1)
     assert queue_lines(trunkline, "list", "--store", path) == [
         "1 intent: 1 delivered",
-        "none of them matches; --all lists everything",
+        "none needs attention, and none is to be sent; --all lists them",
+    ]
+    assert queue_lines(trunkline, "list", "--channel", "slack", "--store", path)[1:] == [
+        "none is in this state and for this platform"
     ]
 
 
