@@ -55,7 +55,10 @@ _COMMANDS = {
         "store.transcript:print_transcript",
         "Print the transcript of a session as JSON lines; without a session, list the sessions.",
     ),
-    "schema": ("schema:print_schema", "Print the JSON Schema of scenario files, or of agents."),
+    "schema": (
+        "schema:print_schema",
+        "Print the JSON Schema of scenario files, of the tools of agents, or of the protocol of outside agents.",
+    ),
 }
 #: every command, as error messages list them
 COMMANDS = tuple(_COMMANDS)
