@@ -24,9 +24,7 @@ WIDE_FOLDERS = {
 }
 
 #: Public classes that share a name, each with its reason. A name that is no longer shared must leave this table.
-SHARED_NAMES: dict[str, str] = {
-    "Problem": "what is wrong with a file, and with a request: the term of RFC 9457",
-}
+SHARED_NAMES: dict[str, str] = {}
 
 #: Packages that `import trunkline.core` and `import trunkline.sim` must not bring in.
 HEAVY = ("textual", "rich", "cyclopts", "faker")
