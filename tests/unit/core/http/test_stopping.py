@@ -113,6 +113,10 @@ async def test_a_client_that_does_not_read_is_cut(tmp_path: Path) -> None:
         assert port is not None
         async with await anyio.connect_tcp("127.0.0.1", port) as stream:
             await stream.send(asked)
+            with anyio.fail_after(30):
+                while 'route="/v1/big"' not in one.served.metrics.text():  # noqa: ASYNC110 (the metrics have no event)
+                    await anyio.sleep(0.01)
+            # The time to read runs from now at the latest, on the same loop: it ends first, however busy the machine.
             await anyio.sleep(1.0)
             received = 0
             try:
