@@ -37,7 +37,6 @@ class ReadyFirst(Checker):
     """L4: no attempt is made on a channel that is not ready; waiting costs no attempt and never ends an intent."""
 
     id = "L4"
-    from_anywhere = True
     title = "Readiness before recovery"
     sentence = (
         "No attempt is made before the channel is ready, an attempt is counted for each one that is made, and only a "
