@@ -58,7 +58,11 @@ class LineCutter:
             yield line
 
     def _keep(self, part: bytes) -> None:
-        if self._skipping is not None or not part:
+        if self._skipping is not None:
+            # The same start is kept however the line arrives: it may name the turn.
+            self._skipping += part[: _KEPT - len(self._skipping)]
+            return
+        if not part:
             return
         self._parts.append(part)
         self._size += len(part)

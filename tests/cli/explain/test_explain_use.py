@@ -69,7 +69,7 @@ def test_there_is_help(trunkline, command):
     assert "Usage: trunkline explain" in out
 
 
-def test_no_screen_and_without_a_file_no_simulator_is_imported(config):
+def test_no_screen_and_no_simulator_is_imported(config):
     def loaded(*arguments: str) -> str:
         code = (
             "import sys\nfrom trunkline.app.cli import main\n"
@@ -81,7 +81,7 @@ def test_no_screen_and_without_a_file_no_simulator_is_imported(config):
 
     assert loaded(*INBOUND) == loaded(*SEND, "user:1", "--channel", "discord") == "[]"
     assert loaded("explain", "key", "main:main") == "[]"
-    assert loaded(*INBOUND, "--config", str(config)) == "['trunkline.sim']"
+    assert loaded(*INBOUND, "--config", str(config)) == "[]"
 
 
 # ---------------------------------------------------------------- asked and lived are the same
