@@ -290,7 +290,7 @@ class GatewayProcess:
         self._world.record_heartbeats(config)
         self.config = config
 
-    def _spawn(self, node: Node, work: Coroutine[Any, Any, None], name: str) -> None:
+    def _spawn(self, node: Node, work: Coroutine[Any, Any, object], name: str) -> None:
         asyncio.get_running_loop().create_task(work, name=name, context=node.context())
 
     # ------------------------------------------------------------ ending and freezing

@@ -121,8 +121,8 @@ def _explain_value(path: Path, found: object, message: str, report: ProblemRepor
     """Report an error in the model's own words, unless another problem of the gateway already explains it."""
     if not (path == ("gateway",) and any(problem.field.startswith("gateway.") for problem in report.problems)):
         # What joins several fields, or says what is missing, says more than that a mapping was found.
-        told = isinstance(found, dict | list) or repr(found) in message
-        report.add(path, message if told else f"{message}, found {shown(found)}")
+        joined = isinstance(found, dict | list)
+        report.add(path, message if joined or repr(found) in message else f"{message}, found {shown(found)}")
 
 
 def _explain_unknown(path: Path, tree: object, report: ProblemReport, kind: FileKind) -> None:
