@@ -105,6 +105,6 @@ async def _admit_once(store: RewiredStore, command: Admit, story: Any, then: Any
         return execute(c, command) if tries == 1 else None
 
     def record(admission: Admission | None) -> Any:
-        return None if admission is None else story(admission)
+        return (Admission(session=None), 0) if admission is None else story(admission)
 
     return await store.inner.write(RunSql(op=write), record, then)
