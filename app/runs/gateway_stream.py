@@ -158,14 +158,14 @@ class GatewayStream:
         self._ready.set()
 
     def _read(self) -> None:
-        if self._anew.is_set():
-            self._anew.clear()
-            raise _BeginAgain("shown from the start again, since it had grown beyond --limit")
+        self._obey_begin_anew()
         query = {} if self._last else {"snapshot": "true"}
         headers = {"Last-Event-ID": self._last} if self._last else {}
         with self._open(query, headers) as response:
             self._response = response
             try:
+                # It may have been asked for since, when there was no connection yet to end.
+                self._obey_begin_anew()
                 self._connected = True
                 self._ready.set()
                 for event in EventSource(response).iter_sse():
@@ -175,6 +175,11 @@ class GatewayStream:
                     self._last = event.id or self._last
             finally:
                 self._response = None
+
+    def _obey_begin_anew(self) -> None:
+        if self._anew.is_set():
+            self._anew.clear()
+            raise _BeginAgain("shown from the start again, since it had grown beyond --limit")
 
     def _handle(self, kind: str, data: str) -> None:
         match kind:

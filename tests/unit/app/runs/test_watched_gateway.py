@@ -2,13 +2,15 @@
 
 import random
 import socket
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 from uuid import uuid4
 
 import anyio
+import httpx
 import pytest
 
 from tests.support.app.listed_runs import ListedRuns
@@ -244,21 +246,59 @@ async def test_another_process_is_an_event_of_the_run_and_the_run_goes_on(tmp_pa
 async def test_events_that_are_missing_begin_the_run_anew(tmp_path: Path) -> None:
     async with stage(tmp_path / "gateway.db", events=5) as s, watching(s.url, tmp_path) as w:
         await w.until(lambda: w.view.last > 0)
-        for n in range(20):
-            s.platform.say(f"m{n}", text=f"text {n}")
-        await s.running.until(IntentSettled, 20)
-        _break(w.feed)
-        await w.until(lambda: len(w.bodies(RunJoined)) == 1 and "anew" in w.feed.said())
+        with _kept_away(w.feed):
+            for n in range(20):
+                s.platform.say(f"m{n}", text=f"text {n}")
+            await s.running.until(IntentSettled, 20)
+        await w.until(lambda: len(w.bodies(RunJoined)) == 1 and "events are missing" in w.feed.said())
         await w.until(lambda: sum(len(w.view.transcripts.of(key)) for key in w.view.sessions.at(w.view.last)) == 40)
+
+
+@contextmanager
+def _kept_away(feed: GatewayFeed) -> Iterator[None]:
+    """Break the connection, and let it be made again only at the end."""
+    stream = feed._stream  # pyright: ignore[reportPrivateUsage]
+    connect, allowed = stream._open, Event()  # pyright: ignore[reportPrivateUsage]
+
+    def wait(query: Mapping[str, str], headers: Mapping[str, str]) -> AbstractContextManager[httpx.Response]:
+        assert allowed.wait(60)
+        return connect(query, headers)
+
+    stream._open = wait  # pyright: ignore[reportPrivateUsage]
+    _break(feed)
+    try:
+        yield
+    finally:
+        allowed.set()
 
 
 async def test_beyond_the_limit_it_is_shown_anew(tmp_path: Path) -> None:
     async with stage(tmp_path / "gateway.db") as s, watching(s.url, tmp_path, limit=1) as w:
         await w.until(lambda: w.view.last > 0)
-        for n in range(40):
-            s.platform.say(f"m{n}", text="x" * 20_000)
+        for n in range(60):
+            s.platform.say(f"m{n}", text="x" * 10_000)
             await s.running.until(IntentSettled, n + 1)
         await w.until(lambda: "beyond --limit" in w.feed.said() and not w.bodies(RunEnded) and w.view.last > 0)
+        assert not w.feed.over, w.feed.problem
+
+
+async def test_begun_anew_while_there_is_no_connection_it_is_not_forgotten(tmp_path: Path) -> None:
+    async with stage(tmp_path / "gateway.db") as s, watching(s.url, tmp_path) as w:
+        await w.until(lambda: w.view.last > 0)
+        with _kept_away(w.feed):
+            await w.until(lambda: "connecting again" in w.feed.said())
+            w.feed._stream.begin_anew()  # pyright: ignore[reportPrivateUsage]
+        await w.until(lambda: "beyond --limit" in w.feed.said() and w.view.last > 0)
+
+
+async def test_a_gateway_that_holds_more_than_the_limit_is_not_shown_again_and_again(tmp_path: Path) -> None:
+    async with stage(tmp_path / "gateway.db") as s:
+        for n in range(40):
+            s.platform.say(f"m{n}", text="x" * 40_000)
+            await s.running.until(IntentSettled, n + 1)
+        async with watching(s.url, tmp_path, limit=1) as w:
+            await w.until(lambda: w.feed.over)
+            assert "what the gateway holds is beyond --limit 1" in w.feed.problem
 
 
 async def test_hostile_texts_reach_no_terminal(tmp_path: Path) -> None:
