@@ -31,7 +31,7 @@ _OPEN = (
     *(DelegationAccepted, DelegationStarted, DelegationProgressed, DelegationFinished, CallbackChanged),
 )
 #: how many places a run is cut at
-CUTS = 4
+CUTS = 8
 
 
 def shown_at(events: Sequence[Event], cut: int) -> list[Event]:
@@ -93,3 +93,21 @@ def found_when_joined(path: Path) -> dict[str, list[int]]:
 def test_a_run_that_is_joined_violates_nothing_that_the_whole_run_holds(path: Path) -> None:
     whole = violated(recorded(path))
     assert {one: cuts for one, cuts in found_when_joined(path).items() if one not in whole} == {}
+
+
+@pytest.mark.parametrize("bare", [False, True], ids=["open-shown", "nothing-shown"])
+@pytest.mark.parametrize(
+    ("bug", "scenario", "invariant"),
+    [
+        ("doubt-falls-back", "hybrid-fallback", "D4"),
+        ("tool-send-captures-route", "crossing-is-marked", "R3"),
+        ("first-messages-fork", "B074-first-messages-fork", "S4"),
+    ],
+)
+def test_a_defect_after_the_cut_is_still_found(bug: str, scenario: str, invariant: str, *, bare: bool) -> None:
+    [path] = [one for one in SCENARIO_FILES if one.stem == scenario]
+    events = recorded(path, bug)
+    joined = joined_at(events, len(events) // 3, bare=bare)
+    assert invariant in violated(joined)
+    healthy = recorded(path)
+    assert invariant not in violated(joined_at(healthy, len(healthy) // 3, bare=bare))
