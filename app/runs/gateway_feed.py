@@ -65,7 +65,9 @@ class GatewayFeed:
     def said(self) -> str:
         """The state of the connection, and why another run began if one did."""
         began = f"; {self._began}" if self._began else ""
-        return f"{self.name}: {self._stream.state()}, reading only{began}"
+        state = self._stream.state()
+        # Why the connection broke may name the gateway already.
+        return f"{state if self.name in state else f'{self.name}: {state}'}, reading only{began}"
 
     def take_anew(self) -> bool:
         """Whether a new run has begun: what was pulled before is of no more use. Asking forgets it."""

@@ -61,12 +61,19 @@ class Alignment(RowList):
         self._index = self.workspace.run.sessions.index(row.owner)
         self._judge()
         ahead = len(self._index.wrong) - row.differences
-        agree = f"{row.differences} ≠" if row.differences else "both sides agree" if self.pairs else ""
+        agree = f"{row.differences} ≠" if row.differences else self._agreement()
         agree += f", {ahead} ≠ ahead" if ahead else ""
         copies = f"{row.copies} seen again  " if row.copies else ""
         self.set_titles(name, copies + agree)
         self.invalidate()
         self.select(self._index.row_at(self.workspace.cursor))
+
+    def _agreement(self) -> str:
+        """What a transcript without differences means; empty if it has no lines."""
+        if not self.pairs:
+            return ""
+        # A gateway does not know what people see: there is nothing to compare with.
+        return "both sides agree" if self.workspace.run.view.visible.witnessed else "not known what people saw"
 
     def _judge(self) -> None:
         if self._wrong[0] is self.pairs and self._wrong[1] is self._blame:

@@ -41,6 +41,8 @@ from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.invariants import Status
 
 pytestmark = pytest.mark.anyio
+#: the key of the Sessions screen
+SESSIONS = "4"
 
 
 class HangingPlatform(TinyPlatform):
@@ -229,7 +231,8 @@ async def test_another_process_is_an_event_of_the_run_and_the_run_goes_on(tmp_pa
         watched = watching(s.url, tmp_path)
         w = await watched.__aenter__()
         await w.until(lambda: w.view.last > 0)
-    await w.until(lambda: "connecting" in w.feed.said())
+    await w.until(lambda: "cannot connect" in w.feed.said())
+    assert w.feed.said().count(s.url) == 1
     async with stage(path, port=port) as s:
         s.platform.say("m2", text="after")
         await w.until(lambda: len(w.bodies(IntentSettled)) == 1)
@@ -315,6 +318,8 @@ async def test_hostile_texts_reach_no_terminal(tmp_path: Path) -> None:
                     shown = "\n".join(line.text for line in screen_lines(app))
                     assert "\x1b" not in shown
                     assert "connected, reading only" in shown
+                    assert "both sides agree" not in shown
+                    assert ("not known what people saw" in shown) == (key == SESSIONS)
 
 
 async def test_what_will_not_pass_is_one_line(tmp_path: Path) -> None:
