@@ -111,7 +111,7 @@ class GatewayFeed:
             self._size += len(item.line)
             found.append(self._renumbered(item))
             if self._size > self._limit and item.kind is ItemKind.SHOWN:
-                # Shown anew it would be as large, again and again.
+                # Shown once more it would be as large, again and again.
                 limit = self._limit // _MIB
                 self._break(f"{self.name}: what the gateway holds is beyond --limit {limit} (MiB); give a higher one")
             elif self._size > self._limit:
