@@ -21,6 +21,7 @@ from trunkline.core.events.leases import LeaseAwaited
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime import maintenance as upkeep_module
 from trunkline.core.store.commands import PurgeIntents, ResolveIntent, RetryIntent
+from trunkline.core.store.operators.queue import ChangeQueue
 from trunkline.core.store.sqlite.handlers import execute
 from trunkline.core.store.sqlite.offline.queue_file import open_to_change
 from trunkline.core.store.sqlite.offline.queue_file import purge as purge_outside
@@ -220,7 +221,7 @@ async def test_an_operator_that_goes_away_while_it_is_stored_is_taken_at_its_wor
             begun.set()
             return await write(command, story, then)
 
-        on_write(store, RetryIntent, retry)
+        on_write(store, ChangeQueue, retry)
         async with anyio.create_task_group() as group:
             group.start_soon(running.gateway.queue.retry, "send:k")
             await begun.wait()
