@@ -186,6 +186,7 @@ def test_a_configuration_cannot_be_changed(model: type[Model]) -> None:
         "CronConfig": {"id": "a", "every": "1h", "text": "x"},
         "PeerMatch": {"kind": "direct", "id": "1"},
         "RouteMatch": {"channel": "x"},
+        "Secret": {"env": "NAME"},
     }
     needs["RouteRuleConfig"] = {"agent": "main", "match": needs["RouteMatch"]}
     value = model.model_validate(needs.get(model.__name__, {}))
