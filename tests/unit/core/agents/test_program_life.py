@@ -114,7 +114,7 @@ while read -r line; do
 done
 """
 
-#: of the ignored signals, those of the comment below
+#: a shell's word for whether SIGPIPE (13) or SIGXFSZ (25) is ignored
 IGNORED_BY_PYTHON = "m=$(sed -n 's/^SigIgn:.//p' /proc/self/status); echo $((0x$m & 0x1001000))"
 
 
