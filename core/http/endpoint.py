@@ -44,7 +44,7 @@ class Departure:
         self._told = set[Callable[[], None]]()
 
     @contextmanager
-    def told(self, act: Callable[[], None]) -> Generator[None]:
+    def notifying(self, act: Callable[[], None]) -> Generator[None]:
         """Call `act` when the client goes; at once if it has gone."""
         if self.gone:
             act()

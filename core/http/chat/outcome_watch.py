@@ -87,7 +87,7 @@ class OutcomeWatch:
         if self._stopper is None:
             self._stopper = asyncio.create_task(self._wake_at_stop())
         try:
-            with departure.told(watch.desert):
+            with departure.notifying(watch.desert):
                 yield watch
         finally:
             there = self._watches[inbound]

@@ -69,7 +69,7 @@ async def _awaited(call: Call, mailbox: MailboxAdapter, query: OutboxQuery) -> M
                 group.cancel_scope.cancel()
 
             group.start_soon(stop)
-            with call.departure.told(group.cancel_scope.cancel):
+            with call.departure.notifying(group.cancel_scope.cancel):
                 found = await mailbox.next(after=query.after, conversation=query.conversation, limit=query.limit)
             group.cancel_scope.cancel()
     if call.departure.gone:
