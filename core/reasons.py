@@ -19,6 +19,10 @@ class Reason(StrEnum):
     DUPLICATE_REPLAY = "duplicate-replay"
     EMPTY_MESSAGE = "empty-message"
     BAD_ENVELOPE = "bad-envelope"
+    BAD_UPDATE = "bad-update"
+    BAD_SIGNATURE = "bad-signature"
+    STALE_WEBHOOK = "stale-webhook"
+    OTHER_WEBHOOK_ACCOUNT = "other-webhook-account"
     UNDECIDABLE = "undecidable"
     # why a route rule won or lost
     MATCHED = "matched"

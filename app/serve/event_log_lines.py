@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from trunkline.core.events import Body, Event, EventLog
+from trunkline.core.events.adapters import AdapterConnected, UpdateDropped, WebhookRefused
 from trunkline.core.events.delivery import (
     BacklogWaiting,
     IntentSettled,
@@ -80,6 +81,15 @@ _LINES: dict[type[Body], Callable[[Any], Line]] = {
     ),
     AdapterEnded: lambda body: (_WARNING, f"{body.channel}:{body.account} ended: nothing more is received from it"),
     AdapterInstalled: lambda body: (_INFO, f"{body.channel}:{body.account} was added"),
+    AdapterConnected: lambda body: (_INFO, f"{body.channel}:{body.account} is connected"),
+    UpdateDropped: lambda body: (
+        _WARNING,
+        f"an update of {body.channel}:{body.account} was dropped, {body.reason.value}: {body.detail}",
+    ),
+    WebhookRefused: lambda body: (
+        _WARNING,
+        f"a webhook of {body.channel}:{body.account} was refused, {body.reason.value}: {body.detail}",
+    ),
     StorePruned: lambda body: (_INFO, f"old rows were removed: {body.inbounds} inbound, {body.intents} outbound"),
     BacklogWaiting: lambda body: (_WARNING, f"the queue is full with {body.open} messages: new ones wait"),
     OperatorActed: lambda body: (_INFO, f"an operator's command: {body.verb}"),

@@ -9,12 +9,15 @@
 Programs are ordinary anyio code; nothing is patched. Simulated processes are Nodes: everything scheduled while NODE
 holds one belongs to it, and stops permanently when it is killed. Importing this package raises UnsupportedRuntime if
 the order of callbacks cannot be guaranteed.
+
+`run_real_time` runs the same programs by the machine's clock and with sockets, for what is on the wire (`sim.wire`).
 """
 
 from trunkline.sim.loop._errors import Deadlock, ForeignThread, SimulationError, StepLimit, UnsupportedRuntime
 from trunkline.sim.loop._loop import Order, SimLoop
 from trunkline.sim.loop._nodes import NODE, Node
-from trunkline.sim.loop._run import run
+from trunkline.sim.loop._real_time import RealTimeLoop
+from trunkline.sim.loop._run import run, run_real_time
 from trunkline.sim.loop._tasks import SimTask
 
 __all__ = [
@@ -23,10 +26,12 @@ __all__ = [
     "ForeignThread",
     "Node",
     "Order",
+    "RealTimeLoop",
     "SimLoop",
     "SimTask",
     "SimulationError",
     "StepLimit",
     "UnsupportedRuntime",
     "run",
+    "run_real_time",
 ]

@@ -11,11 +11,13 @@ from trunkline.sim.loop._compat import anyio_run_vars, anyio_task_states, as_run
 from trunkline.sim.loop._errors import SimulationError
 from trunkline.sim.loop._loop import Order, SimLoop
 from trunkline.sim.loop._nodes import NODE
+from trunkline.sim.loop._real_time import RealTimeLoop
 from trunkline.sim.loop._tasks import SimTask
 
-__all__ = ["run"]
+__all__ = ["run", "run_real_time"]
 
 T = TypeVar("T")
+L = TypeVar("L", bound=SimLoop)
 
 #: A coroutine may await in its finally blocks; each such await needs another attempt to close it.
 _CLOSE_ATTEMPTS = 100
@@ -35,7 +37,16 @@ def run(
     NODE is alive, or the loop is `over`.
     """
     _refuse_running_loop()
-    loop = SimLoop(seed, order=order, max_steps=max_steps)
+    return _run(main, SimLoop(seed, order=order, max_steps=max_steps))
+
+
+def run_real_time(main: Callable[[RealTimeLoop], Awaitable[T]], *, seed: int = 0, factor: float = 1.0) -> T:
+    """Run `main(loop)` on a new RealTimeLoop, `factor` times as fast as the machine's clock. Otherwise as `run`."""
+    _refuse_running_loop()
+    return _run(main, RealTimeLoop(seed, factor=factor))
+
+
+def _run(main: Callable[[L], Awaitable[T]], loop: L) -> T:
     world = copy_context()
     world.run(NODE.set, None)
     world.run(mark_library)
@@ -47,7 +58,7 @@ def run(
         _dismantle(loop)
 
 
-async def _call(main: Callable[[SimLoop], Awaitable[T]], loop: SimLoop) -> T:
+async def _call(main: Callable[[L], Awaitable[T]], loop: L) -> T:
     return await main(loop)
 
 

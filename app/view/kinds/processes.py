@@ -8,6 +8,7 @@ from trunkline.app.view.text.cells import clean, count
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
+from trunkline.core.events.adapters import AdapterConnected, UpdateDropped, WebhookRefused
 from trunkline.core.events.gateway import (
     AdapterEnded,
     AdapterFailed,
@@ -102,4 +103,7 @@ def _pruned(_view: RunView, _event: Event, body: StorePruned) -> str:
 
 label_text(AdapterInstalled, "the adapter of {channel} {account} is installed", row=note)
 label_text(AdapterFailed, "connection of {channel} {account} failed: {detail}, again in {retry_in:g} s", row=alarm)
+label_text(AdapterConnected, "{channel} {account} is connected", row=note)
+label_text(UpdateDropped, "an update of {channel} {account} was dropped: {reason}", row=alarm)
+label_text(WebhookRefused, "a webhook of {channel} {account} was refused: {reason}", row=alarm)
 label_text(AdapterEnded, "connection of {channel} {account} ended")

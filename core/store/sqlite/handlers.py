@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trunkline.core.store import commands, delegations, mailbox, queries, schedule
+from trunkline.core.store import commands, cursors, delegations, mailbox, queries, schedule
 from trunkline.core.store.commands import Write
 from trunkline.core.store.operators import bindings as operators_bindings
 from trunkline.core.store.operators import hands as operators_hands
@@ -31,6 +31,7 @@ from trunkline.core.store.sqlite.sql import (
     unfinished,
     work,
 )
+from trunkline.core.store.sqlite.sql import cursors as cursors_sql
 from trunkline.core.store.sqlite.sql import schedule as schedule_sql
 from trunkline.core.store.sqlite.sql.changes.messages import find_message
 from trunkline.core.store.sqlite.sql.hands import callback_states, posts, results, retries, workers
@@ -105,6 +106,7 @@ HANDLERS: Mapping[type[Write[Any]], Handler] = {
     commands.TakeNudges: queue.take_nudges,
     commands.Prune: queue.prune,
     mailbox.PostToMailbox: posted.post,
+    cursors.SaveCursor: cursors_sql.save,
     schedule.SetTimer: schedule_sql.set_timer,
     schedule.Fire: work.fire,
     schedule.AddSystemEvent: schedule_sql.add_system_event,
@@ -150,6 +152,7 @@ QUERIES: Mapping[type[Read[Any]], Handler] = {
     delegations.HasPosts: posts.has_posts,
     delegations.ReadPosts: posts.read_posts,
     mailbox.ReadMailbox: posted.read_mailbox,
+    cursors.FindCursor: cursors_sql.find,
     mailbox.FindInbound: outcomes.find_inbound,
     mailbox.ReadOutcome: outcomes.read_outcome,
     mailbox.ReadOutcomes: outcomes.read_outcomes,

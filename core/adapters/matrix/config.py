@@ -1,0 +1,25 @@
+"""The configuration of a Matrix account."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from trunkline.core.config.base import Duration, Model
+from trunkline.core.config.secrets import Secret
+
+
+class MatrixConfig(Model):
+    """A user of a Matrix homeserver, in rooms without encryption."""
+
+    homeserver: str
+    """Address of the client-server API, e.g. `https://matrix.example.org`."""
+    user: str = Field(pattern=r"^@[^:\s]+:\S+$")
+    """Id of the user, e.g. `@bot:example.org`."""
+    token: Secret
+    """Access token of the user's device."""
+    poll_seconds: Duration = Field(default=30.0, gt=0, le=300)
+    """How long the server holds a sync open while there is nothing new."""
+    request_timeout: Duration = Field(default=30.0, gt=0, le=600)
+    """How long a request may take until it is made again under its key."""
+    join: bool = True
+    """Join rooms that somebody invites the user to."""

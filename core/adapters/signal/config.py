@@ -1,0 +1,18 @@
+"""The configuration of a Signal account."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from trunkline.core.config.base import Duration, Model
+
+
+class SignalConfig(Model):
+    """A phone number of Signal, by the HTTP daemon of signal-cli."""
+
+    number: str = Field(pattern=r"^\+[1-9][0-9]{4,17}$")
+    """The number that signal-cli is registered or linked with, e.g. `+15550001111`."""
+    daemon: str = "http://127.0.0.1:8080"
+    """Address of `signal-cli daemon --http`."""
+    request_timeout: Duration = Field(default=30.0, gt=0, le=600)
+    """How long a request may take until it is in doubt."""

@@ -1,0 +1,29 @@
+"""The configuration of a Slack account."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from trunkline.core.config.base import Duration, Model
+from trunkline.core.config.secrets import Secret
+
+
+class SlackConfig(Model):
+    """An app of Slack in one workspace, by Socket Mode or by HTTP events."""
+
+    bot_token: Secret
+    """The bot token, `xoxb-...`."""
+    app_token: Secret | None = None
+    """The app-level token, `xapp-...`, for Socket Mode."""
+    signing_secret: Secret | None = None
+    """The signing secret, for events by HTTP."""
+    api_root: str = "https://slack.com/api/"
+    """Another Web API, such as a fake."""
+    request_timeout: Duration = Field(default=30.0, gt=0, le=600)
+    """How long a request may take until it is in doubt."""
+
+    @model_validator(mode="after")
+    def _one_way_in(self) -> SlackConfig:
+        if (self.app_token is None) == (self.signing_secret is None):
+            raise ValueError("give `app_token` for Socket Mode, or `signing_secret` for events by HTTP")
+        return self

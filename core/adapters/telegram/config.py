@@ -1,0 +1,38 @@
+"""The configuration of a Telegram account."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from trunkline.core.config.base import Duration, Model
+from trunkline.core.config.secrets import Secret
+
+
+class TelegramWebhook(Model):
+    """Updates come by HTTPS instead of being asked for."""
+
+    url: str
+    """Public address of this gateway's server, e.g. `https://gateway.example.org`; the path is added to it."""
+    secret: Secret
+    """Telegram sends it with each update; 1 to 256 letters, digits, `_` and `-`."""
+
+
+class TelegramConfig(Model):
+    """A bot of Telegram, by its Bot API."""
+
+    token: Secret
+    """The token that @BotFather gave."""
+    api_root: str = "https://api.telegram.org"
+    """Another server of the Bot API: one's own, or a fake."""
+    webhook: TelegramWebhook | None = None
+    """By default updates are asked for by long polling."""
+    poll_seconds: Duration = Field(default=30.0, gt=0, le=50)
+    """How long Telegram holds a poll open while there is nothing new."""
+    request_timeout: Duration = Field(default=30.0, gt=0, le=600)
+    """How long a request may take until it is in doubt."""
+
+    @model_validator(mode="after")
+    def _root_is_an_address(self) -> TelegramConfig:
+        if not self.api_root.startswith(("https://", "http://")):
+            raise ValueError("api_root: expected an address that begins with https:// or http://")
+        return self

@@ -1,0 +1,25 @@
+"""The configuration of a WhatsApp account."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from trunkline.core.config.base import Duration, Model
+from trunkline.core.config.secrets import Secret
+
+
+class WhatsAppConfig(Model):
+    """A business number of WhatsApp, by the Cloud API."""
+
+    phone_number_id: str = Field(pattern=r"^[0-9]{1,20}$")
+    """Id of the number, from the app's dashboard; not the number itself."""
+    token: Secret
+    """Access token of a system user."""
+    app_secret: Secret
+    """The app's secret, which signs webhooks."""
+    verify_token: Secret
+    """A word of your own, given when the webhook is registered."""
+    api_root: str = "https://graph.facebook.com/v23.0"
+    """Another Graph API, such as a fake."""
+    request_timeout: Duration = Field(default=30.0, gt=0, le=600)
+    """How long a request may take until it is in doubt."""

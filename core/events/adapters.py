@@ -1,0 +1,41 @@
+"""Events of the accounts of real platforms: what came from a platform and is no message for the gateway."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from trunkline.core.events.base import Body
+from trunkline.core.reasons import Reason
+
+
+class AdapterConnected(Body, frozen=True, kw_only=True):
+    """An account receives from its platform now: its first poll was answered, or its socket is ready."""
+
+    kind: ClassVar[str] = "adapter.connected"
+    channel: str
+    account: str
+    #: how it receives, e.g. ``polling``, ``webhook`` or ``socket``
+    by: str = ""
+
+
+class UpdateDropped(Body, frozen=True, kw_only=True):
+    """Something from the platform could not be read; the gateway goes on with the next."""
+
+    kind: ClassVar[str] = "update.dropped"
+    channel: str
+    account: str
+    reason: Reason
+    #: the platform's id of it, if it has one
+    update: str = ""
+    #: what is wrong with it
+    detail: str = ""
+
+
+class WebhookRefused(Body, frozen=True, kw_only=True):
+    """A request to the account's webhook is not from its platform, or for another account. Nothing is read."""
+
+    kind: ClassVar[str] = "webhook.refused"
+    channel: str
+    account: str
+    reason: Reason
+    detail: str = ""

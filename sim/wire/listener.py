@@ -1,0 +1,37 @@
+"""A server's socket on loopback, which can be closed, opened again on the same port, and its connections broken."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from trunkline.sim.wire.server import WireServer
+
+HOST = "127.0.0.1"
+
+
+class WireListener:
+    """Listens for one server."""
+
+    def __init__(self, server: WireServer) -> None:
+        self.server = server
+        self._runner: web.AppRunner | None = None
+        self._port = 0
+
+    async def open(self, port: int = 0) -> None:
+        """Listen; port 0 takes a free one, and later the same one again."""
+        if self._runner is not None:
+            return
+        runner = self._runner = web.AppRunner(
+            self.server.app(), handler_cancellation=True, access_log=None, shutdown_timeout=0.0
+        )
+        await runner.setup()
+        await web.TCPSite(runner, HOST, port or self._port, reuse_address=True).start()
+        self._port = runner.addresses[0][1]
+        self.server.url = f"http://{HOST}:{self._port}"
+
+    async def close(self) -> None:
+        """Close the socket and all its connections: new ones are refused, until `open`."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await self.server.close()
+            await runner.cleanup()

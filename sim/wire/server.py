@@ -1,0 +1,134 @@
+"""The base of all servers on the wire: a request becomes one to the fake platform, whose answer becomes a response.
+
+A server knows the words of its platform's protocol and none of its rules: those are in `sim.platforms`, once. Faults,
+latency and the record of the wire are there too; here they only become what a client sees on its socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from itertools import count
+from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError
+from trunkline.core.values import Address, IntentId, Receipt, SendRequest
+from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.rooms import WorldPort
+from trunkline.sim.wire.attribution import Attribution
+from trunkline.sim.wire.sockets import ResponseWithheld, reset
+
+P = TypeVar("P", bound=FakePlatform)
+#: bytes of a request's body
+_LONGEST_BODY = 64 * 1024 * 1024
+
+
+@web.middleware
+async def _withhold(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Leave a request whose connection was closed on purpose, without a word in aiohttp's log."""
+    try:
+        return await handler(request)
+    except ResponseWithheld:
+        raise asyncio.CancelledError from None
+
+
+class WireServer(ABC, Generic[P]):
+    """One platform on the wire, with all its accounts."""
+
+    #: the platform
+    channel: ClassVar[str]
+
+    def __init__(self, platform: P, world: WorldPort, attribution: Attribution, epoch: float = 0.0) -> None:
+        self.platform = platform
+        self.world = world
+        self.attribution = attribution
+        #: the start of the world, in seconds since 1970; 0 if the gateway's clock begins with the world
+        self.epoch = epoch
+        #: address of the server, known once it listens: ``http://127.0.0.1:40001``
+        self.url = ""
+        self._calls = count(1)
+
+    @abstractmethod
+    def add_routes(self, app: web.Application) -> None:
+        """Add the endpoints of the platform."""
+
+    @abstractmethod
+    def token(self, account: str, number: int) -> str:
+        """The token with a number of an account, in the form that the platform gives to a bot."""
+
+    @abstractmethod
+    def refusal(self, request: web.Request, error: PlatformError) -> web.StreamResponse:
+        """The response that means an error of the platform: its status, and its body as the platform words it."""
+
+    async def close(self) -> None:
+        """End what runs beside the requests, such as gateway sockets."""
+
+    # ------------------------------------------------------------ for the servers
+
+    def app(self) -> web.Application:
+        """The application with all endpoints."""
+        app = web.Application(client_max_size=_LONGEST_BODY, middlewares=[_withhold])
+        self.add_routes(app)
+        return app
+
+    def date(self, at: float | None = None) -> float:
+        """A time of the world as the platform shows it, in seconds since 1970; by default now."""
+        return self.epoch + (self.world.now() if at is None else at)
+
+    def owner_of(self, token: str) -> tuple[str, int] | None:
+        """The account and the number of a token, of an old one too; None: nobody has it."""
+        for account in self.platform.spec.accounts:
+            for number in range(self.platform.tokens.newest(account), 0, -1):
+                if self.token(account, number) == token:
+                    return account, number
+        return None
+
+    def send_request(self, address: Address, text: str, key: str | None = None, **parts: Any) -> SendRequest:
+        """A send as the fake platform takes it. `key`: the idempotency key of the request, if it has one."""
+        known = self.attribution.attempt(address, key, text)
+        call = f"call-{next(self._calls)}"
+        request = SendRequest(
+            address=address,
+            text=text,
+            key=key or call,
+            intent=IntentId(""),
+            chunk=1,
+            attempt=1,
+            transport=self.platform.capabilities[address.account].mode.first,
+            **parts,
+        )
+        if known is None:
+            return request
+        return msgspec.structs.replace(
+            request,
+            key=known.key,
+            intent=known.intent,
+            chunk=known.chunk,
+            attempt=known.attempt,
+            cause=known.cause,
+        )
+
+    async def send(
+        self, request: web.Request, send: SendRequest, token: int, answer: Callable[[Receipt], web.StreamResponse]
+    ) -> web.StreamResponse:
+        """Hand a send to the platform, and respond with its receipt or its refusal."""
+        future = self.world.future()
+        self.platform.wire.receive(send, future, token)
+        return await self.respond(request, future, answer)
+
+    async def respond(
+        self, request: web.Request, future: asyncio.Future[Any], answer: Callable[[Any], web.StreamResponse]
+    ) -> web.StreamResponse:
+        """Respond with what the platform answers; never, while it does not. A lost connection is reset."""
+        try:
+            found = await future
+        except (Ambiguous, NotSent) as error:
+            raise reset(request) from error
+        except PlatformError as error:
+            return self.refusal(request, error)
+        return answer(found)

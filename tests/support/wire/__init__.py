@@ -1,0 +1,1 @@
+"""Real adapters against the servers on the wire."""
