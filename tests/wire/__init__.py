@@ -1,0 +1,1 @@
+"""Real adapters, servers on the wire, and clients that are not ours."""

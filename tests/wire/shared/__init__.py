@@ -1,0 +1,1 @@
+"""What the servers of all platforms share."""
