@@ -12,7 +12,7 @@ import msgspec
 from trunkline.core.channels.adapter import ChannelAdapter
 from trunkline.core.config.secrets import Secret
 from trunkline.core.env import Env
-from trunkline.core.events import Recorder
+from trunkline.core.events import EventSink
 
 
 class Cursors(Protocol):
@@ -39,7 +39,7 @@ class AdapterHost(msgspec.Struct, frozen=True, kw_only=True):
     env: Env
     cursors: Cursors
     #: records `core.events.adapters` bodies: connections, dropped updates, refused webhooks
-    events: Recorder
+    events: EventSink
     #: folder of the configuration, for the files that it names
     folder: Path
     #: environment variables with secrets

@@ -29,20 +29,34 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
     """A `SimLoop` whose time passes by itself, `factor` times as fast as the machine's, and that has sockets.
 
     Timeouts of libraries pass by the loop's time too, so they keep their proportions at any factor.
+
+    With `waits_only` the factor is for waiting alone, and work takes no time, as in a `SimLoop`: the clock advances
+    only while nothing is ready and no socket has data. That needs both ends of every connection in this loop. Then a
+    busy machine makes a run slower, and not its timeouts shorter.
     """
 
     _selector: selectors.BaseSelector
 
-    def __init__(self, seed: int = 0, *, factor: float = 1.0, max_steps: int | None = None) -> None:
+    def __init__(
+        self, seed: int = 0, *, factor: float = 1.0, waits_only: bool = False, max_steps: int | None = None
+    ) -> None:
         super().__init__(seed, order="fifo", max_steps=max_steps)
         #: seconds of the loop in a second of the machine
         self.factor = factor
-        self._began = time.monotonic()  # noqa: TID251 -- this loop is the clock of its run
-        #: transports of the connections of each process
-        self._connections: dict[Node, list[Any]] = {}
+        self._waits_only = waits_only
+        self._began = self._machine()
+        #: transports of the connections of each process, and of the world
+        self._connections: dict[Node | None, list[Any]] = {}
+        #: what the sockets of a frozen process wait for: descriptor, events, callbacks
+        self._asleep: dict[Node, list[tuple[int, int, Any]]] = {}
+
+    @staticmethod
+    def _machine() -> float:
+        return time.monotonic()  # noqa: TID251 -- this loop is the clock of its run
 
     def _look_at_clock(self) -> None:
-        self._now = max(self._now, (time.monotonic() - self._began) * self.factor)  # noqa: TID251 -- see above
+        if not self._waits_only:
+            self._now = max(self._now, (self._machine() - self._began) * self.factor)
 
     def time(self) -> float:
         """Seconds since the start of the run, by this loop's clock."""
@@ -74,38 +88,92 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
 
     def _make_socket_transport(self, *args: Any, **options: Any) -> Any:
         transport = super()._make_socket_transport(*args, **options)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
-        node = NODE.get()
-        if node is not None:
-            there = self._connections.setdefault(node, [])
-            there[:] = [one for one in there if one._sock is not None]
-            there.append(transport)
+        there = self._connections.setdefault(NODE.get(), [])
+        there[:] = [one for one in there if one._sock is not None]
+        there.append(transport)
         return transport
 
     def close_connections(self, node: Node) -> None:
         """Close the connections of a dead process at once, as its operating system does."""
+        for _, _, callbacks in self._asleep.pop(node, []):
+            _cancel(callbacks)
+        self._close_all(node)
+
+    def _close_all(self, node: Node | None) -> None:
         for transport in self._connections.pop(node, []):
             sock = transport._sock
             if sock is not None:
-                self._selector_forget(sock)
+                self._forget(sock.fileno())
+                # Nothing of the process runs any more, and what is left of it must not touch the descriptor's next use.
+                transport._closing, transport._conn_lost, transport._sock = True, 1, None
                 sock.close()
 
-    def _selector_forget(self, sock: Any) -> None:
-        for forget in (self._remove_reader, self._remove_writer):  # pyright: ignore[reportAttributeAccessIssue]
-            forget(sock.fileno())
+    def _forget(self, descriptor: int) -> None:
+        """Stop waiting for a socket."""
+        try:
+            key = self._selector.unregister(descriptor)
+        except KeyError:
+            return
+        _cancel(key.data)
+
+    def thaw(self, node: Node) -> None:
+        """Thaw a frozen node: its held callbacks become ready now, and what its sockets have received is read."""
+        super().thaw(node)
+        for descriptor, mask, callbacks in self._asleep.pop(node, []):
+            self._selector.register(descriptor, mask, callbacks)
+
+    def _process_events(self, event_list: list[tuple[selectors.SelectorKey, int]]) -> None:
+        """Schedule the callbacks of sockets that are ready. Those of a process that stands still wait in the kernel."""
+        awake: list[tuple[selectors.SelectorKey, int]] = []
+        for key, mask in event_list:
+            node = _node_of(key.data)
+            if node is None or not node.still:
+                awake.append((key, mask))
+                continue
+            self._selector.unregister(key.fileobj)
+            if node.alive:
+                self._asleep.setdefault(node, []).append((key.fd, key.events, key.data))
+        super()._process_events(awake)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def close(self) -> None:
+        """Close the loop, and the connections that are left open."""
+        for node in tuple(self._connections):
+            self._close_all(node)
+        super().close()
 
     # ------------------------------------------------------------ one iteration
 
     def _run_once(self) -> None:
         self._look_at_clock()
-        wait: float | None = 0.0
-        if not self._ready and not self._stopping:
-            wait = _LONGEST_WAIT
-            if self._has_next_timer():
-                wait = min(wait, max(0.0, (self._timers[0][0] - self._now) / self.factor))
-        self._process_events(self._selector.select(wait))  # pyright: ignore[reportAttributeAccessIssue]
+        if self._ready or self._stopping:
+            self._process_events(self._selector.select(0.0))
+        else:
+            self._wait()
         self._look_at_clock()
         if self._timers and self._timers[0][0] <= self._now:
             self._fire_due()
         # What becomes ready meanwhile, also from other threads, waits for the next iteration.
         for _ in range(len(self._ready)):
             self._run_handle(self._ready.popleft())
+
+    def _wait(self) -> None:
+        """Wait for a socket, or for the next timer."""
+        wait = max(0.0, self._timers[0][0] - self._now) if self._has_next_timer() else _LONGEST_WAIT * self.factor
+        began = self._machine()
+        found = self._selector.select(wait / self.factor)
+        self._process_events(found)
+        if self._waits_only:
+            # What ends a wait early was on its way when it began.
+            self._now += min(wait, self._machine() - began) if found else wait
+
+
+def _node_of(callbacks: Any) -> Node | None:
+    """The process that waits for a socket."""
+    waiting = next(handle for handle in callbacks if handle is not None)
+    return waiting._context.get(NODE)
+
+
+def _cancel(callbacks: Any) -> None:
+    for handle in callbacks:
+        if handle is not None:
+            handle.cancel()

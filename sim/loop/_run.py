@@ -40,10 +40,20 @@ def run(
     return _run(main, SimLoop(seed, order=order, max_steps=max_steps))
 
 
-def run_real_time(main: Callable[[RealTimeLoop], Awaitable[T]], *, seed: int = 0, factor: float = 1.0) -> T:
-    """Run `main(loop)` on a new RealTimeLoop, `factor` times as fast as the machine's clock. Otherwise as `run`."""
+def run_real_time(
+    main: Callable[[RealTimeLoop], Awaitable[T]],
+    *,
+    seed: int = 0,
+    factor: float = 1.0,
+    waits_only: bool = False,
+    max_steps: int | None = None,
+) -> T:
+    """Run `main(loop)` on a new RealTimeLoop, `factor` times as fast as the machine's clock. Otherwise as `run`.
+
+    `waits_only`: only waiting is faster, and work takes no time; see `RealTimeLoop`.
+    """
     _refuse_running_loop()
-    return _run(main, RealTimeLoop(seed, factor=factor))
+    return _run(main, RealTimeLoop(seed, factor=factor, waits_only=waits_only, max_steps=max_steps))
 
 
 def _run(main: Callable[[L], Awaitable[T]], loop: L) -> T:

@@ -35,6 +35,7 @@ from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.tokens import RenewableAdapter
 from trunkline.sim.run.env import sim_env
+from trunkline.sim.run.process_adapters import ProcessAdapters
 from trunkline.sim.run.process_errors import crashed, one_line
 from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.run.world import World
@@ -58,8 +59,9 @@ _LIMITING = ("delivery", "tools", "agents", "hands")
 class GatewayProcess:
     """Boots, kills, stops, freezes and restarts the gateway. `numbers` counts the starts of all processes."""
 
-    def __init__(self, world: World, name: str, numbers: Iterator[int]) -> None:
+    def __init__(self, world: World, name: str, numbers: Iterator[int], adapters: ProcessAdapters) -> None:
         self._world = world
+        self._made_by = adapters
         self.name = name
         self._numbers = numbers
         self._boots = 0
@@ -95,7 +97,8 @@ class GatewayProcess:
         gateway = self._gateway = node.context().run(self._make, node)
         loop = asyncio.get_running_loop()
         context = node.context()
-        task = self._task = loop.create_task(gateway.run(), name=f"{self.name} {node.generation}", context=context)
+        serve = self._made_by.serve(gateway, node)
+        task = self._task = loop.create_task(serve, name=f"{self.name} {node.generation}", context=context)
         # In the world's context: the end of a process is observed from outside.
         task.add_done_callback(lambda _: self._ended(node, task))
         # The run may have been waiting only for a running process to be at rest.
@@ -107,11 +110,13 @@ class GatewayProcess:
             BUGS[bug].install(wiring)
         events = wiring.wrap_events(world.log.recorder(self.name, node.generation))
         scenario, inside = world.scenario, InProcess(name=self.name, generation=node.generation)
+        store = wiring.store(partial(world.disk.connect, node), events)
         adapters: list[ChannelAdapter] = []
         self._adapters = {}
         for platform in world.platforms.values():
             for account in platform.spec.accounts:
-                adapter = wiring.wrap_adapter(wiring.make_adapter(platform, account, node, world))
+                made = self._made_by.make(wiring, platform, account, node, store, events)
+                adapter = wiring.wrap_adapter(made)
                 self._adapters[platform.channel, account] = adapter
                 missing = world.boot_fault(platform.channel, account)
                 if missing is None:
@@ -120,7 +125,7 @@ class GatewayProcess:
                     world.at(world.now() + missing, self._install, node, adapter)
         return wiring.make_gateway(
             config=self.config,
-            store=wiring.store(partial(world.disk.connect, node), events),
+            store=store,
             adapters=adapters,
             agents=self._agents(wiring, inside),
             hands=ScriptedHands(
@@ -301,6 +306,7 @@ class GatewayProcess:
         if node is None or not node.alive:
             return
         node.kill()
+        self._made_by.gone(node)
         self._world.log.recorder("sim", node.generation).record(ProcessCrashed(why=why), cause)
         # A transaction in progress is rolled back once the running callback has returned.
         self._world.at(self._world.now(), self._world.disk.crash)
@@ -333,6 +339,7 @@ class GatewayProcess:
         if not node.alive:
             return
         node.kill()
+        self._made_by.gone(node)
         world = self._world
         world.disk.crash()
         stopping = self._stopping
@@ -363,9 +370,9 @@ async def _reset(gateway: Gateway, agent: str, place: Address) -> None:
 class Processes:
     """The gateway processes of a run: `gateway`, and `second` on the same store if the script starts it."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, adapters: ProcessAdapters) -> None:
         numbers = count(1)
-        self._all = {name: GatewayProcess(world, name, numbers) for name in ("gateway", "second")}
+        self._all = {name: GatewayProcess(world, name, numbers, adapters) for name in ("gateway", "second")}
 
     def named(self, name: str) -> GatewayProcess:
         """``gateway`` or ``second``."""

@@ -25,6 +25,7 @@ from trunkline.sim.loop import run as run_loop
 from trunkline.sim.run.crash_at import CrashAt, Crashes
 from trunkline.sim.run.expectations import check_expectations
 from trunkline.sim.run.gateway_process import GatewayProcess, Processes, stored_outside
+from trunkline.sim.run.process_adapters import MemoryAdapters, ProcessAdapters
 from trunkline.sim.run.result import RunResult
 from trunkline.sim.run.script_player import ScriptPlayer
 from trunkline.sim.run.world import World
@@ -44,14 +45,28 @@ _PER_CHUNK = 4
 MAX_STEPS = 50_000_000
 
 
-class _Run:
-    """One run in progress."""
+class ScenarioRun:
+    """One run in progress.
+
+    `adapters`: how the gateway reaches the platforms; by default in memory. `bound`: see `REST_BOUND`.
+    """
 
     def __init__(
-        self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...], spare: ReusableStore | None
+        self,
+        file: ScenarioFile,
+        loop: SimLoop,
+        *,
+        seed: int,
+        bugs: tuple[str, ...],
+        spare: ReusableStore | None = None,
+        adapters: Callable[[World], ProcessAdapters] = MemoryAdapters,
+        bound: float = REST_BOUND,
     ) -> None:
+        self._loop = loop
+        self._bound = bound
         self.world = World(file, loop, seed=seed, bugs=bugs, spare=spare)
-        self.processes = Processes(self.world)
+        self._adapters = adapters(self.world)
+        self.processes = Processes(self.world, self._adapters)
         self.process = self.processes.named("gateway")
         outside = OutsideStore(self.world.disk, stored_outside(bugs))
         self.workers = Workers(self.world, outside, file.scenario.cast.workers)
@@ -85,10 +100,25 @@ class _Run:
             return False
         return not any(platform.busy for platform in world.platforms.values())
 
-    async def play(self) -> None:
-        """Play from the first step to rest, or to the bound."""
+    async def play(self) -> PlayedRun:
+        """Play from the first step to rest, or to the bound. Raises `SimulationError` if the world itself fails."""
+        self.world.build()
+        async with self._adapters.open(self.world):
+            await self._play()
+            if self.defects:
+                raise SimulationError(f"the simulated world failed: {self.defects[0]!r}") from self.defects[0]
+            # Collected here: what finally blocks of dead processes do after the end is not part of the run.
+            return PlayedRun(
+                events=tuple(self.world.log.events),
+                judge=self.judge,
+                steps=self._loop.steps,
+                timer_events=self._loop.timer_events,
+                virtual_seconds=self._loop.time(),
+                commits=self.world.disk.commits,
+            )
+
+    async def _play(self) -> None:
         world = self.world
-        world.build()
         self.process.boot()
         self.player.start()
         await anyio.sleep(self.player.end)
@@ -109,12 +139,12 @@ class _Run:
     async def _come_to_rest(self) -> bool:
         """Wait until the run is at rest. What waits for an announced time has until then, and the bound after it."""
         world = self.world
-        bound = REST_BOUND
+        bound = self._bound
         self._most = MOST_EVENTS + 11 * len(world.log.events)
         world.log.subscribe(self._count, InboundReceived, WireAccepted)
         while not await self._rest(bound) and not self._cut:
-            bound = world.progress.announced - world.now() + REST_BOUND
-            if bound <= REST_BOUND:
+            bound = world.progress.announced - world.now() + self._bound
+            if bound <= self._bound:
                 return False
         return not self._cut
 
@@ -175,25 +205,14 @@ def play(
 
     `spare` hands the store on to the next run, which only makes that faster.
     """
-    kept: list[_Run] = []
+    kept: list[ScenarioRun] = []
 
     async def main(loop: SimLoop) -> PlayedRun:
-        run = _Run(file, loop, seed=seed, bugs=bugs, spare=spare)
+        run = ScenarioRun(file, loop, seed=seed, bugs=bugs, spare=spare)
         kept.append(run)
         if prepare is not None:
             prepare(run.world, run.process)
-        await run.play()
-        if run.defects:
-            raise SimulationError(f"the simulated world failed: {run.defects[0]!r}") from run.defects[0]
-        # Collected here: what finally blocks of dead processes do after the end is not part of the run.
-        return PlayedRun(
-            events=tuple(run.world.log.events),
-            judge=run.judge,
-            steps=loop.steps,
-            timer_events=loop.timer_events,
-            virtual_seconds=loop.time(),
-            commits=run.world.disk.commits,
-        )
+        return await run.play()
 
     try:
         return run_loop(main, seed=seed, order=order, max_steps=max_steps)
@@ -247,9 +266,14 @@ def run_scenario(
             world.log.subscribe(watch)
 
     played = play(file, seed=own_seed, bugs=bug_names, order=order, prepare=prepare)
+    return result_of(file, header_of(file, seed=seed, bugs=bugs, crash=crashes), played)
+
+
+def result_of(file: ScenarioFile, header: TraceHeader, played: PlayedRun) -> RunResult:
+    """A finished run with its verdicts and unmet expectations."""
     verdicts = played.judge.verdicts()
     return RunResult(
-        trace=Trace(header=header_of(file, seed=seed, bugs=bugs, crash=crashes), events=played.events),
+        trace=Trace(header=header, events=played.events),
         verdicts=verdicts,
         unmet=check_expectations(file, played.events, verdicts),
         steps=played.steps,

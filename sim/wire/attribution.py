@@ -6,34 +6,50 @@ from typing import Protocol
 
 import msgspec
 
+from trunkline.core.actions.names import Action
 from trunkline.core.values import Address, IntentId
 
 
 class WireAttempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The parts of a send that no platform transports, by which checkers join it with the gateway's own events."""
+    """The parts of a request that no platform transports, by which checkers join it with the gateway's own events."""
 
     key: str
     intent: IntentId
     chunk: int
     attempt: int
+    #: the message as the gateway wrote it, if the wire has the same message, perhaps in another form such as HTML
+    text: str | None = None
     #: seq of the attempt in the gateway's log
     cause: int | None = None
 
 
 class Attribution(Protocol):
-    """Finds the attempt that a request belongs to."""
+    """Finds the attempt that a request belongs to. None: nobody knows; then the request stands for itself."""
 
     def attempt(self, address: Address, key: str | None, text: str) -> WireAttempt | None:
-        """The attempt of a send to a place, by the key that its platform transports, if there is one.
+        """The attempt of a send to a place, by the key that its platform transports, if there is one."""
+        ...
 
-        None: nobody knows; then the request counts as a message of its own.
-        """
+    def change(self, action: Action, address: Address, message_id: str | None) -> WireAttempt | None:
+        """The attempt of a change in a place."""
+        ...
+
+    def opening(self, parent: Address, title: str) -> str | None:
+        """The key for which a thread is opened under a place; scenario files name the thread by it."""
         ...
 
 
 class NoAttribution:
-    """The requests of a gateway that is not ours: each is a message of its own."""
+    """The requests of a gateway that is not ours: each stands for itself."""
 
     def attempt(self, address: Address, key: str | None, text: str) -> WireAttempt | None:
+        """Always None."""
+        return None
+
+    def change(self, action: Action, address: Address, message_id: str | None) -> WireAttempt | None:
+        """Always None."""
+        return None
+
+    def opening(self, parent: Address, title: str) -> str | None:
         """Always None."""
         return None

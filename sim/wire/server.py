@@ -16,11 +16,13 @@ import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError
 from trunkline.core.values import Address, IntentId, Receipt, SendRequest
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import WorldPort
-from trunkline.sim.wire.attribution import Attribution
+from trunkline.sim.wire.attribution import Attribution, WireAttempt
 from trunkline.sim.wire.sockets import ResponseWithheld, reset
 
 P = TypeVar("P", bound=FakePlatform)
@@ -91,11 +93,10 @@ class WireServer(ABC, Generic[P]):
     def send_request(self, address: Address, text: str, key: str | None = None, **parts: Any) -> SendRequest:
         """A send as the fake platform takes it. `key`: the idempotency key of the request, if it has one."""
         known = self.attribution.attempt(address, key, text)
-        call = f"call-{next(self._calls)}"
         request = SendRequest(
             address=address,
             text=text,
-            key=key or call,
+            key=key or f"call-{next(self._calls)}",
             intent=IntentId(""),
             chunk=1,
             attempt=1,
@@ -104,14 +105,26 @@ class WireServer(ABC, Generic[P]):
         )
         if known is None:
             return request
-        return msgspec.structs.replace(
-            request,
-            key=known.key,
-            intent=known.intent,
-            chunk=known.chunk,
-            attempt=known.attempt,
-            cause=known.cause,
+        return msgspec.structs.replace(request, text=text if known.text is None else known.text, **_joined(known))
+
+    def action_request(
+        self, action: Action, address: Address, message_id: str | None = None, **parts: Any
+    ) -> ActionRequest:
+        """A change as the fake platform takes it. `parts`: further fields of `ActionRequest`."""
+        known = self.attribution.change(action, address, message_id)
+        request = ActionRequest(
+            action=action,
+            address=address,
+            key=f"call-{next(self._calls)}",
+            intent=IntentId(""),
+            attempt=1,
+            message_id=message_id,
+            **parts,
         )
+        if known is None:
+            return request
+        text = {} if known.text is None else {"text": known.text}
+        return msgspec.structs.replace(request, **text, **_joined(known))
 
     async def send(
         self, request: web.Request, send: SendRequest, token: int, answer: Callable[[Receipt], web.StreamResponse]
@@ -119,6 +132,22 @@ class WireServer(ABC, Generic[P]):
         """Hand a send to the platform, and respond with its receipt or its refusal."""
         future = self.world.future()
         self.platform.wire.receive(send, future, token)
+        return await self.respond(request, future, answer)
+
+    async def act(
+        self, request: web.Request, change: ActionRequest, token: int, answer: Callable[[Receipt], web.StreamResponse]
+    ) -> web.StreamResponse:
+        """Hand a change to the platform, and respond with its receipt or its refusal."""
+        future = self.world.future()
+        self.platform.actions.act(change, future, token)
+        return await self.respond(request, future, answer)
+
+    async def ask(
+        self, request: web.Request, query: ActionQuery, token: int, answer: Callable[[Any], web.StreamResponse]
+    ) -> web.StreamResponse:
+        """Hand a question to the platform, and respond with its answer or its refusal."""
+        future = self.world.future()
+        self.platform.actions.ask(query, future, token)
         return await self.respond(request, future, answer)
 
     async def respond(
@@ -132,3 +161,13 @@ class WireServer(ABC, Generic[P]):
         except PlatformError as error:
             return self.refusal(request, error)
         return answer(found)
+
+
+def _joined(known: WireAttempt) -> dict[str, Any]:
+    return {
+        "key": known.key,
+        "intent": known.intent,
+        "chunk": known.chunk,
+        "attempt": known.attempt,
+        "cause": known.cause,
+    }

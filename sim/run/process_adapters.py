@@ -1,0 +1,62 @@
+"""How a gateway process gets its adapters: objects in memory, or real ones with connections of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any, Protocol
+
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.events import EventSink
+from trunkline.core.gateway import Gateway
+from trunkline.core.store import Store
+from trunkline.sim.loop import Node
+from trunkline.sim.platforms import FakePlatform
+from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.run.world import World
+
+
+class ProcessAdapters(Protocol):
+    """Makes the adapters of all processes of a run, and knows what happens to them with their process."""
+
+    def open(self, world: World) -> AbstractAsyncContextManager[None]:
+        """Make the platforms of a world reachable, while the block runs."""
+        ...
+
+    def make(
+        self, wiring: Wiring, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink
+    ) -> ChannelAdapter:
+        """The adapter of a process for one account. `store` and `events` are those of its gateway."""
+        ...
+
+    def serve(self, gateway: Gateway, node: Node) -> Coroutine[Any, Any, None]:
+        """What a process does from its start to its end."""
+        ...
+
+    def gone(self, node: Node) -> None:
+        """Close what a process that has ended left open."""
+        ...
+
+
+class MemoryAdapters:
+    """Adapters that reach their platform in memory. Nothing of them is open when their process is dead."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def open(self, world: World) -> AbstractAsyncContextManager[None]:
+        """Always reachable."""
+        return nullcontext()
+
+    def make(
+        self, wiring: Wiring, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink
+    ) -> ChannelAdapter:
+        """The adapter that the wiring makes."""
+        return wiring.make_adapter(platform, account, node, self._world)
+
+    def serve(self, gateway: Gateway, node: Node) -> Coroutine[Any, Any, None]:
+        """The gateway itself."""
+        return gateway.run()
+
+    def gone(self, node: Node) -> None:
+        """Nothing is left open."""
