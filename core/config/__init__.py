@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from trunkline.core.config.agents import AgentConfig
 from trunkline.core.config.base import Duration, Model, parse_duration
-from trunkline.core.config.channels import AccountConfig, ChannelConfig, ThreadBindingsConfig
+from trunkline.core.config.channels import ChannelAccountConfig, ChannelConfig, ThreadBindingsConfig
 from trunkline.core.config.delivery import DeliveryConfig
 from trunkline.core.config.gateway import GatewayConfig
 from trunkline.core.config.heartbeat import ActiveHoursConfig, HeartbeatConfig, VisibilityConfig
@@ -33,10 +33,10 @@ from trunkline.core.config.tools import (
 from trunkline.core.config.work import ControlConfig, HandConfig, HandsConfig, TurnsConfig
 
 __all__ = [
-    "AccountConfig",
     "ActiveHoursConfig",
     "AgentConfig",
     "BroadcastConfig",
+    "ChannelAccountConfig",
     "ChannelConfig",
     "ControlConfig",
     "CronConfig",

@@ -12,7 +12,7 @@ from trunkline.core.config.heartbeat import VisibilityConfig
 from trunkline.core.values import ChunkMode
 
 
-class AccountConfig(Model):
+class ChannelAccountConfig(Model):
     """Settings of one account of a platform; the default of each is that of the platform."""
 
     prompt: str | None = None
@@ -90,7 +90,7 @@ class ChannelConfig(Model):
     adapter says so."""
     chunk_mode: ChunkMode | None = None
     """`length` (the default) splits a text only where it gets too long; `newline` also splits at every paragraph."""
-    accounts: dict[str, AccountConfig] = Field(default_factory=dict)
+    accounts: dict[str, ChannelAccountConfig] = Field(default_factory=dict)
     """Settings by account; account names are case-insensitive."""
     group_dms: tuple[str, ...] = ()
     """Slack: ids of multi-person direct messages, which look like channels."""
@@ -109,7 +109,7 @@ class ChannelConfig(Model):
     """People that a heartbeat or the schedule may write to; `*` for anybody. On WhatsApp another person is replaced by
     the first one here. It does not restrict who may write to the gateway."""
 
-    def account(self, name: str) -> AccountConfig:
+    def account(self, name: str) -> ChannelAccountConfig:
         """Settings of an account; account names are case-insensitive."""
         if not self.accounts:
             return _ACCOUNT_DEFAULTS
@@ -118,4 +118,4 @@ class ChannelConfig(Model):
         return self.accounts.get(name) or next(found, _ACCOUNT_DEFAULTS)
 
 
-_ACCOUNT_DEFAULTS = AccountConfig()
+_ACCOUNT_DEFAULTS = ChannelAccountConfig()

@@ -14,7 +14,7 @@ from enum import Enum, auto
 import msgspec
 
 from trunkline.core.channels import ChannelRules, rules_for
-from trunkline.core.config import AccountConfig, ChannelConfig, GatewayConfig
+from trunkline.core.config import ChannelAccountConfig, ChannelConfig, GatewayConfig
 from trunkline.core.delivery.chunking.own_chunker import Split, checked_split
 from trunkline.core.delivery.chunking.plain_text import (
     BETWEEN,
@@ -79,7 +79,7 @@ def _leading(rules: ChannelRules, profile: Profile) -> Leading:
     return Leading.NO_BLANK_LINES if profile.upstream else Leading.STRIPPED
 
 
-def _limit(own: AccountConfig, settings: ChannelConfig, rules: ChannelRules, capabilities: Capabilities) -> int:
+def _limit(own: ChannelAccountConfig, settings: ChannelConfig, rules: ChannelRules, capabilities: Capabilities) -> int:
     """The first limit that is set, else the smaller one of the channel's usual length and the adapter's limit."""
     for limit in (own.text_limit, settings.text_limit):
         if limit is not None and limit > 0:

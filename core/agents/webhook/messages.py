@@ -14,7 +14,7 @@ from trunkline.core.reasons import Reason
 _LONGEST_ID = 200
 
 
-class WebhookCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RequestedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A call of a tool. `call` is the receiver's own id for it, which comes back with the result."""
 
     call: str
@@ -48,7 +48,7 @@ class WebhookReply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     #: the text of the answer, or null for none
     answer: str | msgspec.UnsetType | None = msgspec.UNSET
     #: tools to call, in order; their results come with the next request
-    calls: tuple[WebhookCall, ...] | msgspec.UnsetType = msgspec.UNSET
+    calls: tuple[RequestedCall, ...] | msgspec.UnsetType = msgspec.UNSET
     #: why the turn cannot be answered
     error: str | msgspec.UnsetType = msgspec.UNSET
     #: with `error`: the receiver declines to answer, as a model may
@@ -68,7 +68,7 @@ def posted(document: TurnDocument, number: int, done: tuple[DoneCall, ...]) -> b
     return msgspec.json.encode(PostedTurn(**fields, round=number, calls=done))
 
 
-def done_call(call: WebhookCall, outcome: CallOutcome) -> DoneCall:
+def done_call(call: RequestedCall, outcome: CallOutcome) -> DoneCall:
     """A call with what became of it."""
     return DoneCall(
         call=call.call,

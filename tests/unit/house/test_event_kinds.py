@@ -75,6 +75,7 @@ WITHOUT_PROJECTION = {
     "peer.edited": "the gateway does not hear of it",
     "peer.reacted": "the gateway does not hear of it",
     "peer.voted": "the gateway does not hear of it",
+    "adapter.connected": "what is received then is judged",
     "adapter.ended": "a stream that ends normally has no effect to judge",
     "adapter.failed": "the waits that follow are judged",
     "backlog.waiting": "the senders that wait are judged by what they send",
@@ -99,8 +100,10 @@ WITHOUT_PROJECTION = {
     "send.refused": "the answer to the client is judged",
     "store.pruned": "removes only ended work",
     "thread.reopened": "sends into the thread are judged",
+    "update.dropped": "the messages of people are judged by what becomes of them",
     "tool.called": "the effect of a tool is judged",
     "tool.refused": "a refused tool has no effect",
+    "webhook.refused": "nothing is read of it",
     "webhook.gone": "posts of the bot instead are judged",
 }
 
