@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
+from trunkline.core.adapters.config import AccountConfig
 from trunkline.core.agents.config import AgentImplementation, EchoConfig
 from trunkline.core.config.base import Duration, Model
 from trunkline.core.config.gateway import GatewayConfig
@@ -107,15 +108,6 @@ class HttpConfig(Model):
 OWNER = "owner"
 
 
-class MailboxConfig(Model):
-    """An account whose people are reached through the API: a web chat, or a bridge that speaks to the platform."""
-
-    channel: str = Field(pattern=r"^[a-z][a-z0-9_.-]{0,63}$")
-    """The platform, whose rules hold: `webchat`, `discord`, `telegram`, ..."""
-    account: str = Field(default="default", pattern=r"^\S{1,200}$")
-    """The account on it."""
-
-
 class LogConfig(Model):
     """What is written to standard error."""
 
@@ -152,8 +144,8 @@ class ServeConfig(Model):
         default_factory=lambda: {"main": AgentImplementation(echo=EchoConfig())}
     )
     """What answers for each agent. By default `main` answers with what it was given."""
-    accounts: tuple[MailboxConfig, ...] = (MailboxConfig(channel="webchat"),)
-    """The accounts whose people are reached through the API."""
+    accounts: tuple[AccountConfig, ...] = (AccountConfig(channel="webchat"),)
+    """The accounts of the gateway: on real platforms, and mailboxes whose people are reached through the API."""
     log: LogConfig = LogConfig()
     record: Annotated[RecordConfig | None, BeforeValidator(_record)] = None
     """Record trace files: a folder, or a mapping with the limits."""
@@ -195,7 +187,9 @@ class ServeConfig(Model):
     def _accounts_differ(self) -> ServeConfig:
         seen = set[tuple[str, str]]()
         for n, one in enumerate(self.accounts):
-            if (one.channel, one.account) in seen:
-                raise ValueError(f"accounts[{n}]: {one.channel}:{one.account} is given twice; remove one")
-            seen.add((one.channel, one.account))
+            if (one.on, one.account) in seen:
+                raise ValueError(
+                    f"accounts[{n}]: {one.on}:{one.account} is given twice; remove one, or give it another `account`"
+                )
+            seen.add((one.on, one.account))
         return self

@@ -11,7 +11,6 @@ from trunkline.app.serve.settings import Settings
 from trunkline.app.serve.token_file import SHORTEST, token_of
 from trunkline.core.agent import Agent
 from trunkline.core.agents.factory import make_agent, used_by
-from trunkline.core.channels.mailbox import MailboxAdapter
 from trunkline.core.env import Env
 from trunkline.core.errors import ConfigError, HandError
 from trunkline.core.hands.port import HandTask
@@ -19,9 +18,7 @@ from trunkline.core.http.endpoint import Caller, Scope
 from trunkline.core.http.settings import HttpLimits, HttpSettings, Rate, Token, is_loopback, is_token
 
 if TYPE_CHECKING:
-    from trunkline.core.channels import ChannelAdapter
     from trunkline.core.http.metrics.metrics import Metrics
-    from trunkline.core.store import Store
 
 
 class NoFunctions:
@@ -52,11 +49,6 @@ def meter(agents: Mapping[str, Agent], metrics: Metrics) -> None:
         for name, used in used_by(agents).items()
         for kind, tokens in (("prompt", used.prompt_tokens), ("completion", used.completion_tokens))
     }
-
-
-def adapters_of(settings: Settings, store: Store, env: Env) -> list[ChannelAdapter]:
-    """A mailbox for each account."""
-    return [MailboxAdapter(one.channel, one.account, store, env) for one in settings.config.accounts]
 
 
 def tokens_of(settings: Settings) -> tuple[Token, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
+from urllib.parse import quote
 
 from pydantic import BaseModel
 
@@ -26,7 +27,9 @@ class Redaction:
 
     def add(self, secrets: Iterable[str]) -> None:
         """Know more of them. The old ones stay: a log may still quote a token that was replaced."""
-        found = {*self._secrets, *(secret for secret in secrets if len(secret) >= _SHORTEST)}
+        given = [secret for secret in secrets if len(secret) >= _SHORTEST]
+        # Also in the form that they have in an address: some platforms want their token there.
+        found = {*self._secrets, *given, *(quote(secret, safe="") for secret in given)}
         # A secret that contains another one goes first.
         self._secrets = tuple(sorted(found, key=len, reverse=True))
 
@@ -40,7 +43,7 @@ class Redaction:
 def secrets_of(settings: Settings) -> list[str]:
     """Every secret that the configuration names and that is there."""
     found = list[str]()
-    for one in _named(settings.config):
+    for _, one in named_secrets(settings.config):
         try:
             found.append(one.read(settings.folder, settings.environ))
         except ConfigError:
@@ -49,15 +52,16 @@ def secrets_of(settings: Settings) -> list[str]:
     return found
 
 
-def _named(value: object) -> Iterator[Secret]:
+def named_secrets(value: object, at: str = "") -> Iterator[tuple[str, Secret]]:
+    """The secrets that a part of a configuration names, each with its dotted path."""
     if isinstance(value, Secret):
-        yield value
+        yield at, value
     elif isinstance(value, BaseModel):
         for name in type(value).model_fields:
-            yield from _named(getattr(value, name))
+            yield from named_secrets(getattr(value, name), f"{at}.{name}" if at else name)
     elif isinstance(value, Mapping):
-        for one in cast("Mapping[Any, Any]", value).values():
-            yield from _named(one)
+        for name, one in cast("Mapping[Any, Any]", value).items():
+            yield from named_secrets(one, f"{at}.{name}" if at else str(name))
     elif isinstance(value, tuple | list):
-        for one in cast("list[Any]", value):
-            yield from _named(one)
+        for n, one in enumerate(cast("list[Any]", value)):
+            yield from named_secrets(one, f"{at}[{n}]")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 from pydantic import BaseModel
 
+from trunkline.app.serve.accounts import secrets_of_accounts
 from trunkline.app.serve.config import ServeConfig
 from trunkline.app.serve.logs import LOGGER, Logs
 from trunkline.app.serve.parts import tls_of, tokens_of
@@ -36,9 +37,12 @@ class Reloader:
     logs: Logs | None
     _revision: int = 1
     _started: ServeConfig = field(init=False)
+    #: the secrets with which the accounts have begun, by their places
+    _secrets: dict[str, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._started = self.settings.config
+        self._secrets = secrets_of_accounts(self.settings)
 
     def reload(self) -> Reloaded:
         """Read the file, check all of it, then follow it. Raises `UsageError`; nothing is changed then."""
@@ -47,6 +51,7 @@ class Reloader:
         _check_agents(self._started, config)
         after = msgspec.structs.replace(before, config=config)
         tokens = tokens_of(after)
+        secrets = secrets_of_accounts(after)
         if (tls := self.http.tls) is not None:
             tls_of(after)
         if config.gateway != before.config.gateway:
@@ -61,6 +66,9 @@ class Reloader:
         self.settings = after
         changed = tuple(path for path in differences(before.config, config) if _applies(path))
         needs_restart = tuple(path for path in differences(self._started, config) if not _applies(path))
+        if "accounts" not in needs_restart:
+            # An adapter holds what it has signed in with. A new token behind the same name is a change all the same.
+            needs_restart += tuple(at for at, secret in self._secrets.items() if secrets.get(at) != secret)
         LOGGER.info("the configuration was read again, and changes: %s", ", ".join(changed) or "nothing")
         if needs_restart:
             LOGGER.warning("only a restart changes: %s", ", ".join(needs_restart))

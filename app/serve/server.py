@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 import anyio
 from starlette.applications import Starlette
 
+from trunkline.app.serve.accounts import adapters_of, connecting
 from trunkline.app.serve.event_log_lines import EventLogLines
 from trunkline.app.serve.in_progress import InProgress
 from trunkline.app.serve.listening import address_of, listen, url_of
 from trunkline.app.serve.logs import LOGGER, Logs
-from trunkline.app.serve.parts import NoFunctions, adapters_of, agents_of, http_settings, meter, tokens_of
+from trunkline.app.serve.parts import NoFunctions, agents_of, http_settings, meter, tokens_of
 from trunkline.app.serve.record import RotatingRecording
 from trunkline.app.serve.redaction import secrets_of
 from trunkline.app.serve.reload import Reloader
@@ -80,6 +81,8 @@ async def serving(
         progress = InProgress(log)
         served = _served(settings, agents, log, env)
         app = build_app(served, http, more=streams(served))
+        if logs is not None:
+            served.admin.redact = logs.redaction.of
         reloader = _reloader(settings, served, app, http, logs)
         made = Serving(
             url=url_of(listening, host, tls=http.tls is not None),
@@ -91,6 +94,7 @@ async def serving(
         )
         server = HttpServer(app, served, http)
         await stack.enter_async_context(running(agents.values()))
+        await stack.enter_async_context(connecting(list(served.gateway.adapters.values())))
         group = await stack.enter_async_context(anyio.create_task_group())
         await group.start(server.run, [listening], name="http")
         opened = _opened(log)
@@ -127,7 +131,7 @@ def _served(settings: Settings, agents: dict[str, Agent], log: EventLog, env: En
     gateway = Gateway(
         config=settings.config.gateway,
         store=store,
-        adapters=adapters_of(settings, store, env),
+        adapters=adapters_of(settings, store, env, events),
         agents=agents,
         hands=NoFunctions(),
         env=env,

@@ -25,3 +25,5 @@ class Administration:
 
     #: reads the configuration file again; raises `ConfigError` or `FileError`, and then nothing is changed
     reload: Callable[[], Reloaded] | None = None
+    #: leaves the secrets of the configuration out of a text
+    redact: Callable[[str], str] = str

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from trunkline.core.http.endpoint import Endpoint
 from trunkline.core.http.routes import (
+    accounts,
     admin,
     agents,
     bindings,
@@ -22,15 +23,18 @@ from trunkline.core.http.routes import (
     messages,
     metrics,
     outbox,
+    platforms,
     queue,
     sessions,
 )
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *health.ENDPOINTS,
+    *accounts.ENDPOINTS,
     *inbound.ENDPOINTS,
     *outbox.ENDPOINTS,
     *messages.ENDPOINTS,
+    *platforms.ENDPOINTS,
     *sessions.ENDPOINTS,
     *bindings.ENDPOINTS,
     *queue.ENDPOINTS,

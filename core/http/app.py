@@ -21,8 +21,8 @@ from trunkline.core.http.endpoint import ANYBODY, JSON, Call, Departure, Endpoin
 from trunkline.core.http.guard.guard import Guard
 from trunkline.core.http.guard.request_log import Seen, log_request
 from trunkline.core.http.openapi import document_endpoint
-from trunkline.core.http.problems import PROBLEM_JSON, Problem, document_of, problem_of
-from trunkline.core.http.requests import body_of, check_media_type, content_of, path_of, query_of
+from trunkline.core.http.problems import PROBLEM_JSON, Problem, document_of, nothing_here, problem_of
+from trunkline.core.http.requests import body_of, check_media_type, content_of, path_of, query_of, raw_query_of
 from trunkline.core.http.routes.health import check_ready
 from trunkline.core.http.served import Served
 from trunkline.core.http.settings import HttpSettings
@@ -128,8 +128,9 @@ async def _run(endpoint: Endpoint, scope: Scope, receive: Receive, served: Serve
         served=served,
         caller=caller,
         request_id=state["request_id"],
+        method=scope["method"],
         path=path_of(scope),
-        query=query_of(scope, endpoint.query),
+        query=raw_query_of(scope) if endpoint.raw else query_of(scope, endpoint.query),
         body=await _body(endpoint, headers, receive),
         headers=headers,
         departure=state.get("departure") or Departure(),
@@ -138,6 +139,8 @@ async def _run(endpoint: Endpoint, scope: Scope, receive: Receive, served: Serve
 
 
 async def _body(endpoint: Endpoint, headers: Mapping[str, str], receive: Receive) -> Any:
+    if endpoint.raw:
+        return await content_of(receive)
     if endpoint.body is None:
         return None
     check_media_type(headers)
@@ -145,15 +148,21 @@ async def _body(endpoint: Endpoint, headers: Mapping[str, str], receive: Receive
 
 
 async def _answer(endpoint: Endpoint, answer: Any, send: Send) -> None:
-    status, more = endpoint.status, list[tuple[bytes, bytes]]()
+    status, media_type, more = endpoint.status, endpoint.media_type, list[tuple[bytes, bytes]]()
     if isinstance(answer, Reply):
-        status = answer.status or status
+        status, media_type = answer.status or status, answer.media_type or media_type
         more = [(name.lower().encode(), value.encode("latin-1")) for name, value in answer.headers.items()]
         answer = answer.answer
-    content: bytes = msgspec.json.encode(answer) if endpoint.media_type == JSON else answer.encode()
-    headers = [(b"content-length", b"%d" % len(content)), (b"content-type", endpoint.media_type.encode()), *more]
+    content = _content(endpoint, answer)
+    headers = [(b"content-length", b"%d" % len(content)), (b"content-type", media_type.encode()), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": content})
+
+
+def _content(endpoint: Endpoint, answer: Any) -> bytes:
+    if endpoint.raw:
+        return answer
+    return msgspec.json.encode(answer) if endpoint.media_type == JSON else answer.encode()
 
 
 def _answer_routing(request: Request, error: Exception) -> Response:
@@ -162,5 +171,5 @@ def _answer_routing(request: Request, error: Exception) -> Response:
         detail = f"The method {request.method} is not possible here."
         problem = Problem(405, "method-not-allowed", detail, headers=dict(error.headers or {}))
     else:
-        problem = Problem(404, "not-found", "There is nothing at this address. `/openapi.json` has all addresses.")
+        problem = nothing_here()
     return problem_response(problem, request.state.request_id)

@@ -68,11 +68,12 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     caller: Caller
     #: id of the request, in its log line and in the response
     request_id: str
+    method: str = "GET"
     #: parameters of the path, percent-decoded
     path: dict[str, str]
-    #: an instance of `Endpoint.query`, or none
+    #: an instance of `Endpoint.query`, or none; with `Endpoint.raw` names and values in their order
     query: Any = None
-    #: an instance of `Endpoint.body`, or none
+    #: an instance of `Endpoint.body`, or none; with `Endpoint.raw` bytes
     body: Any = None
     #: names in lower case
     headers: dict[str, str] = msgspec.field(default_factory=dict[str, str])
@@ -86,6 +87,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     answer: Any
     status: int | None = None
     headers: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    #: instead of the endpoint's own
+    media_type: str | None = None
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +115,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[int, ...] = ()
     #: of the answer; one that is not JSON is text
     media_type: str = JSON
+    #: query and body are anything, and go to the handler as they came; an answer is bytes
+    raw: bool = False
     #: answered also while the gateway waits for its store, or stops
     always: bool = False
     #: heading in the OpenAPI document

@@ -14,6 +14,7 @@ from trunkline.core.http.problems import PROBLEM_JSON, ProblemDocument
 
 PATH = "/openapi.json"
 _PARAMETER = re.compile(r"\{(\w+)\}")
+_ANYTHING = "*/*"
 _REF = "#/components/schemas/{name}"
 
 Json = dict[str, Any]
@@ -131,11 +132,15 @@ def _operation(endpoint: Endpoint, schemas: _Schemas) -> Json:
         operation["parameters"] = parameters
     if endpoint.body is not None:
         operation["requestBody"] = {"required": True, "content": {JSON: {"schema": schemas.of(endpoint.body)}}}
+    elif endpoint.raw and endpoint.method != "GET":
+        operation["requestBody"] = {"content": {_ANYTHING: {"schema": {}}}}
     return operation
 
 
 def _responses(endpoint: Endpoint, schemas: _Schemas) -> Json:
     content: Json = {} if endpoint.answer is None else {endpoint.media_type: {"schema": schemas.of(endpoint.answer)}}
+    if endpoint.raw:
+        content = {_ANYTHING: {"schema": {}}}
     done: Json = {"description": "Done.", **({"content": content} if content else {})}
     problem: Json = {PROBLEM_JSON: {"schema": schemas.of(ProblemDocument)}}
     answers: Json = {str(status): done for status in (endpoint.status, *endpoint.also)}
@@ -157,6 +162,8 @@ def _problem_statuses(endpoint: Endpoint) -> list[int]:
         found |= {400, 422}
     if endpoint.body is not None:
         found |= {400, 408, 413, 415, 422}
+    if endpoint.raw:
+        found |= {400, 408, 413}
     return sorted(found)
 
 

@@ -141,6 +141,11 @@ def stopping() -> Problem:
     return Problem(503, "stopping", "The gateway is stopping.", headers={"Retry-After": str(AGAIN)})
 
 
+def nothing_here() -> Problem:
+    """What is answered at an address that nothing is at."""
+    return Problem(404, "not-found", "There is nothing at this address. `/openapi.json` has all addresses.")
+
+
 def document_of(problem: Problem, request_id: str) -> ProblemDocument:
     """The document of a problem."""
     return ProblemDocument(

@@ -28,7 +28,7 @@ def query_of(scope: Scope, type_: Any) -> Any:
     many = _lists(type_)
     for part in raw.split("&") if raw else ():
         name, _, value = part.partition("=")
-        name, value = (_decoded(text.replace("+", " "), "query") for text in (name, value))
+        name, value = _of_form(name), _of_form(value)
         if name in many:
             found.setdefault(name, []).append(value)
         elif name in found:
@@ -43,6 +43,13 @@ def query_of(scope: Scope, type_: Any) -> Any:
         return msgspec.convert(found, type_, strict=False)
     except msgspec.ValidationError as error:
         raise _invalid(error, "invalid-query", "query") from None
+
+
+def raw_query_of(scope: Scope) -> tuple[tuple[str, str], ...]:
+    """The query as names and values. Raises `Problem` 400 for what is not UTF-8."""
+    raw = scope["query_string"].decode("ascii", "replace")
+    pairs = (part.partition("=") for part in raw.split("&") if part)
+    return tuple((_of_form(name), _of_form(value)) for name, _, value in pairs)
 
 
 def check_media_type(headers: Mapping[str, str]) -> None:
@@ -146,6 +153,10 @@ def _invalid(error: msgspec.ValidationError, type_: str, where: str) -> Problem:
     said, _, path = str(error).rpartition(" - at `")
     field = path.removesuffix("`") if said else "$"
     return Problem(422, type_, f"The {where} is unusable: {said or error} (at {field})", field=field)
+
+
+def _of_form(text: str) -> str:
+    return _decoded(text.replace("+", " "), "query")
 
 
 def _decoded(text: str, where: str) -> str:

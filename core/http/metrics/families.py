@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import ClassVar
 
 #: media type of the text
 TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
@@ -60,7 +61,7 @@ class Gauge:
 class CounterView:
     """Counts that somebody else keeps, looked up when they are asked for."""
 
-    kind = "counter"
+    kind: ClassVar[str] = "counter"
 
     def __init__(self, name: str, help_text: str, labels: Sequence[str]) -> None:
         self.name = name
@@ -73,6 +74,12 @@ class CounterView:
         """The samples as text."""
         for labels, value in sorted(self.read().items()):
             yield sample(self.name, self.labels, labels, value)
+
+
+class GaugeView(CounterView):
+    """Numbers that somebody else keeps, and that may fall."""
+
+    kind = "gauge"
 
 
 class Histogram:

@@ -16,10 +16,21 @@ from trunkline.core.events.gateway import (
     TurnStarted,
 )
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
-from trunkline.core.http.metrics.families import OTHER, Counter, CounterView, Family, Gauge, Histogram, render
+from trunkline.core.http.metrics.families import (
+    OTHER,
+    Counter,
+    CounterView,
+    Family,
+    Gauge,
+    GaugeView,
+    Histogram,
+    Labels,
+    render,
+)
 
 if TYPE_CHECKING:
     from trunkline.core.events import Event
+    from trunkline.core.http.accounts import AccountState
     from trunkline.core.http.guard.request_log import Seen
     from trunkline.core.http.served import Served
 
@@ -50,6 +61,7 @@ class Metrics:
         self._bindings = Counter("trunkline_bindings_total", "Conversations bound to sessions.")
         self._store = Counter("trunkline_store_failures_total", "Writes that the store refused and that are retried.")
         self._adapters = Counter("trunkline_adapter_failures_total", "Connections of accounts that failed.", ["reason"])
+        self._accounts = _account_families(served)
         self._requests = Counter(
             "trunkline_http_requests_total", "HTTP requests, by route and status.", ["method", "route", "status"]
         )
@@ -92,7 +104,7 @@ class Metrics:
     def families(self) -> list[Family]:
         """All of it, by name."""
         counted = [value for value in vars(self).values() if isinstance(value, Counter | CounterView | Histogram)]
-        families: list[Family] = [*counted, *self._gauges]
+        families: list[Family] = [*counted, *self._gauges, *self._accounts]
         return sorted(families, key=lambda family: family.name)
 
     def text(self) -> str:
@@ -130,6 +142,27 @@ class Metrics:
                 self._adapters.add(str(reason))
             case _:
                 pass
+
+
+def _account_families(served: Served) -> tuple[CounterView, ...]:
+    """What is known of each account of a platform. Their names are those of the configuration."""
+    labels = ["channel", "account"]
+    connected = GaugeView("trunkline_account_connected", "1 while an account is connected to its platform.", labels)
+    dropped = CounterView("trunkline_updates_dropped_total", "Updates of platforms that could not be read.", labels)
+    refused = CounterView(
+        "trunkline_webhooks_refused_total", "Requests to webhooks that were not from their platforms.", labels
+    )
+    for family, read in (
+        (connected, lambda one: one.connected),
+        (dropped, lambda one: one.dropped_updates),
+        (refused, lambda one: one.refused_webhooks),
+    ):
+        family.read = _reading(served, read)
+    return connected, dropped, refused
+
+
+def _reading(served: Served, read: Callable[[AccountState], float]) -> Callable[[], dict[Labels, float]]:
+    return lambda: {(one.channel, one.account): read(one) for one in served.accounts.all() if not one.mailbox}
 
 
 #: the events that are counted

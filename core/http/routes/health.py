@@ -13,10 +13,12 @@ from trunkline.core.http.served import Served
 TAG = "Health"
 
 
-class Health(msgspec.Struct, frozen=True, kw_only=True):
+class Health(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether the process is alive, or ready for work."""
 
     status: Literal["live", "ready"]
+    #: accounts of platforms that are not connected at the moment; each is connected again by itself
+    disconnected: int = 0
 
 
 async def live(call: Call) -> Health:
@@ -25,9 +27,9 @@ async def live(call: Call) -> Health:
 
 
 async def ready(call: Call) -> Health:
-    """The gateway holds its store and takes work."""
+    """The gateway holds its store and takes work. It does so while a platform cannot be reached."""
     check_ready(call.served)
-    return Health(status="ready")
+    return Health(status="ready", disconnected=call.served.accounts.disconnected)
 
 
 def check_ready(served: Served) -> None:

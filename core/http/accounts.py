@@ -1,0 +1,98 @@
+"""The accounts of a running gateway: whether each is connected to its platform, and what failed last."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+import msgspec
+
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.channels.mailbox import MailboxAdapter
+from trunkline.core.events import Event, EventLog
+from trunkline.core.events.adapters import AdapterConnected, UpdateDropped, WebhookRefused
+from trunkline.core.events.gateway import AdapterEnded, AdapterFailed
+
+
+class LastFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a connection of an account failed the last time."""
+
+    #: seconds since 1970
+    at: float
+    #: a reason code, as events have it
+    reason: str
+    detail: str
+
+
+class AccountState(msgspec.Struct, frozen=True, kw_only=True):
+    """An account of the gateway, now."""
+
+    channel: str
+    account: str
+    #: its people are reached through the API, so that there is nothing to connect to
+    mailbox: bool
+    connected: bool
+    #: since when it is connected, in seconds since 1970; none for mailboxes
+    since: float | None = None
+    #: how it receives, e.g. ``polling``, ``webhook`` or ``socket``
+    by: str = ""
+    #: the last failure of its connection since the process began; it may be connected again
+    failure: LastFailure | None = None
+    #: updates of its platform that could not be read
+    dropped_updates: int = 0
+    #: requests to its webhook that were not from its platform
+    refused_webhooks: int = 0
+
+
+class AccountStates:
+    """Follows the accounts of a gateway by its events, which come from several threads."""
+
+    def __init__(self, adapters: Mapping[tuple[str, str], ChannelAdapter], log: EventLog) -> None:
+        self._lock = threading.Lock()
+        self._states = {(one.channel, one.account): _begin(one) for one in adapters.values()}
+        log.subscribe(self._see, AdapterConnected, AdapterFailed, AdapterEnded, UpdateDropped, WebhookRefused)
+
+    def all(self) -> tuple[AccountState, ...]:
+        """The accounts by channel and name."""
+        with self._lock:
+            return tuple(self._states[name] for name in sorted(self._states))
+
+    @property
+    def disconnected(self) -> int:
+        """Accounts of platforms that are not connected."""
+        return sum(not one.connected for one in self.all())
+
+    def _see(self, event: Event) -> None:
+        body = event.body
+        if not isinstance(body, AdapterConnected | AdapterFailed | AdapterEnded | UpdateDropped | WebhookRefused):
+            return
+        with self._lock:
+            before = self._states.get((body.channel, body.account))
+            if before is not None:
+                self._states[body.channel, body.account] = _after(before, event.at, body)
+
+
+def _begin(adapter: ChannelAdapter) -> AccountState:
+    mailbox = isinstance(adapter, MailboxAdapter)
+    return AccountState(channel=adapter.channel, account=adapter.account, mailbox=mailbox, connected=mailbox)
+
+
+def _after(
+    state: AccountState,
+    at: float,
+    body: AdapterConnected | AdapterFailed | AdapterEnded | UpdateDropped | WebhookRefused,
+) -> AccountState:
+    """The state of an account after an event."""
+    change = msgspec.structs.replace
+    match body:
+        case AdapterConnected(by=by):
+            return change(state, connected=True, since=at, by=by)
+        case AdapterFailed(reason=reason, detail=detail):
+            failure = LastFailure(at=at, reason=str(reason), detail=detail)
+            return change(state, connected=False, since=None, failure=failure)
+        case AdapterEnded():
+            return change(state, connected=False, since=None)
+        case UpdateDropped():
+            return change(state, dropped_updates=state.dropped_updates + 1)
+        case WebhookRefused():
+            return change(state, refused_webhooks=state.refused_webhooks + 1)

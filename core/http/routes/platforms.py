@@ -1,0 +1,45 @@
+"""Webhooks: where the platforms of accounts hand over what people write."""
+
+from __future__ import annotations
+
+from trunkline.core.adapters.port import TakesWebhooks, WebhookCall
+from trunkline.core.http.endpoint import Call, Endpoint, Reply
+from trunkline.core.http.problems import nothing_here
+
+_PATH = "/v1/platforms/{channel}/{account}"
+
+
+async def take_webhook(call: Call) -> Reply:
+    """Hand a request of a platform to its account. The account checks its signature; no token is needed."""
+    adapter = call.served.gateway.adapters.get((call.path["channel"], call.path["account"]))
+    if not isinstance(adapter, TakesWebhooks):
+        # The same for every name: a stranger does not learn which accounts there are.
+        raise nothing_here()
+    answer = await adapter.webhook(
+        WebhookCall(
+            method=call.method,
+            tail=call.path.get("tail", ""),
+            query=call.query,
+            headers=call.headers,
+            body=call.body,
+        )
+    )
+    return Reply(answer=answer.body, status=answer.status, media_type=answer.media_type)
+
+
+def _endpoint(method: str, path: str) -> Endpoint:
+    return Endpoint(
+        method=method,
+        path=path,
+        scope=None,
+        summary="The webhook of an account on a real platform" + (", further addresses" if path != _PATH else ""),
+        run=take_webhook,
+        raw=True,
+        problems=(401, 403),
+        tag="Platforms",
+    )
+
+
+ENDPOINTS: tuple[Endpoint, ...] = tuple(
+    _endpoint(method, path) for path in (_PATH, _PATH + "/{tail}") for method in ("GET", "POST")
+)
