@@ -19,6 +19,7 @@ from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, Ide
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.api_calls import opening
 from trunkline.sim.platforms.api.binding_adapter import binding_of
+from trunkline.sim.platforms.api.wire_faults import received
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.calls.call import ChooseCall
 from trunkline.sim.platforms.directory import entries_of
@@ -121,19 +122,19 @@ class FakeAdapter:
         answer, wire = self._world.future(), self._platform.wire
         if self._platform.engine is None:
             wire.receive(request, answer, token)
-            return await answer
+            return await received(answer)
         try:
             speech = await say(self._platform.engine, request.text)
         except PlatformError as error:
             wire.refused(request, token, error)
             raise
         wire.receive_speech(request, speech, answer, token, self.choose_call)
-        return await answer
+        return await received(answer)
 
     async def find(self, address: Address, key: str) -> Receipt | None:
         answer = self._world.future()
         self._platform.wire.look_up(address, key, answer, self._token)
-        return await answer
+        return await received(answer)
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
         return await self._platform.wire.open_thread(place, message_id, title, self._token)
@@ -171,13 +172,13 @@ class FakeAdapter:
         """Carry out a change, without a timeout."""
         answer = self._world.future()
         self._platform.actions.act(request, answer, self._token)
-        return await answer
+        return await received(answer)
 
     async def ask(self, query: ActionQuery) -> object:
         """Answer a question, without a timeout."""
         answer = self._world.future()
         self._platform.actions.ask(query, answer, self._token)
-        return await answer
+        return await received(answer)
 
     async def resolve_target(self, text: str) -> Resolved | None:
         await anyio.sleep(self._platform.spec.latency)

@@ -105,11 +105,13 @@ class People:
         self._said[name] = (envelope, place, room.accounts)
         for named in (place, shown):
             self._world.name_message(named, message_id, name)
-        late = self._world.push_fault(place, text)
+        kind, extra = self._world.push_fault(place, text) or ("", 0.0)
         for account in (account for account in room.accounts if account not in room.left):
             own = msgspec.structs.replace(envelope, address=msgspec.structs.replace(shown, account=account))
-            posted = Posted(envelope=own, place=room.address(account), original=message_id, cause=seq)
-            delay = late + self._platform.latency("push", account, message_id)
+            posted = Posted(
+                envelope=own, place=room.address(account), original=message_id, cause=seq, twice=kind == "duplicate"
+            )
+            delay = (extra if kind == "slow" else 0.0) + self._platform.latency("push", account, message_id)
             self._platform.pushes.deliver(posted, message_id + room.name, delay)
 
     # ------------------------------------------------------------ what they do to messages

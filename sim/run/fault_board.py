@@ -6,14 +6,23 @@ the moment they are armed, for their duration.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from trunkline.core.actions.names import Action
-from trunkline.core.events import Body
+from trunkline.core.events import Body, Recorder
 from trunkline.core.values import Address, Transport
+from trunkline.sim.events.script import FaultFired
+from trunkline.sim.platforms import FakePlatform
+from trunkline.sim.scenario import PlaceRef
 from trunkline.sim.scenario.model.scenario import Fault
+from trunkline.sim.store.disk import Disk
+from trunkline.sim.store.preloaded import damage
+
+#: a connection that goes silent: this strikes a connection, and not the account for a period
+DEAD = "dead"
 
 
 def text_matches(pattern: str, text: str) -> bool:
@@ -77,12 +86,14 @@ class FaultBoard:
         action: Action | None = None,
         carries: Collection[str] = (),
         account: tuple[str, str] | None = None,
+        do: str | None = None,
     ) -> Fault | None:
-        """The first armed fault that matches; it counts as fired."""
+        """The first armed fault that matches; it counts as fired. `do`: only this kind."""
         for armed in self._armed:
             fault = armed.fault
             fits = (
                 fault.on == on
+                and do in (None, fault.do)
                 and (fault.place is None or address is None or self._is_at(fault.place, address))
                 and (fault.text is None or text is None or text_matches(fault.text, text))
                 and fault.attempt in (None, attempt)
@@ -105,7 +116,7 @@ class FaultBoard:
         """The fault whose period holds now, for an account or for all, and whether this is its first strike."""
         for armed in self._armed:
             about = account is None or self.is_about(armed.fault, account)
-            if armed.fault.on == on and self._now() < armed.until and about:
+            if armed.fault.on == on and armed.fault.do != DEAD and self._now() < armed.until and about:
                 first, armed.struck = not armed.struck, True
                 return armed.fault, first
         return None
@@ -113,3 +124,117 @@ class FaultBoard:
     def is_about(self, fault: Fault, account: tuple[str, str]) -> bool:
         """Whether a fault strikes an account, named by channel and name."""
         return fault.place is None or self._account_of(fault.place) == account
+
+
+class WorldFaults(ABC):
+    """The part of a world that strikes requests, pushes, accounts and the disk."""
+
+    faults: FaultBoard
+    events: Recorder
+    platforms: dict[str, FakePlatform]
+    disk: Disk
+
+    @abstractmethod
+    def place(self, text: str) -> PlaceRef:
+        """A place of the scenario."""
+
+    @abstractmethod
+    def is_at(self, place: str, address: Address) -> bool:
+        """Whether an address is a place of the scenario."""
+
+    def arm(self, fault: Fault) -> None:
+        """Arm a fault; one on `queue` strikes at once."""
+        if fault.on == "queue":
+            self._damage(fault)
+            return
+        self.faults.arm(fault)
+        if fault.on == "connect":
+            for channel, platform in self.platforms.items():
+                for account in platform.spec.accounts:
+                    if not self.faults.is_about(fault, (channel, account)):
+                        continue
+                    if fault.do == DEAD:
+                        platform.pushes.go_silent(account)
+                    else:
+                        platform.pushes.break_connection(account)
+
+    def send_fault(self, address: Address, text: str, attempt: int, transport: Transport) -> tuple[str, float] | None:
+        """The fault that strikes a send, and its duration."""
+        found = self.faults.take("send", address=address, text=text, attempt=attempt, transport=transport)
+        return self._strike(found, text)
+
+    def act_fault(self, address: Address, action: Action, text: str, attempt: int | None) -> tuple[str, float] | None:
+        """The fault that strikes a change or a question, and its duration."""
+        found = self.faults.take("act", address=address, text=text, attempt=attempt, action=action)
+        return self._strike(found, f"{action.value} {text}".rstrip())
+
+    def thread_fault(self, place: Address) -> tuple[str, float] | None:
+        """The fault that strikes the opening of a thread in the room of a place."""
+        room = self.platforms[place.channel].room_above(place)
+        above = place if room is None else room.address(place.account)
+        return self._strike(self.faults.take("thread", address=above), str(above))
+
+    def push_fault(self, place: Address, text: str) -> tuple[str, float] | None:
+        """The fault that strikes a person's message on its way to the gateway, and its duration."""
+        return self._strike(self.faults.take("push", address=place, text=text), text)
+
+    def silence_fault(self, channel: str, account: str) -> float | None:
+        """The time for which the connection of an account stays silent before it breaks; None: it does not."""
+        found = self.faults.take("connect", account=(channel, account), do=DEAD)
+        struck = self._strike(found, f"{channel}:{account}")
+        return None if struck is None else struck[1]
+
+    def hand_fault(self, task: str) -> tuple[str, float] | None:
+        """The fault that strikes a hand, and its duration."""
+        return self._strike(self.faults.take("hand", text=task), task)
+
+    def lookup_fault(self, address: Address) -> tuple[str, float] | None:
+        return self._strike(self.faults.take("lookup", address=address), str(address))
+
+    def account_fault(self, on: str, channel: str, account: str) -> bool:
+        """Whether the period of a fault holds for an account now; records the first strike."""
+        return self._during(on, f"{channel}:{account}", (channel, account))
+
+    def unready(self, channel: str, account: str) -> str | None:
+        """Why an account is not ready now, by a fault; empty: for the usual reason. None: no fault holds."""
+        found = self.faults.during("ready", (channel, account))
+        if found is None:
+            return None
+        if found[1]:
+            self._strike(found[0], f"{channel}:{account}")
+        return found[0].reason or ""
+
+    def boot_fault(self, channel: str, account: str) -> float | None:
+        """The delay until a missing adapter is installed; None if it is not missing when a process starts."""
+        struck = self._strike(self.faults.take("boot", account=(channel, account)), f"{channel}:{account}")
+        return None if struck is None else struck[1]
+
+    def _mirror_fault(self) -> bool:
+        return self._during("mirror", "transcript lines refused")
+
+    def _during(self, on: str, detail: str, account: tuple[str, str] | None = None) -> bool:
+        found = self.faults.during(on, account)
+        if found is not None and found[1]:
+            self._strike(found[0], detail)
+        return found is not None
+
+    def _damage(self, fault: Fault) -> None:
+        def fits(address: Address, text: str) -> bool:
+            here = fault.place is None or self.is_at(fault.place, address)
+            return here and (fault.text is None or text_matches(fault.text, text))
+
+        self._strike(fault, f"{damage(self.disk.open(), fits)} rows")
+
+    def _account_of(self, place: str) -> tuple[str, str]:
+        ref = self.place(place)
+        return ref.platform, ref.account
+
+    def _strike(self, fault: Fault | None, detail: str) -> tuple[str, float] | None:
+        if fault is None:
+            return None
+        self.events.record(FaultFired(fault=f"{fault.on}/{fault.do}", detail=detail))
+        return fault.do, fault.for_
+
+    def _fail_commit(self) -> str | None:
+        struck = self._strike(self.faults.take("store", carries=self.disk.carries), "commit refused")
+        return None if struck is None else struck[0]

@@ -11,34 +11,32 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from trunkline.core.actions.names import Action
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import UnknownName
 from trunkline.core.events import Event, EventLog
 from trunkline.core.events.gateway import SessionCreated, SessionReset
-from trunkline.core.values import Address, Capability, ChatKind, Peer, Transport
+from trunkline.core.values import Address, Capability, ChatKind, Peer
 from trunkline.sim.bugs import BUGS
 from trunkline.sim.cast.delegating import KnownDelegations
 from trunkline.sim.cast.named_messages import NamedMessages
 from trunkline.sim.cast.names import display_names
 from trunkline.sim.cast.own_words import OwnWords
-from trunkline.sim.events.script import BugEnabled, FaultFired, RunPhase
+from trunkline.sim.events.script import BugEnabled, RunPhase
 from trunkline.sim.events.world import WorldAccount, WorldPerson, WorldPlace, WorldSession
 from trunkline.sim.loop import SimLoop
 from trunkline.sim.platforms import PLATFORMS, FakePlatform, Room
 from trunkline.sim.run.env import SimIds
-from trunkline.sim.run.fault_board import FaultBoard, text_matches, where
+from trunkline.sim.run.fault_board import FaultBoard, WorldFaults, where
 from trunkline.sim.run.heartbeat_settings import heartbeats_of
 from trunkline.sim.run.limits import limits_of
 from trunkline.sim.run.quiescence import Quiescence
 from trunkline.sim.scenario import PlaceRef, ScenarioFile
-from trunkline.sim.scenario.model.scenario import Fault
 from trunkline.sim.store.disk import Disk
-from trunkline.sim.store.preloaded import damage, write_stored
+from trunkline.sim.store.preloaded import write_stored
 from trunkline.sim.store.store_reuse import ReusableStore
 
 
-class World:
+class World(WorldFaults):
     """The world of one run. Implements `trunkline.sim.platforms.rooms.WorldPort`."""
 
     def __init__(
@@ -121,94 +119,6 @@ class World:
         """The platform's id of a person's message; None if it is not said yet."""
         said = self._said.get(name)
         return None if said is None else said[1]
-
-    def arm(self, fault: Fault) -> None:
-        """Arm a fault; one on `queue` strikes at once."""
-        if fault.on == "queue":
-            self._damage(fault)
-            return
-        self.faults.arm(fault)
-        if fault.on == "connect":
-            for channel, platform in self.platforms.items():
-                for account in platform.spec.accounts:
-                    if self.faults.is_about(fault, (channel, account)):
-                        platform.pushes.break_connection(account)
-
-    def send_fault(self, address: Address, text: str, attempt: int, transport: Transport) -> tuple[str, float] | None:
-        """The fault that strikes a send, and its duration."""
-        found = self.faults.take("send", address=address, text=text, attempt=attempt, transport=transport)
-        return self._strike(found, text)
-
-    def act_fault(self, address: Address, action: Action, text: str, attempt: int | None) -> tuple[str, float] | None:
-        """The fault that strikes a change or a question, and its duration."""
-        found = self.faults.take("act", address=address, text=text, attempt=attempt, action=action)
-        return self._strike(found, f"{action.value} {text}".rstrip())
-
-    def thread_fault(self, place: Address) -> tuple[str, float] | None:
-        """The fault that strikes the opening of a thread in the room of a place."""
-        room = self.platforms[place.channel].room_above(place)
-        above = place if room is None else room.address(place.account)
-        return self._strike(self.faults.take("thread", address=above), str(above))
-
-    def push_fault(self, place: Address, text: str) -> float:
-        """The extra delay of a person's message on its way to the gateway."""
-        struck = self._strike(self.faults.take("push", address=place, text=text), text)
-        return 0.0 if struck is None else struck[1]
-
-    def hand_fault(self, task: str) -> tuple[str, float] | None:
-        """The fault that strikes a hand, and its duration."""
-        return self._strike(self.faults.take("hand", text=task), task)
-
-    def lookup_fault(self, address: Address) -> tuple[str, float] | None:
-        return self._strike(self.faults.take("lookup", address=address), str(address))
-
-    def account_fault(self, on: str, channel: str, account: str) -> bool:
-        """Whether the period of a fault holds for an account now; records the first strike."""
-        return self._during(on, f"{channel}:{account}", (channel, account))
-
-    def unready(self, channel: str, account: str) -> str | None:
-        """Why an account is not ready now, by a fault; empty: for the usual reason. None: no fault holds."""
-        found = self.faults.during("ready", (channel, account))
-        if found is None:
-            return None
-        if found[1]:
-            self._strike(found[0], f"{channel}:{account}")
-        return found[0].reason or ""
-
-    def boot_fault(self, channel: str, account: str) -> float | None:
-        """The delay until a missing adapter is installed; None if it is not missing when a process starts."""
-        struck = self._strike(self.faults.take("boot", account=(channel, account)), f"{channel}:{account}")
-        return None if struck is None else struck[1]
-
-    def _mirror_fault(self) -> bool:
-        return self._during("mirror", "transcript lines refused")
-
-    def _during(self, on: str, detail: str, account: tuple[str, str] | None = None) -> bool:
-        found = self.faults.during(on, account)
-        if found is not None and found[1]:
-            self._strike(found[0], detail)
-        return found is not None
-
-    def _damage(self, fault: Fault) -> None:
-        def fits(address: Address, text: str) -> bool:
-            here = fault.place is None or self.is_at(fault.place, address)
-            return here and (fault.text is None or text_matches(fault.text, text))
-
-        self._strike(fault, f"{damage(self.disk.open(), fits)} rows")
-
-    def _account_of(self, place: str) -> tuple[str, str]:
-        ref = self.place(place)
-        return ref.platform, ref.account
-
-    def _strike(self, fault: Fault | None, detail: str) -> tuple[str, float] | None:
-        if fault is None:
-            return None
-        self.events.record(FaultFired(fault=f"{fault.on}/{fault.do}", detail=detail))
-        return fault.do, fault.for_
-
-    def _fail_commit(self) -> str | None:
-        struck = self._strike(self.faults.take("store", carries=self.disk.carries), "commit refused")
-        return None if struck is None else struck[0]
 
     def _committed(self, count: int) -> None:
         if self.on_commit is not None:

@@ -69,21 +69,21 @@ SPEAKERS = {
 FAULTS: dict[str, tuple[str, ...]] = {
     "send": (
         *("lose-response", "drop", "reset", "reset-before", "refuse-connection", "no-receipt", "bad-receipt"),
-        *("refuse", "rate-limit", "error", "slow"),
+        *("refuse", "rate-limit", "error", "slow", "half-answer", "slow-loris", "html"),
     ),
     "act": (
         *("lose-response", "drop", "reset", "reset-before", "refuse-connection"),
-        *("refuse", "rate-limit", "error", "slow"),
+        *("refuse", "rate-limit", "error", "slow", "half-answer", "slow-loris", "html"),
     ),
     "lookup": ("lose-response", "drop", "refuse", "rate-limit", "error", "slow"),
     "thread": ("error", "refuse", "drop", "slow", "lose-response"),
-    "push": ("slow",),
+    "push": ("slow", "duplicate"),
     "hand": ("error", "drop", "slow"),
     "store": ("error", "write-error"),
     "queue": ("damage",),
     "mirror": ("refuse",),
     "ready": ("error",),
-    "connect": ("error",),
+    "connect": ("error", "dead"),
     "boot": ("missing",),
 }
 _FAULT_KINDS = frozenset(kind for kinds in FAULTS.values() for kind in kinds)

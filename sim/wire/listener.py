@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 from aiohttp import web
 
 from trunkline.sim.wire.server import WireServer
+from trunkline.sim.wire.sockets import reset_transport
 
 HOST = "127.0.0.1"
 
@@ -12,7 +16,7 @@ HOST = "127.0.0.1"
 class WireListener:
     """Listens for one server."""
 
-    def __init__(self, server: WireServer) -> None:
+    def __init__(self, server: WireServer[Any]) -> None:
         self.server = server
         self._runner: web.AppRunner | None = None
         self._port = 0
@@ -35,3 +39,22 @@ class WireListener:
         if runner is not None:
             await self.server.close()
             await runner.cleanup()
+
+    async def restart(self, down: float = 0.0) -> None:
+        """Close the socket and all connections, and listen again on the same port after `down` seconds of the loop."""
+        await self.close()
+        await asyncio.sleep(down)
+        await self.open()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it listens."""
+        return self._runner is not None
+
+    def break_connections(self) -> int:
+        """Reset every connection, and go on listening; returns how many there were."""
+        server = None if self._runner is None else self._runner.server
+        found = [] if server is None else [one.transport for one in server.connections if one.transport is not None]
+        for transport in found:
+            reset_transport(transport)
+        return len(found)

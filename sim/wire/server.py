@@ -20,14 +20,18 @@ from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError
 from trunkline.core.values import Address, IntentId, Receipt, SendRequest
+from trunkline.sim.platforms.api.inbound_pushes import Connection
+from trunkline.sim.platforms.api.wire_faults import HALF, PAGE, StruckAnswer
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import WorldPort
 from trunkline.sim.wire.attribution import Attribution, WireAttempt
-from trunkline.sim.wire.sockets import ResponseWithheld, reset
+from trunkline.sim.wire.sockets import ResponseWithheld, half_answer, proxy_page, reset, slow_answer
 
 P = TypeVar("P", bound=FakePlatform)
 #: bytes of a request's body
 _LONGEST_BODY = 64 * 1024 * 1024
+#: seconds of the loop between two looks at a silent connection
+_LOOK = 0.05
 
 
 @web.middleware
@@ -153,14 +157,35 @@ class WireServer(ABC, Generic[P]):
     async def respond(
         self, request: web.Request, future: asyncio.Future[Any], answer: Callable[[Any], web.StreamResponse]
     ) -> web.StreamResponse:
-        """Respond with what the platform answers; never, while it does not. A lost connection is reset."""
+        """Respond with what the platform answers; never, while it does not. A lost connection is reset.
+
+        A fault of the socket strikes the response: it breaks off, comes byte by byte, or is the page of a proxy.
+        """
         try:
             found = await future
         except (Ambiguous, NotSent) as error:
             raise reset(request) from error
         except PlatformError as error:
             return self.refusal(request, error)
-        return answer(found)
+        if not isinstance(found, StruckAnswer):
+            return answer(found)
+        if found.kind == PAGE:
+            return proxy_page()
+        whole = answer(found.what)
+        if found.kind == HALF:
+            raise await half_answer(request, whole)
+        return await slow_answer(request, whole, found.seconds)
+
+    async def unless_silent(self, request: web.Request, connection: Connection) -> None:
+        """Keep a request of a connection that is silent, until that breaks; then reset it.
+
+        For platforms whose clients poll: call it before each answer. The next poll is a connection of its own.
+        """
+        if not connection.silent:
+            return
+        while self.platform.pushes.has(connection):  # noqa: ASYNC110 -- the platform notifies nobody of it
+            await asyncio.sleep(_LOOK)
+        raise reset(request)
 
 
 def _joined(known: WireAttempt) -> dict[str, Any]:

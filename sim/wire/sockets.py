@@ -8,6 +8,9 @@ import struct
 
 from aiohttp import web
 
+#: a response that comes byte by byte is written in at most so many pieces, so that its time is kept
+_MOST_PIECES = 500
+
 
 class ResponseWithheld(Exception):
     """The connection of a request is closed; nothing more is written to it."""
@@ -15,28 +18,60 @@ class ResponseWithheld(Exception):
 
 def reset(request: web.BaseRequest) -> ResponseWithheld:
     """Close a connection with RST, as when the peer dies. Raise what it returns."""
-    transport = request.transport
-    if transport is not None:
-        sock = transport.get_extra_info("socket")
-        if sock is not None:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        transport.abort()
+    if request.transport is not None:
+        reset_transport(request.transport)
     return ResponseWithheld()
 
 
-async def half_answer(request: web.BaseRequest, body: bytes) -> ResponseWithheld:
+def reset_transport(transport: asyncio.Transport) -> None:
+    """Close a connection with RST."""
+    sock = transport.get_extra_info("socket")
+    if sock is not None:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
+
+
+async def half_answer(request: web.BaseRequest, response: web.StreamResponse) -> ResponseWithheld:
     """Send the head of a response and half of its body, then close the connection. Raise what it returns."""
-    response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(body))})
-    await response.prepare(request)
-    await response.write(body[: len(body) // 2])
-    return reset(request)
+    body = body_of(response)
+    partial = await _begun(request, response, body)
+    await partial.write(body[: len(body) // 2])
+    # Not reset: the other side's machine would throw away what it has not read yet.
+    if request.transport is not None:
+        request.transport.close()
+    return ResponseWithheld()
 
 
-async def slow_answer(request: web.BaseRequest, body: bytes, seconds: float) -> web.StreamResponse:
-    """Send a response byte by byte, over `seconds`."""
-    response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(body))})
-    await response.prepare(request)
-    for n in range(len(body)):
-        await response.write(body[n : n + 1])
-        await asyncio.sleep(seconds / len(body))
-    return response
+async def slow_answer(request: web.BaseRequest, response: web.StreamResponse, seconds: float) -> web.StreamResponse:
+    """Send a response byte by byte, over `seconds` of the loop."""
+    body = body_of(response)
+    partial = await _begun(request, response, body)
+    loop = asyncio.get_running_loop()
+    began, sent = loop.time(), 0
+    while sent < len(body):
+        # As many bytes as are due: a long body has more of them than a loop has turns.
+        due = min(len(body), int(len(body) * (loop.time() - began) / seconds) + 1) if seconds else len(body)
+        await partial.write(body[sent:due])
+        sent = due
+        await asyncio.sleep(seconds / min(len(body), _MOST_PIECES))
+    return partial
+
+
+def proxy_page() -> web.Response:
+    """The page of a proxy that does not reach the platform."""
+    page = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
+    return web.Response(status=502, text=page, content_type="text/html")
+
+
+def body_of(response: web.StreamResponse) -> bytes:
+    """The bytes of a response that was not sent yet; none of one that is streamed."""
+    body = response.body if isinstance(response, web.Response) else None
+    return bytes(body) if isinstance(body, bytes | bytearray) else b""
+
+
+async def _begun(request: web.BaseRequest, response: web.StreamResponse, body: bytes) -> web.StreamResponse:
+    """A copy of a response with its head sent."""
+    partial = web.StreamResponse(status=response.status, headers=response.headers)
+    partial.content_length = len(body)
+    await partial.prepare(request)
+    return partial

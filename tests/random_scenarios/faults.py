@@ -46,7 +46,7 @@ def make_fault(draws: Draws, ground: Ground, word: str) -> dict[str, Any]:
         made |= draws.fields(action=(0.4, lambda: draws.pick(("edit", "react", "delete", "reactions"))))
     if on in ("send", "act", "lookup", "thread", "push", "hand", "store", "boot"):
         made |= draws.fields(nth=(0.2, lambda: draws.number(1, 4)), times=(0.4, lambda: draws.pick((2, 4, 10))))
-    if on in _LASTING or do == "rate-limit":
+    if on in _LASTING or do in ("rate-limit", "slow-loris"):
         made["for"] = draws.pick(_LONG)
     elif do == "slow":
         made["for"] = draws.pick(_SLOW)

@@ -22,12 +22,17 @@ _FAULTS = {
     ("send", "rate-limit"): "a send is rate limited",
     ("send", "error"): "a send is not taken, this time",
     ("send", "slow"): "a send is slow",
+    ("send", "half-answer"): "a send arrives, and its response breaks off in the middle",
+    ("send", "slow-loris"): "a send arrives, and its response comes byte by byte",
+    ("send", "html"): "a proxy answers a send with a page, and the send never arrives",
+    ("push", "duplicate"): "a message comes to the gateway twice",
     ("store", "error"): "the disk is full",
     ("store", "write-error"): "the disk fails",
     ("queue", "damage"): "a stored message becomes unreadable",
     ("mirror", "refuse"): "a delivered message cannot be mirrored",
     ("ready", "error"): "an account is not ready",
     ("connect", "error"): "an account has no connection",
+    ("connect", "dead"): "the connection of an account goes silent without closing",
     ("boot", "missing"): "an adapter is missing at the start",
 }
 #: descriptions of `on` for other pairs

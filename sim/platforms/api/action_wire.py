@@ -25,7 +25,7 @@ from trunkline.sim.platforms.actions.polls import POLL_CHANGES
 from trunkline.sim.platforms.actions.questions import MESSAGE_QUESTIONS, Answer, Question
 from trunkline.sim.platforms.actions.server_changes import IN_ROOMS_LEFT, SERVER_CHANGES
 from trunkline.sim.platforms.actions.server_questions import SERVER_QUESTIONS
-from trunkline.sim.platforms.api.wire_faults import BEFORE, LOST, raise_refusal
+from trunkline.sim.platforms.api.wire_faults import BEFORE, HALF, LOST, StruckAnswer, raise_refusal, struck
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class ActionWire:
             self._answer(answer, error, what)
             return
         self._record(request, done, token)
+        receipt = Receipt(provider_id=done.provider_id, address=done.address)
         if kind in LOST:
             body = WireResponseLost(
                 address=request.address, chunk=request.chunk, attempt=request.attempt, action=request.action
@@ -79,8 +80,10 @@ class ActionWire:
             self._platform.events.record(body, intent=request.intent, cause=request.cause)
             if kind == "reset":
                 self._answer(answer, Ambiguous("the connection was reset"), what)
+            elif kind == HALF:
+                self._answer(answer, struck(kind, extra, receipt), what)
             return
-        self._answer(answer, Receipt(provider_id=done.provider_id, address=done.address), what)
+        self._answer(answer, struck(kind, extra, receipt), what)
 
     def _carry_out(self, request: ActionRequest) -> Done:
         handler = _CHANGES.get(request.action)
@@ -163,7 +166,8 @@ class ActionWire:
         self._platform.events.record(answered, query.cause)
         if kind == "lose-response":
             return
-        self._answer(answer, Ambiguous("the connection was reset") if kind == "reset" else found, what)
+        lost = kind == "reset"
+        self._answer(answer, Ambiguous("the connection was reset") if lost else struck(kind, extra, found), what)
 
     def _look(self, query: ActionQuery) -> object:
         look = _QUESTIONS.get(query.action)
@@ -184,7 +188,7 @@ class ActionWire:
         self.requests += 1
         return self._world.act_fault(address, action, text, attempt) or ("", 0.0)
 
-    def _before(self, address: Address, kind: str) -> tuple[PlatformError, ...] | None:
+    def _before(self, address: Address, kind: str) -> tuple[PlatformError | StruckAnswer, ...] | None:
         """What the caller gets from a request that does not reach the platform; empty: nothing. None: it does."""
         gateway = self._platform.capabilities[address.account].mode.first is Transport.GATEWAY
         if gateway and self._world.account_fault("connect", address.channel, address.account):

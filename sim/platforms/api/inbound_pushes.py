@@ -25,6 +25,8 @@ class Connection:
 
     node: Node
     queue: asyncio.Queue[Envelope | PlatformError]
+    #: nothing arrives over it any more, and nobody has closed it
+    silent: bool = False
 
     async def envelopes(self) -> AsyncIterator[Envelope]:
         """Envelopes in order of arrival, until the connection breaks."""
@@ -69,6 +71,8 @@ class Posted:
     due: bool = False
     #: number of deliveries
     times: int = 0
+    #: its next delivery is made twice, by a fault
+    twice: bool = False
 
 
 class Pushes:
@@ -96,8 +100,14 @@ class Pushes:
         envelope = posted.envelope
         connection = self._connections.get(envelope.address.account)
         waits = any(other is posted for other in self._unacked[envelope.address.account].values())
-        if connection is None or not connection.node.alive or not waits:
+        if connection is None or not connection.node.alive or connection.silent or not waits:
             return
+        again, posted.twice = posted.twice, False
+        for _ in range(2 if again else 1):
+            self._hand_over(posted, connection)
+
+    def _hand_over(self, posted: Posted, connection: Connection) -> None:
+        envelope = posted.envelope
         posted.times += 1
         seq = self._platform.events.record(
             PlatformPushed(
@@ -120,6 +130,10 @@ class Pushes:
         connection = self._connections.get(account)
         return connection is not None and connection.node.alive
 
+    def has(self, connection: Connection) -> bool:
+        """Whether a connection is the one of its account, and was not broken or replaced."""
+        return connection in self._connections.values()
+
     def connect(self, account: str, node: Node) -> Connection:
         """Open a process's connection, and deliver everything unacknowledged, possibly again.
 
@@ -131,10 +145,28 @@ class Pushes:
         connection = Connection(node=node, queue=asyncio.Queue())
         self._connections[account] = connection
         self._platform.events.record(PlatformConnected(channel=self._platform.channel, account=account))
+        self._silence(account, connection)
         for posted in tuple(self._unacked[account].values()):
             if posted.due:
                 self._push(posted)
         return connection
+
+    def go_silent(self, account: str) -> None:
+        """Let the live connection of an account go silent, if a fault says so."""
+        connection = self._connections.get(account)
+        if connection is not None and connection.node.alive:
+            self._silence(account, connection)
+
+    def _silence(self, account: str, connection: Connection) -> None:
+        seconds = self._world.silence_fault(self._platform.channel, account)
+        if seconds is not None:
+            self.changes += 1
+            connection.silent = True
+            self._world.at(self._world.now() + seconds, self._break_silent, account, connection)
+
+    def _break_silent(self, account: str, connection: Connection) -> None:
+        if self._connections.get(account) is connection:
+            self.break_connection(account)
 
     def break_connection(self, account: str) -> None:
         """Break the connection of an account while both sides live; its reader gets `NotSent`."""

@@ -24,7 +24,7 @@ from trunkline.core.values import Address, Capabilities, Capability, Idempotency
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 from trunkline.sim.platforms.actions.message_board import PostedMessage
 from trunkline.sim.platforms.api.request_checks import check_request
-from trunkline.sim.platforms.api.wire_faults import BEFORE, LOST, raise_refusal
+from trunkline.sim.platforms.api.wire_faults import BEFORE, HALF, LOST, raise_refusal, struck
 from trunkline.sim.platforms.calls.call import ChooseCall
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
 
@@ -70,21 +70,25 @@ class Wire:
             self.refused(request, token, error)
             self._answer(answer, error, request)
             return
-        self._respond(request, answer, receipt, kind)
+        self._respond(request, answer, receipt, kind, extra)
 
-    def _respond(self, request: SendRequest, answer: asyncio.Future[Any], receipt: Receipt, kind: str) -> None:
+    def _respond(
+        self, request: SendRequest, answer: asyncio.Future[Any], receipt: Receipt, kind: str, extra: float = 0.0
+    ) -> None:
         """Answer with a receipt, unless a fault strikes it."""
         if kind in LOST:
             body = WireResponseLost(address=request.address, chunk=request.chunk, attempt=request.attempt)
             self._platform.events.record(body, intent=request.intent, cause=request.cause)
             if kind == "reset":
                 self._answer(answer, Ambiguous("the connection was reset"), request)
+            elif kind == HALF:
+                self._answer(answer, struck(kind, extra, receipt), request)
             return
         if kind == "no-receipt" or Capability.MESSAGE_IDS not in self._can(request).can:
             receipt = msgspec.structs.replace(receipt, provider_id="")
         if kind == "bad-receipt":
             receipt = msgspec.structs.replace(receipt, provider_id="\ud83d")
-        self._answer(answer, receipt, request)
+        self._answer(answer, struck(kind, extra, receipt), request)
 
     def receive_speech(
         self,
@@ -207,7 +211,7 @@ class Wire:
             self._platform.people.echo(request, room, provider_id, accepted)
         return receipt
 
-    def _answer(self, answer: asyncio.Future[Any], what: Receipt | PlatformError, request: SendRequest) -> None:
+    def _answer(self, answer: asyncio.Future[Any], what: object, request: SendRequest) -> None:
         when = self._world.now() + self._platform.latency("answer", request.key, str(request.attempt))
         self._world.at(when, resolve, answer, what)
 

@@ -2,18 +2,59 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from typing import Any
+
+import anyio
+import msgspec
 
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
 
-#: fault that strikes a request before it reaches the platform -> the sender's error; None: no response
-BEFORE: dict[str, Callable[[], PlatformError | None]] = {
+#: a response that breaks off in the middle
+HALF = "half-answer"
+#: a response that comes byte by byte
+LORIS = "slow-loris"
+#: a page of a proxy instead of a response
+PAGE = "html"
+
+
+class StruckAnswer(msgspec.Struct, frozen=True):
+    """A response that a fault strikes on its way back. Only a socket shows how; `received` says what it means."""
+
+    #: `HALF`, `LORIS` or `PAGE`
+    kind: str
+    #: how long it takes
+    seconds: float = 0.0
+    #: the whole response; None for a page
+    what: object = None
+
+
+def struck(kind: str, seconds: float, what: object) -> object:
+    """The response to a request that was accepted, as a fault leaves it."""
+    return StruckAnswer(kind, seconds, what) if kind in (HALF, LORIS) else what
+
+
+async def received(answer: asyncio.Future[Any]) -> Any:
+    """What a sender without a socket learns of a response. Raises `PlatformError`."""
+    found = await answer
+    if not isinstance(found, StruckAnswer):
+        return found
+    if found.kind == LORIS:
+        await anyio.sleep(found.seconds)
+        return found.what
+    raise Ambiguous("status 502" if found.kind == PAGE else "the connection was reset")
+
+
+#: fault that strikes a request before it reaches the platform -> what the sender gets; None: no response
+BEFORE: dict[str, Callable[[], PlatformError | StruckAnswer | None]] = {
     "drop": lambda: None,
     "reset-before": lambda: Ambiguous("the connection was reset"),
     "refuse-connection": lambda: NotSent("the connection was refused"),
+    PAGE: lambda: StruckAnswer(PAGE),
 }
 #: faults that lose the response
-LOST = ("lose-response", "reset")
+LOST = ("lose-response", "reset", HALF)
 
 
 def raise_refusal(kind: str, extra: float) -> None:

@@ -32,8 +32,8 @@ class Utterance:
     request: SendRequest
     speech: Speech
     token: int
-    #: the requests that are answered at its end, each with the fault that strikes its answer
-    asked: list[tuple[SendRequest, asyncio.Future[Any], str]]
+    #: the requests that are answered at its end, each with the fault that strikes its answer, and how long that lasts
+    asked: list[tuple[SendRequest, asyncio.Future[Any], str, float]]
     #: seconds of it that were heard before the call was held
     heard: float = 0.0
     #: when it went on; None: it waits

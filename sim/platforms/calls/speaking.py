@@ -53,7 +53,7 @@ class Speaking(Wire):
             self._platform.tokens.check(account, token)
             known = self._known(account, request.key, self._can(request))
             if known is not None:
-                self._respond(request, answer, self._deduplicated(request, known), kind)
+                self._respond(request, answer, self._deduplicated(request, known), kind, extra)
                 return
             if len(self._platform.visible(request)) > self._platform.text_limit:
                 raise Refused(f"longer than {self._platform.text_limit}")
@@ -68,7 +68,7 @@ class Speaking(Wire):
             self.refused(request, token, error)
             self._answer(answer, error, request)
             return
-        asked = (request, answer, kind)
+        asked = (request, answer, kind, extra)
         keyed = self._can(request).idempotency is Idempotency.KEY
         same = (one for one in call.queue if keyed and one.request.key == request.key)
         if (utterance := next(same, None)) is not None:
@@ -104,9 +104,9 @@ class Speaking(Wire):
         room = self._platform.room_at(request.address)
         assert room is not None
         receipt = self._post(request, room, utterance.token)
-        for number, (one, answer, kind) in enumerate(utterance.asked):
+        for number, (one, answer, kind, extra) in enumerate(utterance.asked):
             given = receipt if number == 0 else self._deduplicated(one, receipt)
-            self._respond(one, answer, given, kind)
+            self._respond(one, answer, given, kind, extra)
         self.go_on(call)
 
     def cut_off(self, call: VoiceCall) -> None:
@@ -119,7 +119,7 @@ class Speaking(Wire):
                 heard = utterance.speech.text[: int(utterance.heard * PACE)]
                 self._heard(call, utterance, heard, utterance.heard, whole=False)
             part = f"cut off after {utterance.heard:.1f} of {utterance.speech.seconds:.1f} s" if heard else "unheard"
-            for one, answer, _ in utterance.asked:
+            for one, answer, _, _ in utterance.asked:
                 error = CallEnded(f"the call {call.room.thread} has ended: {part}")
                 self.refused(one, utterance.token, error)
                 self._answer(answer, error, one)

@@ -37,23 +37,32 @@ class Fault(Model):
         "write-error",
         "damage",
         "missing",
+        "half-answer",
+        "slow-loris",
+        "html",
+        "duplicate",
+        "dead",
     ]
     """For `send`: `lose-response`: accepted, but the response is lost. `drop`: the request is lost, without a response.
     `reset`: accepted, but the connection is reset before the response. `reset-before`: the connection is reset before
     the request arrives; the sender cannot distinguish the two. `refuse-connection`: no connection; the sender knows it.
     `no-receipt`: accepted, but the response names no message. `bad-receipt`: accepted, but the message id in the
     response has half a character, and cannot be stored. `refuse`: refused permanently. `rate-limit`: refused for `for`.
-    `error`: refused, but a retry may succeed. `slow`: takes `for` longer. For `act`: as for `send`, without
-    `no-receipt` and `bad-receipt`. For `lookup`: `error`, `drop` or `slow`. For `thread`, which strikes in the thread's
-    room: `error`, `refuse`, `drop`, `slow`, and `lose-response`: opened, but the response is lost. For `push`: `slow`:
-    the message arrives `for` later, and later messages overtake it. For `hand`: `error`: it fails; `drop`: it does not
-    answer before its deadline; `slow`: it takes `for` longer. For `store`: `error`: the disk is full; `write-error`:
-    the write fails. For `queue`: `damage`: at once, the rows of open messages become unreadable; a process that has
-    them in memory continues with its copy. For `mirror`: `refuse`: for `for`, the store rejects the transcript lines of
-    what was sent, and accepts everything else. For `ready`: `error`: the account is not ready for `for`. For `connect`:
-    `error`: the connection breaks and stays down for `for`; requests that need it fail before they are sent. For
-    `boot`: `missing`: the adapter is missing when the process starts, and is installed after `for`; at 0s this strikes
-    the first process."""
+    `error`: refused, but a retry may succeed. `slow`: takes `for` longer. `half-answer`: accepted, but the connection
+    is reset in the middle of the response. `slow-loris`: accepted, but the response comes byte by byte, over `for`.
+    `html`: a proxy answers with a page and the status 502, and the request never arrives; the sender cannot know that.
+    For `act`: as for `send`, without `no-receipt` and `bad-receipt`. For `lookup`: `error`, `drop` or `slow`. For
+    `thread`, which strikes in the thread's room: `error`, `refuse`, `drop`, `slow`, and `lose-response`: opened, but
+    the response is lost. For `push`: `slow`: the message arrives `for` later, and later messages overtake it;
+    `duplicate`: it arrives twice. For `hand`: `error`: it fails; `drop`: it does not answer before its deadline;
+    `slow`: it takes `for` longer. For `store`: `error`: the disk is full; `write-error`: the write fails. For `queue`:
+    `damage`: at once, the rows of open messages become unreadable; a process that has them in memory continues with its
+    copy. For `mirror`: `refuse`: for `for`, the store rejects the transcript lines of what was sent, and accepts
+    everything else. For `ready`: `error`: the account is not ready for `for`. For `connect`: `error`: the connection
+    breaks and stays down for `for`; requests that need it fail before they are sent; `dead`: the connection, or the
+    next one if there is none, goes silent without closing, and breaks after `for`. A new connection before that works.
+    For `boot`: `missing`: the adapter is missing when the process starts, and is installed after `for`; at 0s this
+    strikes the first process."""
     place: str | None = Field(default=None, validation_alias="in")
     """Only at this place. For `ready`, `connect` and `boot`: only the account that sees this place; by default all."""
     text: str | None = None
@@ -73,4 +82,4 @@ class Fault(Model):
     times: int = Field(default=1, gt=0)
     """How many times it strikes."""
     for_: Duration = Field(default=5.0, validation_alias="for")
-    """The duration for `rate-limit`, `slow`, `mirror`, `ready`, `connect` and `boot`."""
+    """The duration for `rate-limit`, `slow`, `slow-loris`, `mirror`, `ready`, `connect` and `boot`."""
