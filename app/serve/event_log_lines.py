@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from trunkline.core.events import Body, Event, EventLog
-from trunkline.core.events.adapters import AdapterConnected, UpdateDropped, WebhookRefused
+from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.events.delivery import (
     BacklogWaiting,
     IntentSettled,
@@ -89,6 +89,10 @@ _LINES: dict[type[Body], Callable[[Any], Line]] = {
     WebhookRefused: lambda body: (
         _WARNING,
         f"a webhook of {body.channel}:{body.account} was refused, {body.reason.value}: {body.detail}",
+    ),
+    DeliveryFailed: lambda body: (
+        _WARNING,
+        f"{body.channel}:{body.account} reports that it could not deliver an accepted message: {body.detail}",
     ),
     StorePruned: lambda body: (_INFO, f"old rows were removed: {body.inbounds} inbound, {body.intents} outbound"),
     BacklogWaiting: lambda body: (_WARNING, f"the queue is full with {body.open} messages: new ones wait"),

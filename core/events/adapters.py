@@ -39,3 +39,21 @@ class WebhookRefused(Body, frozen=True, kw_only=True):
     account: str
     reason: Reason
     detail: str = ""
+
+
+class DeliveryFailed(Body, frozen=True, kw_only=True):
+    """A platform reports that it could not deliver a message that it had accepted. The intent stays delivered.
+
+    It was accepted once, so the gateway sends nothing again; the event is all that is known of the failure.
+    """
+
+    kind: ClassVar[str] = "delivery.failed"
+    channel: str
+    account: str
+    reason: Reason
+    #: the platform's id of the message, as in its receipt
+    message_id: str
+    recipient: str = ""
+    #: the platform's own code, if it gave one
+    code: str = ""
+    detail: str = ""

@@ -8,7 +8,7 @@ from trunkline.app.view.text.cells import clean, count
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
-from trunkline.core.events.adapters import AdapterConnected, UpdateDropped, WebhookRefused
+from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.events.gateway import (
     AdapterEnded,
     AdapterFailed,
@@ -106,4 +106,5 @@ label_text(AdapterFailed, "connection of {channel} {account} failed: {detail}, a
 label_text(AdapterConnected, "{channel} {account} is connected", row=note)
 label_text(UpdateDropped, "an update of {channel} {account} was dropped: {reason}", row=alarm)
 label_text(WebhookRefused, "a webhook of {channel} {account} was refused: {reason}", row=alarm)
+label_text(DeliveryFailed, "{channel} {account} reports that an accepted message failed: {detail}", row=alarm)
 label_text(AdapterEnded, "connection of {channel} {account} ended")

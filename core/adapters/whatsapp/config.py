@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from trunkline.core.config.base import Duration, Model
 from trunkline.core.config.secrets import Secret
@@ -23,3 +23,12 @@ class WhatsAppConfig(Model):
     """Another Graph API, such as a fake."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)
     """How long a request may take until it is in doubt."""
+    webhook_timeout: Duration = Field(default=15.0, gt=0, le=60)
+    """How long a webhook waits for its messages to be stored until Meta is asked to deliver it again."""
+
+    @field_validator("api_root")
+    @classmethod
+    def _is_an_address(cls, value: str) -> str:
+        if not value.startswith(("https://", "http://")):
+            raise ValueError("api_root: expected an address that begins with https:// or http://")
+        return value.rstrip("/")

@@ -1,0 +1,106 @@
+"""Single requests by httpx, for platforms that need no client library: one call is one request, and each ends.
+
+Its errors are those of the contract (`core.adapters.evidence`). Nothing is retried, no redirect is followed, and no
+connection is used twice: a connection that the server closes just when a request is written to it would leave a send in
+doubt, and these platforms have no keys by which the doubt could be ended. A handshake for each message is cheaper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import httpx
+
+from trunkline.core.adapters.evidence import of_httpx
+from trunkline.core.errors import Ambiguous, NotSent, Refused
+
+#: a file that is sent; the largest that any of these platforms takes
+_LARGEST_FILE = 100 * 1024 * 1024
+#: of a request's time, what opening the connection may take
+_TO_CONNECT = 0.5
+
+
+class HttpxRequests:
+    """Requests with one time limit; usable inside `running`."""
+
+    def __init__(self, timeout: float, headers: dict[str, str] | None = None) -> None:
+        self._timeout = timeout
+        self._headers = headers or {}
+        self._client: httpx.AsyncClient | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Make the client; it opens no connection."""
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+        timeout = httpx.Timeout(self._timeout, connect=self._timeout * _TO_CONNECT)
+        async with httpx.AsyncClient(limits=limits, timeout=timeout, headers=self._headers) as client:
+            self._client = client
+            try:
+                yield
+            finally:
+                self._client = None
+
+    @property
+    def client(self) -> httpx.AsyncClient:
+        """The client itself, for streams. Raises `NotSent` outside `running`."""
+        if self._client is None:
+            raise NotSent("the account is not running")
+        return self._client
+
+    async def request(self, method: str, url: str, **parts: Any) -> httpx.Response:
+        """Make a request and read its response, whatever its status. Raises `NotSent` or `Ambiguous`.
+
+        The time limit holds for all of it: a server that answers byte by byte holds nothing up for longer.
+        """
+        client = self.client
+        try:
+            with anyio.fail_after(self._timeout):
+                return await client.request(method, url, **parts)
+        except TimeoutError:
+            raise Ambiguous(f"no response within {self._timeout:g} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise of_httpx(error) from error
+
+    async def download(self, url: str) -> tuple[bytes, str]:
+        """The content and the media type of a file that is to be sent. Nothing was sent if this raises.
+
+        Raises `NotSent` if it cannot be loaded now, and `Refused` if it is not there or is too large.
+        """
+        try:
+            with anyio.fail_after(self._timeout):
+                async with self.client.stream("GET", url, follow_redirects=True) as response:
+                    if response.is_client_error:
+                        raise Refused(
+                            f"the file cannot be loaded: its server answers with status {response.status_code}"
+                        )
+                    if not response.is_success:
+                        raise NotSent(f"the file cannot be loaded now: status {response.status_code}")
+                    content = bytearray()
+                    async for part in response.aiter_bytes():
+                        content += part
+                        if len(content) > _LARGEST_FILE:
+                            raise Refused(f"the file is larger than {_LARGEST_FILE // 1024 // 1024} MB")
+                    return bytes(content), response.headers.get("content-type", "").partition(";")[0].strip()
+        except TimeoutError:
+            raise NotSent("the file could not be loaded in time") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise NotSent(f"the file cannot be loaded: {type(error).__name__}") from error
+
+
+async def read_file(path: str) -> bytes:
+    """The content of a file that is to be sent. Raises `PlatformError`: nothing was sent then."""
+    try:
+        size = (await anyio.Path(path).stat()).st_size
+        if size > _LARGEST_FILE:
+            raise Refused(f"the file is larger than {_LARGEST_FILE // 1024 // 1024} MB")
+        return await anyio.Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        raise Refused(f"the file cannot be read: {type(error).__name__}") from error
+
+
+def is_address(media: str) -> bool:
+    """Whether a file is named by an address of the web, and not by a path."""
+    return media.lower().startswith(("https://", "http://"))

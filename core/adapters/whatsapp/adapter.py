@@ -1,0 +1,222 @@
+"""The adapter of a WhatsApp business number, by Meta's Cloud API. It needs no library but httpx.
+
+Meta takes no idempotency key and has no look-up, so a send whose response was lost stays in doubt. Messages come only
+by webhook, and Meta delivers one again, for days, until it is answered with success; so nothing is answered before it
+is durable. The id of a message (``wamid...``) is the same each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import msgspec
+
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.adapters.httpx_requests import HttpxRequests, is_address, read_file
+from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
+from trunkline.core.adapters.whatsapp.bodies import (
+    check_sendable,
+    media_type,
+    message_body,
+    name_of,
+    reaction_body,
+)
+from trunkline.core.adapters.whatsapp.config import WhatsAppConfig
+from trunkline.core.adapters.whatsapp.errors import error_of, is_success
+from trunkline.core.adapters.whatsapp.inbox import WebhookInbox
+from trunkline.core.adapters.whatsapp.signature import challenge_answer, is_signed
+from trunkline.core.adapters.whatsapp.updates import UnreadableWebhook, WebhookContent, read_webhook
+from trunkline.core.channels import InboundStream, rules_for
+from trunkline.core.errors import Ambiguous, ConfigError, NotSent, PlatformError, Refused
+from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
+from trunkline.core.reasons import Reason
+from trunkline.core.values import (
+    Address,
+    Capabilities,
+    Capability,
+    DeliveryMode,
+    Envelope,
+    Idempotency,
+    Receipt,
+    SendRequest,
+)
+
+CHANNEL = "whatsapp"
+_OK, _FORBIDDEN, _NOT_ALLOWED, _LATER = 200, 403, 405, 503
+
+
+class _Sent(msgspec.Struct, frozen=True):
+    id: str
+
+
+class _Accepted(msgspec.Struct, frozen=True):
+    messages: tuple[_Sent, ...]
+
+
+class _Uploaded(msgspec.Struct, frozen=True):
+    id: str
+
+
+class WhatsAppAdapter:
+    """`trunkline.core.adapters.port.PlatformAdapter` and `TakesWebhooks` for one business number."""
+
+    def __init__(self, config: WhatsAppConfig, host: AdapterHost) -> None:
+        """Raises `ConfigError` for a secret that is not there, or that no header can carry."""
+        self._config = config
+        self._host = host
+        self._app_secret = host.secret(config.app_secret)
+        self._verify_token = host.secret(config.verify_token)
+        token = host.secret(config.token)
+        if not (token.isascii() and token.isprintable()):
+            raise ConfigError(f"{CHANNEL}:{host.account}: the token has characters that no header can carry")
+        self._http = HttpxRequests(config.request_timeout, {"Authorization": f"Bearer {token}"})
+        self._inbox = WebhookInbox()
+        rules = rules_for(CHANNEL)
+        self._capabilities = Capabilities(
+            can=frozenset({Capability.TEXT, Capability.MEDIA, Capability.BUTTONS, Capability.MESSAGE_IDS}),
+            actions=frozenset({Action.REACT, Action.REPLY, Action.SEND_ATTACHMENT, Action.UPLOAD_FILE}),
+            mode=DeliveryMode.DIRECT,
+            idempotency=Idempotency.NONE,
+            in_flight_seconds=config.request_timeout,
+            text_limit=rules.text_limit,
+        )
+
+    @property
+    def channel(self) -> str:
+        return CHANNEL
+
+    @property
+    def account(self) -> str:
+        return self._host.account
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
+
+    def running(self) -> AbstractAsyncContextManager[object]:
+        """Its life; opens no connection."""
+        return self._http.running()
+
+    # ------------------------------------------------------------ inbound
+
+    def connect(self) -> InboundStream:
+        """The messages of webhooks from now on. Meta opens the connections, so nothing can break here."""
+        return self._connect()
+
+    @asynccontextmanager
+    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
+        async with self._inbox.stream() as envelopes:
+            self._host.events.record(AdapterConnected(channel=CHANNEL, account=self.account, by="webhook"))
+            yield envelopes
+
+    async def ack(self, envelope: Envelope) -> None:
+        """Note that a message is durable: its webhook can be answered."""
+        self._inbox.ack(envelope)
+
+    async def webhook(self, call: WebhookCall) -> WebhookAnswer:
+        """Take a request of Meta: its question whether the address is ours, or a signed webhook."""
+        if call.method == "GET":
+            answer = challenge_answer(self._verify_token, call)
+            return answer or self._refuse(Reason.BAD_SIGNATURE, "the word of the verification is another one")
+        if call.method != "POST":
+            return WebhookAnswer(status=_NOT_ALLOWED)
+        if not is_signed(self._app_secret, call):
+            return self._refuse(Reason.BAD_SIGNATURE, "the body is not signed with the app's secret")
+        try:
+            content = read_webhook(call.body, self._config.phone_number_id, self.account)
+        except UnreadableWebhook as error:
+            # To refuse it would only bring it again, for days.
+            self._drop("", str(error))
+            return WebhookAnswer()
+        self._record(content)
+        if content.messages and not await self._inbox.take(content.messages, self._config.webhook_timeout):
+            return WebhookAnswer(status=_LATER)
+        if content.others:
+            # Not answered with success: Meta keeps what another gateway has to take.
+            numbers = ", ".join(content.others)
+            return self._refuse(Reason.OTHER_WEBHOOK_ACCOUNT, f"it is for the number with the id {numbers}")
+        return WebhookAnswer()
+
+    def _record(self, content: WebhookContent) -> None:
+        for one in content.unread:
+            self._drop(one.id, one.detail)
+        for failure in content.failures:
+            body = DeliveryFailed(
+                channel=CHANNEL,
+                account=self.account,
+                reason=Reason.REFUSED,
+                message_id=failure.id,
+                recipient=failure.recipient,
+                code="" if failure.error.code is None else str(failure.error.code),
+                detail=failure.error.facts,
+            )
+            self._host.events.record(body)
+
+    def _drop(self, update: str, detail: str) -> None:
+        body = UpdateDropped(
+            channel=CHANNEL, account=self.account, reason=Reason.BAD_UPDATE, update=update, detail=detail
+        )
+        self._host.events.record(body)
+
+    def _refuse(self, reason: Reason, detail: str) -> WebhookAnswer:
+        body = WebhookRefused(channel=CHANNEL, account=self.account, reason=reason, detail=detail)
+        self._host.events.record(body)
+        return WebhookAnswer(status=_FORBIDDEN)
+
+    # ------------------------------------------------------------ outbound
+
+    async def send(self, request: SendRequest) -> Receipt:
+        """Send one message. A file that is named by a path is uploaded first."""
+        check_sendable(request)
+        uploaded = None
+        if request.media and not is_address(request.media[0]):
+            message_body(request, "not uploaded yet")
+            uploaded = await self._upload(request)
+        return await self._post(message_body(request, uploaded), request.address)
+
+    async def act(self, request: ActionRequest) -> Receipt:
+        """React to a message, or take the reaction away: the only change that the Cloud API has."""
+        if request.action is not Action.REACT or request.message_id is None:
+            raise Refused(f"the Cloud API has no {request.action.value}")
+        receipt = await self._post(reaction_body(request), request.address)
+        return msgspec.structs.replace(receipt, provider_id=request.message_id)
+
+    async def find(self, address: Address, key: str) -> Receipt | None:
+        """Never called: there is no look-up."""
+        raise PlatformError("the Cloud API has no look-up")
+
+    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
+        """Never called: there are no threads."""
+        raise Refused("WhatsApp has no threads")
+
+    async def _post(self, body: dict[str, object], place: Address) -> Receipt:
+        url = f"{self._config.api_root}/{self._config.phone_number_id}/messages"
+        found = await self._http.request("POST", url, json=body)
+        if not is_success(found.status_code):
+            raise error_of(found.status_code, found.content, found.headers)
+        try:
+            accepted = msgspec.json.decode(found.content, type=_Accepted)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise Ambiguous("the response is not one of the Graph API") from error
+        if not accepted.messages or not accepted.messages[0].id:
+            raise Ambiguous("the response names no message")
+        return Receipt(provider_id=accepted.messages[0].id, address=place)
+
+    async def _upload(self, request: SendRequest) -> str:
+        """Upload a file; returns its id. Nothing was sent if this raises, so no failure of it is in doubt."""
+        path, parts = request.media[0], request.parts
+        content = await read_file(path)
+        name = name_of(path, parts)
+        url = f"{self._config.api_root}/{self._config.phone_number_id}/media"
+        form = {"messaging_product": "whatsapp", "type": media_type(path, parts)}
+        try:
+            found = await self._http.request("POST", url, data=form, files={"file": (name, content, form["type"])})
+            if not is_success(found.status_code):
+                raise error_of(found.status_code, found.content, found.headers)
+            return msgspec.json.decode(found.content, type=_Uploaded).id
+        except Ambiguous as error:
+            raise NotSent(f"the file was not uploaded: {error.facts}") from error
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise NotSent("the file was not uploaded: the response is not one of the Graph API") from error

@@ -1,0 +1,118 @@
+"""What an error of the Graph API proves, by its documented code; the status decides only where the code is unknown.
+
+Meta calls the code the part of an error to build on; titles and messages change.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from trunkline.core.adapters.evidence import of_status
+from trunkline.core.errors import Ambiguous, PlatformError, RateLimited, Refused, Unauthorized
+
+#: characters of Meta's words
+_LONGEST = 300
+_SUCCESS = 200
+_REDIRECT = 300
+#: the token has expired, was revoked, or lacks a permission: the account can send again once that is mended
+_NOT_ACCEPTED = frozenset({0, 3, 10, 190, *range(200, 300)})
+#: too many requests: of the app, of the account, of the number, to this person
+_TOO_MANY = frozenset({4, 80007, 130429, 131048, 131056, 133016})
+#: a failure on Meta's side: nothing says that the message was not taken before
+_IN_DOUBT = frozenset({1, 2, 131000, 131016, 131057})
+#: refused for good, with what it means here
+_FOR_GOOD = {
+    33: "the number was deleted",
+    100: "a parameter is not valid",
+    368: "the account is blocked for a violation of Meta's policies",
+    130472: "the person is part of an experiment of Meta's",
+    131005: "access is denied",
+    131008: "a parameter is missing",
+    131009: "a value of a parameter is not valid",
+    131021: "the recipient is the account itself",
+    131026: "the message cannot be delivered to this number",
+    131030: "the recipient is not in the list of a test number",
+    131031: "the account is locked",
+    131037: "the display name of the number is not approved",
+    131042: "the payment method of the account has a problem",
+    131045: "the number is not registered correctly",
+    131047: "the person wrote more than 24 hours ago: only a template reaches them",
+    131051: "this type of message is not supported",
+    131052: "the file could not be downloaded",
+    131053: "the file could not be uploaded",
+    133010: "the number is not registered",
+}
+
+
+class _Details(msgspec.Struct, frozen=True, kw_only=True):
+    details: str = ""
+
+
+class GraphError(msgspec.Struct, frozen=True, kw_only=True):
+    """The `error` of a response, or one of a status webhook."""
+
+    code: int | None = None
+    message: str = ""
+    title: str = ""
+    error_data: _Details | None = None
+
+    @property
+    def facts(self) -> str:
+        """The code with what it means, for people."""
+        details = self.error_data.details if self.error_data is not None else ""
+        said = (details or self.title or self.message)[:_LONGEST]
+        meaning = _FOR_GOOD.get(self.code if self.code is not None else -1, "")
+        words = f"{meaning} ({said})" if meaning and said else meaning or said
+        return words if self.code is None else f"error {self.code}: {words}"
+
+
+class _Failure(msgspec.Struct, frozen=True, kw_only=True):
+    error: GraphError
+
+
+def error_of(status: int, body: bytes, headers: Mapping[str, str]) -> PlatformError:
+    """The error of a response that is no success."""
+    try:
+        error = msgspec.json.decode(body, type=_Failure).error
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        error = GraphError()
+    if error.code is None:
+        return of_status(status, "no error of the Graph API in it", retry_after=wait_of(headers))
+    made = _made_by(error.code)
+    if made is None:
+        return of_status(status, error.facts, retry_after=wait_of(headers))
+    return made(error.facts, retry_after=wait_of(headers))
+
+
+def _made_by(code: int) -> Callable[..., PlatformError] | None:
+    if code in _NOT_ACCEPTED:
+        return Unauthorized
+    if code in _TOO_MANY:
+        return RateLimited
+    if code in _IN_DOUBT:
+        return Ambiguous
+    return Refused if code in _FOR_GOOD else None
+
+
+def wait_of(headers: Mapping[str, str]) -> float | None:
+    """The seconds to wait that a response names: `Retry-After`, or Meta's account of the use in minutes."""
+    try:
+        wait = float(headers.get("retry-after", ""))
+        return wait if 0 <= wait < math.inf else None
+    except ValueError:
+        pass
+    try:
+        usage = msgspec.json.decode(headers.get("x-business-use-case-usage", ""), type=dict[str, list[dict[str, Any]]])
+        minutes = [one.get("estimated_time_to_regain_access", 0) for several in usage.values() for one in several]
+        return max((float(one) * 60 for one in minutes if isinstance(one, int | float) and one > 0), default=None)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+
+
+def is_success(status: int) -> bool:
+    """Whether a status says that the request was carried out."""
+    return _SUCCESS <= status < _REDIRECT
