@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from tests.support.contract.fake_platform_double import FILE, ROOMS, FakeBench
 from trunkline.core.adapters.config import AccountConfig
@@ -14,8 +16,8 @@ from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.env import system_env
 from trunkline.core.errors import PlatformError
-from trunkline.core.testing.adapter_kit import KitReport, check_channel_adapter
-from trunkline.core.values import Receipt, SendRequest
+from trunkline.core.testing.adapter_kit import KitReport, SeenMessage, check_channel_adapter
+from trunkline.core.values import Idempotency, Receipt, SendRequest
 from trunkline.sim.loop import RealTimeLoop, run_real_time
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import load_text
@@ -70,6 +72,13 @@ class WireBench(FakeBench):
     async def open(self) -> None:
         """Enter the life of the adapter."""
         await self._stack.enter_async_context(self.real.running())
+
+    async def accepted(self) -> Sequence[SeenMessage]:
+        """What the platform has. Keys are known only where the platform transports them."""
+        found = await super().accepted()
+        if self.adapter.capabilities.idempotency is Idempotency.KEY:
+            return found
+        return [msgspec.structs.replace(message, key=None) for message in found]
 
     async def restart(self) -> ChannelAdapter:
         made = self._make()

@@ -1,0 +1,1 @@
+"""WhatsApp on the wire."""
