@@ -27,7 +27,7 @@ from trunkline.sim.run.expectations import check_expectations
 from trunkline.sim.run.gateway_process import GatewayProcess, Processes, stored_outside
 from trunkline.sim.run.process_adapters import MemoryAdapters, ProcessAdapters
 from trunkline.sim.run.result import RunResult
-from trunkline.sim.run.script_player import ScriptPlayer
+from trunkline.sim.run.script.script_player import ScriptPlayer
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.store.outside import OutsideStore

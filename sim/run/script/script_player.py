@@ -7,31 +7,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from trunkline.core.errors import ConfigError, UnknownName
 from trunkline.core.events import BODIES, Event
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.values import Poll
 from trunkline.sim.cast.hand_operators import operate_outside
 from trunkline.sim.cast.names import ChatterMessage, chatter
-from trunkline.sim.events.script import FaultFired, ScriptSkipped
-from trunkline.sim.platforms.api.inbound_pushes import PERSON, Speaker
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.run.gateway_process import Processes
-from trunkline.sim.run.people_steps import PeopleSteps
+from trunkline.sim.run.script.world_steps import WorldSteps
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.model.scenario import (
     ClockStep,
     CrashStep,
-    Fault,
     FreezeStep,
     HandsStep,
-    ReplayStep,
     RestartStep,
-    RotateStep,
     ScriptStep,
     SendStep,
-    WebhookStep,
     When,
 )
 from trunkline.sim.store.outside import OutsideStore
@@ -53,17 +46,13 @@ class ScriptPlayer:
         self._process = processes.named("gateway")
         self._triggers: dict[str, list[_Trigger]] = {}
         self._outside = outside
-        self._people = PeopleSteps(world)
+        self._steps = WorldSteps(world, processes.renew)
         self._says = iter(world.file.say_ids)
         self._reloads = iter(world.file.reloads)
         self._sends = 0
         #: action -> plays it with its settings; other actions need more of the step
         self._plays: dict[str, Callable[[Any], None]] = {
             "send": self._send,
-            "replay": self._replay,
-            "webhook": self._end_webhook,
-            "rotate": self._rotate,
-            "fault": self._arm,
             "bind": self._process.bind,
             "unbind": self._process.unbind,
             "queue": lambda step: processes.named(step.process).operate(step),
@@ -106,76 +95,26 @@ class ScriptPlayer:
         self.left -= 1
         self._world.moved()
         what = name or ", ".join(sorted(step.model_fields_set - {"at", "after", "place"}))
-        self._if_possible(what, partial(self._act, step, name))
+        self._steps.if_possible(what, partial(self._act, step, name))
         self._world.poke()
 
     def _chat(self, said: ChatterMessage) -> None:
         """Say what one of the crowd says by itself."""
         self.left -= 1
         self._world.moved()
-        self._if_possible(said.name, partial(self._chat_now, said))
+        self._steps.if_possible(said.name, partial(self._steps.chat, said))
         self._world.poke()
 
-    def _chat_now(self, said: ChatterMessage) -> None:
-        world, ref = self._world, self._world.place(said.place)
-        room, platform = world.room(ref), world.platforms[ref.platform]
-        peer, message = world.peer(ref.platform, said.person), platform.message_id(said.name, room)
-        platform.people.say(said.name, peer, (), room=room, text=said.text, message_id=message)
-
-    def _if_possible(self, what: str, act: Callable[[], None]) -> None:
-        """Do a part of the script, or record that the world does not allow it, as in a place that is gone by now."""
-        try:
-            act()
-        except (UnknownName, ConfigError) as error:
-            self._world.events.record(ScriptSkipped(step=what, why=error.facts))
-
     def _act(self, step: ScriptStep, name: str) -> None:
-        if self._people.play(step):
+        if self._steps.play(step, name):
             return
-        if step.say is not None:
-            self._say(step, name)
-        elif step.archive or step.delete:
-            self._close(step, "archived" if step.archive else "deleted")
-        elif step.unarchive:
-            self._reopen(step)
-        elif step.reset is not None:
+        if step.reset is not None:
             agent = step.reset.agent or self._process.config.default_agent
             self._process.reset(agent, self._world.address(step.place or ""))
         for action, play in self._plays.items():
             settings = getattr(step, action)
             if settings is not None:
                 play(settings)
-
-    def _reopen(self, step: ScriptStep) -> None:
-        ref = self._world.place(step.place or "")
-        room = self._world.room(ref)
-        if room.closed != "archived":
-            raise UnknownName(f"{ref.key} is {room.closed or 'open'}, not archived")
-        self._world.platforms[ref.platform].threads.reopen(room, self._fired("unarchived", ref.tail))
-
-    def _replay(self, step: ReplayStep) -> None:
-        fired = self._fired("replay", ", ".join(step.messages))
-        for platform in self._world.platforms.values():
-            platform.people.replay(step.messages, fired)
-
-    def _end_webhook(self, step: WebhookStep) -> None:
-        ref = self._world.place(step.place)
-        webhooks = self._world.platforms[ref.platform].webhooks
-        place = self._world.room(ref).address(ref.account)
-        if step.state == "deleted" and webhooks.found(place) is None:
-            raise UnknownName(f"the gateway has no webhook in {ref.key}")
-        webhooks.end(place, step.state, self._fired(f"webhook/{step.state}", ref.tail))
-
-    def _rotate(self, step: RotateStep) -> None:
-        """Rotate a token; after a delay the running processes receive the newest one."""
-        world = self._world
-        account = world.account_of(step.platform, step.account)
-        fired = self._fired("rotate", f"{step.platform}:{account}")
-        world.platforms[step.platform].tokens.rotate(account, fired, step.tell)
-        if step.tell > 0:
-            world.at(world.now() + step.tell, self._processes.renew, step.platform, account)
-        else:
-            self._processes.renew(step.platform, account)
 
     def _operate_hands(self, step: HandsStep) -> None:
         if step.outside:
@@ -185,43 +124,10 @@ class ScriptPlayer:
 
     def _set_clock(self, step: ClockStep) -> None:
         self._world.clock_set_by += step.forward - step.back
-        self._fired("clock", f"{step.forward - step.back:+g} s")
+        self._steps.fired("clock", f"{step.forward - step.back:+g} s")
 
     def _restart(self, step: RestartStep) -> None:
-        self._processes.named(step.process).stop("restart", self._fired("restart"), step.down)
-
-    def _arm(self, fault: Fault) -> None:
-        # Faults of the first process were armed before it started.
-        if fault.on != "boot" or self._world.now() > 0.0:
-            self._world.arm(fault)
-
-    def _fired(self, fault: str, detail: str = "") -> int:
-        return self._world.events.record(FaultFired(fault=fault, detail=detail))
-
-    def _say(self, step: ScriptStep, name: str) -> None:
-        world, ref = self._world, self._world.place(step.place or "")
-        room = world.room(ref)
-        person = step.as_ or ""
-        settings = world.scenario.world.people.get(person)
-        platform = world.platforms[ref.platform]
-        roles = () if settings is None else settings.roles
-        message = platform.message_id(name, room)
-        say = partial(platform.people.say, room=room, text=step.say or "", secret=step.secret or "")
-        if step.via is not None:
-            hook = platform.people.foreign_webhook(step.via)
-            say(name, hook, (), message_id=message, speaker=Speaker(bot=True, webhook=hook.id))
-            return
-        speaker = Speaker(bot=True) if step.bot else PERSON
-        peer = world.peer(ref.platform, person)
-        say(name, peer, roles, message_id=message, reply_chain=step.reply_chain, speaker=speaker)
-        if step.proxy is not None:
-            hook = platform.people.foreign_webhook(step.proxy)
-            again = Speaker(bot=True, webhook=hook.id, stands_for=message)
-            more = f"{name}.proxy"
-            post = partial(say, more, hook, (), message_id=platform.message_id(more, room), speaker=again)
-            repost = partial(self._if_possible, more, post)
-            # The proxy receives the message as the gateway does, and then needs the same time again.
-            world.at(world.now() + 2 * platform.spec.latency, repost)
+        self._processes.named(step.process).stop("restart", self._steps.fired("restart"), step.down)
 
     def _send(self, send: SendStep) -> None:
         self._sends += 1
@@ -247,12 +153,6 @@ class ScriptPlayer:
         )
         process.send(message, [Target(to=place) for place in places] if len(places) > 1 else (), self._sends)
 
-    def _close(self, step: ScriptStep, how: str) -> None:
-        ref = self._world.place(step.place or "")
-        room = self._world.room(ref)
-        detail = f"{ref.tail}, locked" if step.locked else ref.tail
-        self._world.platforms[ref.platform].threads.close(room, how, self._fired(how, detail), locked=bool(step.locked))
-
     def _crash(self, crash: CrashStep) -> None:
         process = self._processes.named(crash.process)
 
@@ -272,7 +172,7 @@ class ScriptPlayer:
     def _now_or_at(self, fault: str, when: When | None, do: Callable[[str, int], None]) -> None:
         """Do something now, or at the end of the callback that records an event."""
         if when is None:
-            do(fault, self._fired(fault))
+            do(fault, self._steps.fired(fault))
             return
 
         def fire(event: Event) -> None:
