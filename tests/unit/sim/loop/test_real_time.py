@@ -101,6 +101,7 @@ def test_a_frozen_process_keeps_its_sockets_and_reads_later() -> None:
             writer.write(b"here\n")
             while line := await reader.readline():
                 got.append(line.decode().strip())
+            writer.close()
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         node = Node("client")
