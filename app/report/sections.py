@@ -81,6 +81,8 @@ def _run(view: RunView) -> Iterator[Fact]:
         yield Fact(label="defects", text=clean(", ".join(header.bugs)) or "none switched on")
     if header.crashes:
         yield Fact(label="crashes", text=clean(", ".join(header.crashes)))
+    if header.on_wire:
+        yield Fact(label="on the wire", text="yes: the platforms were servers on loopback, the adapters real ones")
     until = seconds(view.time(view.last)) + ("" if header.of_gateway else " s of virtual time")
     yield Fact(label="events", text=f"{view.last}, until {until}")
     end = view.event(view.last).body if view.last else None

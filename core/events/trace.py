@@ -45,6 +45,8 @@ class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     steps: tuple[str, ...] = ()
     #: recorded from a gateway that runs: there is no seed, and no command repeats it
     of_gateway: bool = False
+    #: the platforms were servers on loopback, and the adapters real ones: another run need not give the same trace
+    on_wire: bool = False
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from msgspec import structs
 
 from trunkline.app import gc_policy
 from trunkline.app.cli.io.output import print_lines
-from trunkline.app.cli.options import Many, Selection
+from trunkline.app.cli.options import Flag, Many, Selection
 from trunkline.app.cli.run.trace_pipe import STDOUT, TracePipe
+from trunkline.app.cli.run.wire import WireRuns
 from trunkline.app.report.summary import report_lines, summary
 from trunkline.app.runs.model import Run, RunJob
 from trunkline.app.runs.scenario_source import load
@@ -49,6 +51,11 @@ class RunOptions(Selection):
     """Write a JUnit XML report."""
     json: Path | None = None
     """Write a JSON report."""
+    wire: Flag = False
+    """Put the platforms on sockets of this machine, and the gateway on its real adapters; compare the verdicts with
+    those in virtual time. Scenarios that do not fit are listed with the reason."""
+    speed: float | None = None
+    """With --wire: how many times faster than the clock waiting passes; by default 100."""
 
 
 _DEFAULTS = RunOptions()
@@ -57,7 +64,7 @@ _DEFAULTS = RunOptions()
 def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*")] = _DEFAULTS) -> int:
     """Run scenarios without the app.
 
-    Exit code: 0 all hold, 1 violated, 2 wrong usage or file.
+    Exit code: 0 all hold, 1 violated, or on the wire other verdicts than in virtual time, 2 wrong usage or file.
 
     Parameters
     ----------
@@ -67,7 +74,10 @@ def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*
     if options.seeds < 1:
         raise UsageError("--seeds must be at least 1")
     check_folders(options.trace, options.junit, options.json)
+    wire = _wire(options)
     jobs = list(_jobs(options, _with_steps(load_all(paths, options.keyword), options.inject)))
+    if wire is not None:
+        jobs = wire.fitting(jobs)
     if not jobs:
         raise UsageError(f"--bug {OWN}: none of these scenarios declares a bug; --bug NAME switches one on by its name")
     if options.trace is not None and len(jobs) != 1:
@@ -77,21 +87,32 @@ def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*
     gc_policy.freeze()
     pipe: TracePipe | None = None
     if options.trace == STDOUT:
-        pipe = TracePipe(header_of(jobs[0].file, seed=jobs[0].seed, bugs=jobs[0].bugs))
+        header = header_of(jobs[0].file, seed=jobs[0].seed, bugs=jobs[0].bugs)
+        pipe = TracePipe(structs.replace(header, on_wire=options.wire))
     output = sys.stdout if pipe is None else sys.stderr
     with _progress(len(jobs)) as advance:
         for job in jobs:
             before = time.process_time()
-            run = run_scenario(job.file, seed=job.seed, bugs=job.bugs, watch=pipe.write if pipe is not None else None)
+            watch, differs = None if pipe is None else pipe.write, list[str]()
+            if wire is None:
+                run = run_scenario(job.file, seed=job.seed, bugs=job.bugs, watch=watch)
+            else:
+                run, differs = wire.run(job, watch)
             spent.append(time.process_time() - before)
             runs.append(run)
             advance()
             if pipe is not None:
                 pipe.end()
-            print_lines(*report_lines(run), file=output)
-    print_lines(*summary(runs).split("\n"), file=output)
+            print_lines(*report_lines(run), *differs, file=output)
+    print_lines(*summary(runs).split("\n"), *(wire.end_lines() if wire is not None else ()), file=output)
     _write_reports(options, runs, spent)
-    return 0 if all(run.holds for run in runs) else 1
+    return 0 if all(run.holds for run in runs) and (wire is None or not wire.different) else 1
+
+
+def _wire(options: RunOptions) -> WireRuns | None:
+    if options.speed is not None and not options.wire:
+        raise UsageError("--speed goes with --wire: in virtual time nothing waits")
+    return WireRuns(options.speed) if options.wire else None
 
 
 def check_folders(*reports: Path | None) -> None:

@@ -72,7 +72,8 @@ def reproduction(header: TraceHeader) -> str:
     bugs = "".join(f" --bug {shlex.quote(bug)}" for bug in header.bugs)
     steps = "".join(f" --inject {shlex.quote(step)}" for step in header.steps)
     what = f"{shlex.quote(header.path or header.scenario)} --seed {header.seed}{bugs}{steps}"
-    line = f"trunkline explore {what}{_placed(header.crashes)}" if header.crashes else f"trunkline run {what}"
+    wire = "--wire " if header.on_wire else ""
+    line = f"trunkline explore {what}{_placed(header.crashes)}" if header.crashes else f"trunkline run {wire}{what}"
     return clean(line)
 
 

@@ -1,0 +1,1 @@
+"""Plays scenario files with the platforms on the wire, and the gateway on its real adapters."""

@@ -1,0 +1,158 @@
+"""The adapters of simulated processes to platforms on the wire: real ones, which die with their process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.adapters.cursors import StoreCursors
+from trunkline.core.adapters.factory import make_adapter
+from trunkline.core.adapters.port import AdapterHost, PlatformAdapter
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.events import EventSink
+from trunkline.core.gateway import Gateway
+from trunkline.core.store import Store
+from trunkline.core.values import Address, Receipt, SendRequest
+from trunkline.sim.loop import Node, RealTimeLoop
+from trunkline.sim.platforms import FakePlatform, adapter_to
+from trunkline.sim.run.env import sim_env
+from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.run.world import World
+from trunkline.sim.wire.listener import WireListener
+from trunkline.sim.wire.play.accounts import account_on, transported_keys
+from trunkline.sim.wire.play.call_book import CallBook
+from trunkline.sim.wire.servers import ON_THE_WIRE, listening
+
+#: seconds that processes have to close their connections at the end of a run
+_CLOSING = 0.9
+
+
+class WireAdapters:
+    """`trunkline.sim.run.process_adapters.ProcessAdapters`: platforms on the wire, and the others in memory."""
+
+    def __init__(self, world: World, loop: RealTimeLoop) -> None:
+        self._world = world
+        self._loop = loop
+        self._book = CallBook(self._lane, transported_keys())
+        self._listeners: dict[str, WireListener] = {}
+        self._made: dict[Node, list[PlatformAdapter]] = {}
+        self._serving: dict[Node, asyncio.Task[Any]] = {}
+
+    def _lane(self, place: Address) -> tuple[str, str, str, str]:
+        conversation, thread = self._world.platforms[place.channel].canonical(place)
+        return place.channel, place.account, conversation, thread or ""
+
+    @asynccontextmanager
+    async def open(self, world: World) -> AsyncGenerator[None]:
+        """Listen for all platforms that can be on the wire. At the end processes close what they have open."""
+        wired = {name: platform for name, platform in world.platforms.items() if name in ON_THE_WIRE}
+        async with listening(wired, world, self._book) as listeners:
+            self._listeners = listeners
+            self._import_libraries()
+            try:
+                yield
+            finally:
+                await self._end_processes()
+
+    def _import_libraries(self) -> None:
+        """Make one adapter of each platform, which is not used: importing a library takes a while."""
+        for name, listener in self._listeners.items():
+            platform = self._world.platforms[name]
+            self._adapter(listener, platform, next(iter(platform.spec.accounts)), None, self._world.events)
+
+    async def _end_processes(self) -> None:
+        live = [task for node, task in self._serving.items() if node.alive and not node.frozen]
+        for task in live:
+            task.cancel()
+        if live:
+            await asyncio.wait(live, timeout=_CLOSING)
+
+    # ------------------------------------------------------------ trunkline.sim.run.process_adapters
+
+    def make(
+        self, wiring: Wiring, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink
+    ) -> ChannelAdapter:
+        """A real adapter, noted in the book; in memory for a platform that is not on the wire."""
+        listener = self._listeners.get(platform.channel)
+        if listener is None or wiring.make_adapter is not adapter_to:
+            return wiring.make_adapter(platform, account, node, self._world)
+        adapter = self._adapter(listener, platform, account, store, events)
+        self._made.setdefault(node, []).append(adapter)
+        return noting(adapter, self._book)
+
+    def _adapter(
+        self, listener: WireListener, platform: FakePlatform, account: str, store: Store | None, events: EventSink
+    ) -> PlatformAdapter:
+        world, reached = self._world, account_on(listener.server, platform, account)
+        host = AdapterHost(
+            account=account,
+            env=sim_env(world.wall_clock, world.now, world.ids, world.seed, world.scenario.world.files),
+            cursors=StoreCursors(store, platform.channel, account) if store is not None else _NoCursors(),
+            events=events,
+            folder=Path(),
+            environ=reached.environ,
+        )
+        return make_adapter(reached.config, host)
+
+    def serve(self, gateway: Gateway, node: Node) -> Coroutine[Any, Any, None]:
+        """The gateway, within the lives of its adapters."""
+        return self._serve(gateway, node)
+
+    async def _serve(self, gateway: Gateway, node: Node) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving[node] = task
+        async with AsyncExitStack() as stack:
+            for adapter in self._made[node]:
+                await stack.enter_async_context(adapter.running())
+            await gateway.run()
+
+    def gone(self, node: Node) -> None:
+        """Close the connections of a process, as its operating system does."""
+        self._loop.close_connections(node)
+
+
+class _NoCursors:
+    """The cursors of an adapter that is never used."""
+
+    async def load(self, name: str) -> str | None:
+        return None
+
+    async def save(self, name: str, value: str) -> None:
+        """Nothing is kept."""
+
+
+def noting(adapter: PlatformAdapter, book: CallBook) -> PlatformAdapter:
+    """The adapter itself, whose calls are noted before they begin.
+
+    Its methods are replaced in the object, so that it keeps every optional protocol that its class has.
+    """
+    own, kind = vars(adapter), type(adapter)
+    send: Any = adapter.send
+
+    async def noted_send(request: SendRequest) -> Receipt:
+        with book.calling(request):
+            return await send(request)
+
+    own["send"] = noted_send
+    if hasattr(kind, "act"):
+        act: Any = getattr(adapter, "act")  # noqa: B009 -- not every adapter has it
+
+        async def noted_act(request: ActionRequest) -> Receipt:
+            with book.calling(request):
+                return await act(request)
+
+        own["act"] = noted_act
+    if hasattr(kind, "open_child"):
+        open_child: Any = getattr(adapter, "open_child")  # noqa: B009 -- not every adapter has it
+
+        async def noted_open(parent: Address, title: str, key: str) -> Address:
+            with book.opening_child(parent, title, key):
+                return await open_child(parent, title, key)
+
+        own["open_child"] = noted_open
+    return adapter

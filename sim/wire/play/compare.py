@@ -1,0 +1,46 @@
+"""Whether a run on the wire came to the verdicts of the same scenario in virtual time."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trunkline.sim.invariants import Status
+from trunkline.sim.run.result import Run
+
+
+class VerdictDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that holds on one side only."""
+
+    #: id of an invariant, or the summary of an expectation
+    what: str
+    #: what it says on the wire, and in virtual time: ``holds`` or ``violated``, ``met`` or ``missed``
+    on_wire: str
+    in_virtual_time: str
+
+    def __str__(self) -> str:
+        """Readable form for reports."""
+        return f"{self.what}: {self.on_wire} on the wire, {self.in_virtual_time} in virtual time"
+
+
+def differences(wire: Run, virtual: Run) -> tuple[VerdictDifference, ...]:
+    """The invariants and expectations on which two runs of a scenario differ.
+
+    That one run exercised an invariant and the other did not is no difference: how often a connection breaks, for one,
+    differs from run to run.
+    """
+    found: list[VerdictDifference] = []
+    broken = {verdict.id for verdict in virtual.verdicts if verdict.status is Status.VIOLATED}
+    for verdict in wire.verdicts:
+        here, there = verdict.status is Status.VIOLATED, verdict.id in broken
+        if here != there:
+            words = ("holds", "violated")
+            found.append(VerdictDifference(what=verdict.id, on_wire=words[here], in_virtual_time=words[there]))
+    missed, also = {one.summary for one in wire.unmet}, {one.summary for one in virtual.unmet}
+    for what in dict.fromkeys((*(one.summary for one in wire.unmet), *(one.summary for one in virtual.unmet))):
+        if (what in missed) != (what in also):
+            words = ("met", "missed")
+            here, there = what in missed, what in also
+            found.append(
+                VerdictDifference(what=f"expectation {what}", on_wire=words[here], in_virtual_time=words[there])
+            )
+    return tuple(found)

@@ -1,0 +1,81 @@
+"""What of a scenario cannot be put on the wire, and why. It is named, never changed in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from trunkline.core.values import Idempotency
+from trunkline.sim.scenario import ScenarioFile
+from trunkline.sim.scenario.model.scenario import AccountSpec, Fault, PlatformSpec, ScriptStep
+from trunkline.sim.scenario.model.world import idempotency_of
+from trunkline.sim.wire.servers import ON_THE_WIRE
+
+#: seconds of the script: at the usual speed a run of them ends in seconds
+LONGEST = 900.0
+
+
+class WireUnfit(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a scenario is not played on the wire."""
+
+    reason: str
+
+
+def unfit(file: ScenarioFile) -> tuple[WireUnfit, ...]:
+    """Everything of a scenario that does not fit, each reason once; empty: it fits."""
+    return tuple(WireUnfit(reason=reason) for reason in dict.fromkeys(_reasons(file)))
+
+
+def _reasons(file: ScenarioFile) -> Iterator[str]:
+    platforms = file.scenario.world.platforms
+    if not any(name in ON_THE_WIRE for name in platforms):
+        yield f"its platforms ({', '.join(platforms)}) have no server; there are: {', '.join(ON_THE_WIRE)}"
+    end = max(file.times, default=0.0)
+    if end > LONGEST:
+        yield f"its script takes {end:g} s, and a run on the wire at most {LONGEST:g} s"
+    for name, spec in platforms.items():
+        if name in ON_THE_WIRE:
+            yield from _of_platform(name, spec)
+    for step in file.scenario.script:
+        yield from _of_step(step)
+
+
+def _of_platform(name: str, spec: PlatformSpec) -> Iterator[str]:
+    """Settings that the real platform, or its adapter, does not have."""
+    if spec.cannot:
+        yield f"{name} without {', '.join(spec.cannot)}: the real one has it"
+    if not spec.stable_ids:
+        yield f"{name} with new ids for messages that are delivered again: the real one keeps them"
+    if spec.key_seconds is not None:
+        yield f"{name} with keys that it forgets after {spec.key_seconds:g} s: the adapter knows its own time"
+    if spec.misplaces:
+        yield f"{name} that posts in the room of a deleted thread: only the fake in memory does"
+    usual = idempotency_of(name, PlatformSpec(), AccountSpec())
+    for account in spec.accounts.values():
+        if account.mode or spec.mode:
+            yield f"{name} with another transport: its adapter has its own"
+        offered = idempotency_of(name, spec, account)
+        if offered is not usual:
+            yield f"{name} {_IDEMPOTENCY[offered]}: the real one is {_IDEMPOTENCY[usual]}"
+
+
+_IDEMPOTENCY = {
+    Idempotency.KEY: "with idempotency keys",
+    Idempotency.LOOKUP: "with a look-up of sends",
+    Idempotency.NONE: "without idempotency keys and look-up",
+}
+
+
+def _of_step(step: ScriptStep) -> Iterator[str]:
+    if step.rotate is not None:
+        yield "a token is replaced while the gateway runs: a real account gets its new one by a restart"
+    if step.fault is not None:
+        yield from _of_fault(step.fault)
+
+
+def _of_fault(fault: Fault) -> Iterator[str]:
+    if fault.on == "ready":
+        yield "an account that is not ready although its platform can be reached: nothing on a socket says so"
+    if fault.on == "lookup":
+        yield "a fault on the look-up of a send: no adapter looks sends up"
