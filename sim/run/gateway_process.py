@@ -33,9 +33,9 @@ from trunkline.sim.events.hands import HandAnswered
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.loop import Node
+from trunkline.sim.platforms.process_adapters import ProcessAdapters
 from trunkline.sim.platforms.tokens import RenewableAdapter
 from trunkline.sim.run.env import sim_env
-from trunkline.sim.run.process_adapters import ProcessAdapters
 from trunkline.sim.run.process_errors import crashed, one_line
 from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.run.world import World
@@ -115,7 +115,8 @@ class GatewayProcess:
         self._adapters = {}
         for platform in world.platforms.values():
             for account in platform.spec.accounts:
-                made = self._made_by.make(wiring, platform, account, node, store, events)
+                in_memory = partial(wiring.make_adapter, platform, account, node, world)
+                made = self._made_by.make(in_memory, platform, account, node, store, events)
                 adapter = wiring.wrap_adapter(made)
                 self._adapters[platform.channel, account] = adapter
                 missing = world.boot_fault(platform.channel, account)

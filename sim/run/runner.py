@@ -22,10 +22,10 @@ from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.invariants import CHECKERS, Judge
 from trunkline.sim.loop import Order, SimLoop, SimulationError
 from trunkline.sim.loop import run as run_loop
+from trunkline.sim.platforms.process_adapters import MemoryAdapters, ProcessAdapters
 from trunkline.sim.run.crash_at import CrashAt, Crashes
 from trunkline.sim.run.expectations import check_expectations
 from trunkline.sim.run.gateway_process import GatewayProcess, Processes, stored_outside
-from trunkline.sim.run.process_adapters import MemoryAdapters, ProcessAdapters
 from trunkline.sim.run.result import RunResult
 from trunkline.sim.run.script.script_player import ScriptPlayer
 from trunkline.sim.run.world import World
@@ -59,7 +59,7 @@ class ScenarioRun:
         seed: int,
         bugs: tuple[str, ...],
         spare: ReusableStore | None = None,
-        adapters: Callable[[World], ProcessAdapters] = MemoryAdapters,
+        adapters: Callable[[World], ProcessAdapters] = lambda _: MemoryAdapters(),
         bound: float = REST_BOUND,
     ) -> None:
         self._loop = loop
@@ -103,7 +103,7 @@ class ScenarioRun:
     async def play(self) -> PlayedRun:
         """Play from the first step to rest, or to the bound. Raises `SimulationError` if the world itself fails."""
         self.world.build()
-        async with self._adapters.open(self.world):
+        async with self._adapters.open(self.world.platforms):
             await self._play()
             if self.defects:
                 raise SimulationError(f"the simulated world failed: {self.defects[0]!r}") from self.defects[0]

@@ -73,3 +73,10 @@ class Wiring:
         if not (self._changes or self._writes or self._reads):
             return store
         return RewiredStore(store, events, self._changes, self._writes, self._reads)
+
+
+def replaces_adapters(install: Callable[[Wiring], None]) -> bool:
+    """Whether a bug switch replaces the adapters in memory, so that real ones cannot have its defect."""
+    wiring = Wiring(generation=0)
+    install(wiring)
+    return wiring.make_adapter is not adapter_to

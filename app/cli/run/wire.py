@@ -42,7 +42,7 @@ class WireRuns:
 
         found: list[RunJob] = []
         for job in jobs:
-            reasons = unfit(job.file)
+            reasons = unfit(job.file, job.bugs)
             if reasons:
                 self.left_out[job.file.id] = tuple(one.reason for one in reasons)
             else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ from trunkline.core.gateway import Gateway
 from trunkline.core.store import Store
 from trunkline.core.values import Address, Receipt, SendRequest
 from trunkline.sim.loop import Node, RealTimeLoop
-from trunkline.sim.platforms import FakePlatform, adapter_to
+from trunkline.sim.platforms import FakePlatform
+from trunkline.sim.platforms.process_adapters import InMemory
 from trunkline.sim.run.env import sim_env
-from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.run.world import World
 from trunkline.sim.wire.listener import WireListener
 from trunkline.sim.wire.play.accounts import account_on, transported_keys
@@ -32,7 +32,7 @@ _CLOSING = 0.9
 
 
 class WireAdapters:
-    """`trunkline.sim.run.process_adapters.ProcessAdapters`: platforms on the wire, and the others in memory."""
+    """`trunkline.sim.platforms.process_adapters.ProcessAdapters`: platforms on the wire, and the others in memory."""
 
     def __init__(self, world: World, loop: RealTimeLoop) -> None:
         self._world = world
@@ -47,10 +47,10 @@ class WireAdapters:
         return place.channel, place.account, conversation, thread or ""
 
     @asynccontextmanager
-    async def open(self, world: World) -> AsyncGenerator[None]:
+    async def open(self, platforms: Mapping[str, FakePlatform]) -> AsyncGenerator[None]:
         """Listen for all platforms that can be on the wire. At the end processes close what they have open."""
-        wired = {name: platform for name, platform in world.platforms.items() if name in ON_THE_WIRE}
-        async with listening(wired, world, self._book) as listeners:
+        wired = {name: platform for name, platform in platforms.items() if name in ON_THE_WIRE}
+        async with listening(wired, self._world, self._book) as listeners:
             self._listeners = listeners
             self._import_libraries()
             try:
@@ -71,15 +71,15 @@ class WireAdapters:
         if live:
             await asyncio.wait(live, timeout=_CLOSING)
 
-    # ------------------------------------------------------------ trunkline.sim.run.process_adapters
+    # ------------------------------------------------------------ trunkline.sim.platforms.process_adapters
 
     def make(
-        self, wiring: Wiring, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink
+        self, in_memory: InMemory, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink
     ) -> ChannelAdapter:
         """A real adapter, noted in the book; in memory for a platform that is not on the wire."""
         listener = self._listeners.get(platform.channel)
-        if listener is None or wiring.make_adapter is not adapter_to:
-            return wiring.make_adapter(platform, account, node, self._world)
+        if listener is None:
+            return in_memory()
         adapter = self._adapter(listener, platform, account, store, events)
         self._made.setdefault(node, []).append(adapter)
         return noting(adapter, self._book)
@@ -107,7 +107,7 @@ class WireAdapters:
         assert task is not None
         self._serving[node] = task
         async with AsyncExitStack() as stack:
-            for adapter in self._made[node]:
+            for adapter in self._made.get(node, ()):
                 await stack.enter_async_context(adapter.running())
             await gateway.run()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from trunkline.core.values import Idempotency
+from trunkline.sim.bugs import BUGS
+from trunkline.sim.run.wiring import replaces_adapters
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.model.scenario import AccountSpec, Fault, PlatformSpec, ScriptStep
 from trunkline.sim.scenario.model.world import idempotency_of
@@ -22,12 +24,15 @@ class WireUnfit(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def unfit(file: ScenarioFile) -> tuple[WireUnfit, ...]:
-    """Everything of a scenario that does not fit, each reason once; empty: it fits."""
-    return tuple(WireUnfit(reason=reason) for reason in dict.fromkeys(_reasons(file)))
+def unfit(file: ScenarioFile, bugs: Iterable[str] = ()) -> tuple[WireUnfit, ...]:
+    """Everything of a scenario, and of bug switches, that does not fit, each reason once; empty: it fits."""
+    return tuple(WireUnfit(reason=reason) for reason in dict.fromkeys(_reasons(file, bugs)))
 
 
-def _reasons(file: ScenarioFile) -> Iterator[str]:
+def _reasons(file: ScenarioFile, bugs: Iterable[str]) -> Iterator[str]:
+    for bug in (*file.scenario.with_bugs, *bugs):
+        if replaces_adapters(BUGS[bug].install):
+            yield f"the bug {bug} is in the adapters of the simulator, and real ones do not have it"
     platforms = file.scenario.world.platforms
     if not any(name in ON_THE_WIRE for name in platforms):
         yield f"its platforms ({', '.join(platforms)}) have no server; there are: {', '.join(ON_THE_WIRE)}"

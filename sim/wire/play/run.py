@@ -38,10 +38,10 @@ def run_on_wire(
     """
     if not 0 < speed <= FASTEST:
         raise UsageError(f"the speed must be above 0, and at most {FASTEST:g}, not {speed:g}")
-    reasons = unfit(file)
+    own_seed, names = file.scenario.seed if seed is None else seed, bugs_of(file, bugs)
+    reasons = unfit(file, names)
     if reasons:
         raise UsageError(f"{file.id} is not on the wire: {'; '.join(one.reason for one in reasons)}")
-    own_seed, names = file.scenario.seed if seed is None else seed, bugs_of(file, bugs)
     kept: list[ScenarioRun] = []
 
     async def main(loop: RealTimeLoop) -> PlayedRun:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Protocol
 
@@ -11,20 +11,21 @@ from trunkline.core.events import EventSink
 from trunkline.core.gateway import Gateway
 from trunkline.core.store import Store
 from trunkline.sim.loop import Node
-from trunkline.sim.platforms import FakePlatform
-from trunkline.sim.run.wiring import Wiring
-from trunkline.sim.run.world import World
+from trunkline.sim.platforms.base import FakePlatform
+
+#: makes the adapter of an account that reaches its platform in memory
+InMemory = Callable[[], ChannelAdapter]
 
 
 class ProcessAdapters(Protocol):
     """Makes the adapters of all processes of a run, and knows what happens to them with their process."""
 
-    def open(self, world: World) -> AbstractAsyncContextManager[None]:
-        """Make the platforms of a world reachable, while the block runs."""
+    def open(self, platforms: Mapping[str, FakePlatform]) -> AbstractAsyncContextManager[None]:
+        """Make the platforms reachable, while the block runs."""
         ...
 
     def make(
-        self, wiring: Wiring, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink
+        self, in_memory: InMemory, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink
     ) -> ChannelAdapter:
         """The adapter of a process for one account. `store` and `events` are those of its gateway."""
         ...
@@ -41,18 +42,15 @@ class ProcessAdapters(Protocol):
 class MemoryAdapters:
     """Adapters that reach their platform in memory. Nothing of them is open when their process is dead."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-
-    def open(self, world: World) -> AbstractAsyncContextManager[None]:
+    def open(self, platforms: Mapping[str, FakePlatform]) -> AbstractAsyncContextManager[None]:
         """Always reachable."""
         return nullcontext()
 
     def make(
-        self, wiring: Wiring, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink
+        self, in_memory: InMemory, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink
     ) -> ChannelAdapter:
-        """The adapter that the wiring makes."""
-        return wiring.make_adapter(platform, account, node, self._world)
+        """The adapter in memory."""
+        return in_memory()
 
     def serve(self, gateway: Gateway, node: Node) -> Coroutine[Any, Any, None]:
         """The gateway itself."""
