@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from trunkline.app.serve.config import ServeConfig
+from trunkline.core.adapters.config import AccountConfig
 from trunkline.core.agents.config import AgentImplementation
 from trunkline.core.config import Model
 from trunkline.core.config.files.model_fields import bare, element, fields_of, model_of, texts_of, walk
@@ -29,8 +30,14 @@ def agents_reference() -> str:
 
 def serve_reference() -> str:
     """The fields of the file of `trunkline serve`, without those that have a page of their own."""
-    own = (ServeConfig.__module__, Secret.__module__)
+    own = (ServeConfig.__module__, AccountConfig.__module__, Secret.__module__)
     return _reference(ServeConfig, shown=lambda model: model.__module__ in own)
+
+
+def platforms_reference() -> str:
+    """The fields of the accounts of real platforms."""
+    other = (AccountConfig, Secret)
+    return _reference(AccountConfig, "accounts[]", shown=lambda model: model not in other)
 
 
 def _reference(root: type[Model], top: str = "", shown: Callable[[type[Model]], bool] = lambda _: True) -> str:

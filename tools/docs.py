@@ -32,7 +32,8 @@ from tools.doc_decisions import (
     work_diagram,
 )
 from tools.doc_http import endpoints_table, limits_table, metrics_table, problems_table
-from tools.doc_scenarios import agents_reference, fields_reference, serve_reference
+from tools.doc_platforms import promises_table
+from tools.doc_scenarios import agents_reference, fields_reference, platforms_reference, serve_reference
 from tools.doc_text import ROOT
 from trunkline.app.cli.commands import dispatch
 from trunkline.core.errors import UsageError
@@ -76,9 +77,11 @@ REGIONS: dict[str, Callable[[], str]] = {
     "http-limits": limits_table,
     "http-metrics": metrics_table,
     "http-problems": problems_table,
+    "platform-promises": promises_table,
     "how-to-report": how_to_report,
     "scenario-fields": fields_reference,
     "agent-fields": agents_reference,
+    "platform-fields": platforms_reference,
     "serve-fields": serve_reference,
 }
 
@@ -115,7 +118,8 @@ def without_generated(text: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Every page that has generated regions, and the schema of scenario files, with its fresh text."""
-    texts = {path: path.read_text("utf-8") for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))}
+    every = (ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("platforms/*.md")))
+    texts = {path: path.read_text("utf-8") for path in every}
     fresh = {path: refreshed(text) for path, text in texts.items() if _REGION.search(text) or _CONSOLE.search(text)}
     return {**fresh, DOCS / "scenario.schema.json": schema_text()}
 

@@ -19,6 +19,11 @@ _ADAPTERS = {
 }
 
 
+def module_of(platform: str) -> str:
+    """The name of the module with the adapter of a platform."""
+    return _ADAPTERS[platform][0]
+
+
 def make_adapter(account: AccountConfig, host: AdapterHost) -> PlatformAdapter:
     """The adapter of an account; it opens nothing before it runs.
 

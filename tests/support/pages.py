@@ -9,7 +9,13 @@ import pytest
 from tests.support.paths import ROOT
 
 DOCS = ROOT / "docs"
-PAGES = [path for path in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))) if path.is_file()]
+#: one page for each real platform
+PLATFORM_PAGES = sorted(DOCS.glob("platforms/*.md"))
+PAGES = [
+    path
+    for path in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md")), *PLATFORM_PAGES)
+    if path.is_file()
+]
 BY_NAME = [pytest.param(path, id=path.name) for path in PAGES]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

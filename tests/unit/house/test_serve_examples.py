@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cyclopts import CycloptsError
 
-from tests.support.pages import DOCS, Block, blocks
+from tests.support.pages import DOCS, PLATFORM_PAGES, Block, blocks
 from tests.support.paths import ROOT
 from trunkline.app.cli.commands import app
 from trunkline.app.cli.serve import ServeOptions
@@ -23,7 +23,7 @@ CONTAINER = (EXAMPLES / "Containerfile").read_text("utf-8")
 SECTION = re.compile(r"^(?:store|http|agents|accounts|log|record):", re.MULTILINE)
 CONFIGURATIONS = [
     pytest.param(block, id=f"{path.name}-{block.line}")
-    for path in (ROOT / "README.md", DOCS / "serving.md", DOCS / "agents.md")
+    for path in (ROOT / "README.md", DOCS / "serving.md", DOCS / "agents.md", DOCS / "platforms.md", *PLATFORM_PAGES)
     for block in blocks(path.read_text("utf-8"))
     if block.language == "yaml" and SECTION.search(block.text)
 ]
