@@ -86,12 +86,12 @@ def _serve(config: Path) -> None:
         os._exit(code)
 
 
-def main() -> None:
-    """Fork servers until the input ends."""
+def fork_until_input_ends(config: Path) -> None:
+    """Fork servers as the lines of the input say."""
     import trunkline.app.serve.process
     import trunkline.app.serve.settings
 
-    config, pid = Path(sys.argv[1]), 0
+    pid = 0
     assert trunkline.app.serve.process, trunkline.app.serve.settings
     try:
         for line in iter(sys.stdin.readline, ""):
@@ -111,4 +111,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    fork_until_input_ends(Path(sys.argv[1]))
