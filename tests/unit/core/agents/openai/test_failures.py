@@ -20,11 +20,11 @@ from tests.support.model_server import (
     tool_call,
     wants,
 )
-from tests.support.model_server.replies import DONE, event, piece, raw
 from tests.support.model_turns import Served, asking
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.reasons import Reason
+from trunkline.sim.wire.model.replies import DONE, event, piece, raw
 
 pytestmark = pytest.mark.anyio
 

@@ -104,7 +104,7 @@ def wants(*calls: Mapping[str, Any], text: str = "", finish: str = "tool_calls",
     """A streamed answer with tool calls, whose arguments come in pieces. `numbered`: each gets its own index."""
     found: list[dict[str, Any]] = [piece({"content": text})] if text else []
     for number, call in enumerate(calls):
-        own = {**call, "index": number} if numbered else dict(call)
+        own: dict[str, Any] = {**call, "index": number} if numbered else dict(call)
         function: Mapping[str, Any] = own["function"]
         if numbered and own["id"] == "id-0":
             own["id"] = f"id-{number}"
@@ -112,6 +112,15 @@ def wants(*calls: Mapping[str, Any], text: str = "", finish: str = "tool_calls",
         for one in pieces_of(function["arguments"], 11):
             found.append(piece({"tool_calls": [{"index": own["index"], "function": {"arguments": one}}]}))
     return events(*found, piece({}, finish))
+
+
+def wants_at_once(*calls: Mapping[str, Any], text: str = "") -> Reply:
+    """A whole answer with tool calls as one JSON value."""
+    given = [{key: value for key, value in call.items() if key != "index"} for call in calls]
+    message = {"role": "assistant", "content": text or None, "tool_calls": given}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    body = {"id": "c-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    return Reply(kind=JSON, steps=(Send(json.dumps(body).encode()),))
 
 
 def fails(

@@ -1,0 +1,115 @@
+"""What the model of the fakes answers: an echo of what was asked, or an answer that somebody has written down."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from trunkline.sim.wire.model.replies import (
+    Break,
+    Hang,
+    Reply,
+    Step,
+    ends_early,
+    fails,
+    says,
+    says_at_once,
+    tool_call,
+    wants,
+    wants_at_once,
+)
+from trunkline.sim.wire.model.server import Asked
+
+#: characters of each question that an echo repeats
+_REPEATED = 400
+
+
+def said_since_the_last_answer(messages: Sequence[object]) -> tuple[str, ...]:
+    """The texts of the user since the model last spoke; calls of tools are no answer."""
+    found: list[str] = []
+    for message in (cast("dict[str, Any]", one) for one in messages if isinstance(one, dict)):
+        if message.get("role") == "assistant" and not message.get("tool_calls") and text_of(message):
+            found.clear()
+        elif message.get("role") == "user":
+            found.append(text_of(message))
+    return tuple(found)
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """The text of a message, whose content is a text or a list of parts."""
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = (cast("Any", part) for part in cast("list[object]", content) if isinstance(part, dict))
+        return "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str))
+    return content if isinstance(content, str) else ""
+
+
+class Echo:
+    """Answers everything that was said since the model last spoke: ``re: QUESTION``, a line for each question.
+
+    When the same was asked before, the answer ends in its number, such as ``(2)``. So who reads it can tell a message
+    that was sent again from a turn that was run again.
+    """
+
+    def __init__(self) -> None:
+        self._asked = Counter[tuple[str, ...]]()
+
+    def __call__(self, asked: Asked) -> Reply:
+        said = said_since_the_last_answer(asked.messages)
+        self._asked[said] += 1
+        text = "\n".join(f"re: {one[:_REPEATED]}" for one in said) or "re: (nothing was said)"
+        times = self._asked[said]
+        text = f"{text} ({times})" if times > 1 else text
+        return says(text) if asked.body.get("stream") else says_at_once(text)
+
+
+class WantedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A call of a tool."""
+
+    name: str
+    arguments: dict[str, Any] = {}
+
+
+class WrittenAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An answer that somebody has written down: a text, calls of tools, or a failure."""
+
+    says: str = ""
+    calls: tuple[WantedCall, ...] = ()
+    #: the status of a failure, e.g. 429
+    fails: int | None = None
+    #: seconds until the answer begins
+    wait: float = 0.0
+    #: where the answer ends too early: `break`, the connection is closed; `hang`: nothing more comes
+    ends: str | None = None
+
+    def __post_init__(self) -> None:
+        answers = bool(self.says or self.calls)
+        if answers == (self.fails is not None):
+            raise ValueError("expected `says`, `calls` or both, or `fails`")
+        if self.fails is not None and not 400 <= self.fails <= 599:
+            raise ValueError(f"`fails`: expected a status from 400 to 599, found {self.fails}")
+        if self.ends not in (None, "break", "hang"):
+            raise ValueError(f"`ends`: expected `break` or `hang`, found {self.ends!r}")
+        if self.wait < 0:
+            raise ValueError(f"`wait`: expected seconds, 0 or more, found {self.wait:g}")
+
+    def made(self) -> Callable[[Asked], Reply]:
+        """What makes the reply, as a stream or at once, as the request asks."""
+        return self._reply
+
+    def _reply(self, asked: Asked) -> Reply:
+        return msgspec.structs.replace(self._body(bool(asked.body.get("stream"))), before=self.wait)
+
+    def _body(self, stream: bool) -> Reply:
+        if self.fails is not None:
+            return fails(self.fails)
+        if self.ends is not None:
+            how: Step = Break() if self.ends == "break" else Hang()
+            return ends_early(self.says, how)
+        if self.calls:
+            calls = [tool_call(one.name, one.arguments, index=n) for n, one in enumerate(self.calls)]
+            return wants(*calls, text=self.says) if stream else wants_at_once(*calls, text=self.says)
+        return says(self.says) if stream else says_at_once(self.says)
