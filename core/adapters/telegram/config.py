@@ -31,6 +31,9 @@ class TelegramConfig(Model):
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)
     """How long a request may take until it is in doubt."""
 
+    files: str | None = None
+    """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
+
     @model_validator(mode="after")
     def _root_is_an_address(self) -> TelegramConfig:
         if not self.api_root.startswith(("https://", "http://")):

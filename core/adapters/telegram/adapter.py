@@ -1,0 +1,212 @@
+"""The adapter of one bot on Telegram: `trunkline.core.channels.ChannelAdapter` over the Bot API.
+
+Telegram has neither idempotency keys nor a look-up: a send whose response is lost stays in doubt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+
+import anyio
+import msgspec
+
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
+from trunkline.core.adapters.telegram.changes import CHANGES, after_refusal, change_of, receipt_of
+from trunkline.core.adapters.telegram.config import TelegramConfig
+from trunkline.core.adapters.telegram.files import load
+from trunkline.core.adapters.telegram.polling import LongPolling
+from trunkline.core.adapters.telegram.requests import BotApi, BotCall, CallRefused
+from trunkline.core.adapters.telegram.sends import call_of
+from trunkline.core.adapters.telegram.topics import BotTopics
+from trunkline.core.adapters.telegram.webhook import BotWebhook
+from trunkline.core.bindings.records import Placement, PlaceState
+from trunkline.core.channels import InboundStream, rules_for
+from trunkline.core.channels.bindings.telegram_topics import TelegramTopics
+from trunkline.core.errors import Ambiguous, ConfigError, NotSent, PlatformError, Refused
+from trunkline.core.values import Address, Capabilities, Capability, Envelope, Identity, Receipt, SendRequest
+
+T = TypeVar("T")
+
+_CHANNEL = "telegram"
+_CAN = frozenset(
+    {
+        Capability.TEXT,
+        Capability.MEDIA,
+        Capability.POLL,
+        Capability.PAYLOAD,
+        Capability.THREADS,
+        Capability.SILENT,
+        Capability.BUTTONS,
+        Capability.MESSAGE_IDS,
+    }
+)
+#: messages in other forms
+_MESSAGES = frozenset(
+    {
+        Action.REPLY,
+        Action.THREAD_REPLY,
+        Action.SEND_ATTACHMENT,
+        Action.UPLOAD_FILE,
+        Action.POLL,
+        Action.STICKER,
+    }
+)
+_POLL_OPTIONS = 10
+
+
+class TelegramAdapter:
+    """One bot, by long polling or by webhook."""
+
+    def __init__(self, config: TelegramConfig, host: AdapterHost) -> None:
+        self._config = config
+        self._host = host
+        self._token = host.secret(config.token)
+        number = self._token.partition(":")[0]
+        if not number.isdecimal():
+            raise ConfigError("the token of a Telegram bot is its number, a colon and letters, as @BotFather gave it")
+        self._bot = int(number)
+        self._secret = None if config.webhook is None else host.secret(config.webhook.secret)
+        self._files = None if config.files is None else host.folder / config.files
+        rules = rules_for(_CHANNEL).capabilities
+        self._capabilities = msgspec.structs.replace(
+            rules, can=_CAN, actions=_MESSAGES | CHANGES, poll_options=_POLL_OPTIONS, in_flight_seconds=30.0
+        )
+        self._api: BotApi | None = None
+        self._source: LongPolling | BotWebhook | None = None
+        self._topics: TelegramTopics | None = None
+        #: answers to presses that are on their way
+        self._answering: set[asyncio.Task[None]] = set()
+
+    @property
+    def channel(self) -> str:
+        return _CHANNEL
+
+    @property
+    def account(self) -> str:
+        return self._host.account
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Its life. Nothing is sent to Telegram before the gateway connects."""
+        self._api = api = BotApi(self._config, self._token)
+        self._topics = TelegramTopics(BotTopics(api))
+        if self._config.webhook is None or self._secret is None:
+            self._source = LongPolling(api, self._host, _CHANNEL, self._bot)
+        else:
+            self._source = BotWebhook(api, self._host, _CHANNEL, self._bot, self._config.webhook.url, self._secret)
+        try:
+            yield
+        finally:
+            for task in tuple(self._answering):
+                task.cancel()
+            self._api = self._source = self._topics = None
+            with anyio.CancelScope(shield=True):
+                await api.close()
+
+    # ------------------------------------------------------------ inbound
+
+    def connect(self) -> InboundStream:
+        return self._connect()
+
+    @asynccontextmanager
+    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
+        source = self._running(self._source)
+        await source.open()
+        envelopes = source.envelopes()
+        try:
+            yield envelopes
+        finally:
+            await envelopes.aclose()
+
+    async def ack(self, envelope: Envelope) -> None:
+        """Telegram is notified by the next poll, or by the response to the call that brought it."""
+        self._running(self._source).ack(envelope)
+        if envelope.pressed is not None:
+            task = asyncio.create_task(self._answer_press(envelope.message_id))
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
+
+    async def _answer_press(self, press: str) -> None:
+        """End the sign of waiting on the pressed button. The press itself does not depend on it."""
+        with suppress(PlatformError):
+            await self._running(self._api).call(
+                BotCall(method="answer_callback_query", arguments={"callback_query_id": press})
+            )
+
+    async def webhook(self, call: WebhookCall) -> WebhookAnswer:
+        """Take a request to the account's address; without a webhook there is none."""
+        if not isinstance(self._source, BotWebhook):
+            return WebhookAnswer(status=404)
+        return await self._source.call(call)
+
+    # ------------------------------------------------------------ outbound
+
+    async def send(self, request: SendRequest) -> Receipt:
+        api = self._running(self._api)
+        files = await load(request.media, self._files, None if request.parts is None else request.parts.file_name)
+        found = await api.call(call_of(request, files))
+        return _receipt(request.address, found)
+
+    async def find(self, address: Address, key: str) -> Receipt | None:
+        raise Refused("Telegram cannot look a message up")
+
+    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
+        raise Refused("a topic of Telegram is not opened on a message")
+
+    async def act(self, request: ActionRequest) -> Receipt:
+        """Carry out a change. One that is in force already succeeds."""
+        api = self._running(self._api)
+        try:
+            found = await api.attempt(change_of(request))
+        except CallRefused as refused:
+            instead = after_refusal(request, refused.answer)
+            if instead is None:
+                return receipt_of(request, None)
+            found = await api.call(instead)
+        return receipt_of(request, found)
+
+    # ------------------------------------------------------------ trunkline.core.bindings.port.BindsConversations
+
+    @property
+    def placements(self) -> tuple[Placement, ...]:
+        return TelegramTopics.placements
+
+    async def open_child(self, parent: Address, title: str, key: str) -> Address:
+        return await self._running(self._topics).open_child(parent, title, key)
+
+    async def inspect(self, place: Address) -> PlaceState:
+        return await self._running(self._topics).inspect(place)
+
+    async def reopen(self, place: Address) -> None:
+        await self._running(self._topics).reopen(place)
+
+    async def identity(self, place: Address, name: str) -> Identity | None:
+        return await self._running(self._topics).identity(place, name)
+
+    def _running(self, part: T | None) -> T:
+        if part is None:
+            raise NotSent("the adapter does not run")
+        return part
+
+
+def _receipt(asked: Address, found: Any) -> Receipt:
+    """The receipt of a sent message, or of the first of an album, with the place that Telegram says."""
+    try:
+        message: Any = found[0] if isinstance(found, tuple) else found
+        topic = message.message_thread_id if message.is_topic_message else None
+        address = msgspec.structs.replace(
+            asked, conversation=str(message.chat.id), thread=None if topic is None else str(topic), parent=None
+        )
+        poll = None if message.poll is None else message.poll.id
+        return Receipt(provider_id=str(message.message_id), address=address, poll_id=poll)
+    except (AttributeError, IndexError):
+        raise Ambiguous("the answer names no message") from None

@@ -1,0 +1,80 @@
+"""Which updates the gateway has, and which of them may be confirmed to Telegram.
+
+A poll with an offset makes Telegram forget everything before it, so the offset moves only over updates whose messages
+are durable, and stops at the first that is not. An offset is sent once: without one, Telegram begins with the first
+update that is not confirmed. So it does no harm that Telegram begins with other numbers after a week without updates.
+"""
+
+from __future__ import annotations
+
+import anyio
+
+from trunkline.core.values import Envelope
+
+#: what identifies the message of an update: conversation, id, and whether it is a press
+MessageKey = tuple[str, str, bool]
+
+
+def key_of(envelope: Envelope) -> MessageKey:
+    """What identifies a message."""
+    return envelope.address.conversation, envelope.message_id, envelope.pressed is not None
+
+
+class OpenUpdates:
+    """The updates of one bot that Telegram may deliver again."""
+
+    def __init__(self) -> None:
+        #: handed to the gateway on this connection, and not acknowledged
+        self._open: dict[int, MessageKey] = {}
+        self._numbers: dict[MessageKey, int] = {}
+        #: needs no acknowledgement any more, and is not confirmed
+        self._done: set[int] = set()
+        self._changed = anyio.Event()
+
+    def reconnect(self) -> None:
+        """A new connection begins: what is not acknowledged is handed out again."""
+        self._open.clear()
+
+    def take(self, number: int, envelope: Envelope | None) -> bool:
+        """Note an update; returns whether its message is to be handed out now."""
+        if number in self._done or number in self._open:
+            return False
+        if envelope is None:
+            self._done.add(number)
+            return False
+        key = key_of(envelope)
+        self._open[number] = key
+        self._numbers[key] = number
+        return True
+
+    def ack(self, envelope: Envelope) -> None:
+        """The message of an update is durable."""
+        number = self._numbers.pop(key_of(envelope), None)
+        if number is None:
+            return
+        self._open.pop(number, None)
+        self._done.add(number)
+        self._changed.set()
+
+    @property
+    def waiting(self) -> int:
+        """How many messages are not acknowledged."""
+        return len(self._open)
+
+    @property
+    def offset(self) -> int | None:
+        """The number to poll with; None: there is nothing to confirm."""
+        last = min(self._open) if self._open else max(self._done, default=-1) + 1
+        return last if any(number < last for number in self._done) else None
+
+    def confirm(self, offset: int | None) -> None:
+        """Telegram has answered a poll with this offset: everything before it is forgotten on both sides."""
+        if offset is not None:
+            self._done = {number for number in self._done if number >= offset}
+
+    async def settle(self, seconds: float) -> None:
+        """Wait until every message is acknowledged, but no longer than that."""
+        with anyio.move_on_after(seconds):
+            while self._open:
+                self._changed = anyio.Event()
+                await self._changed.wait()

@@ -1,0 +1,126 @@
+"""Updates by long polling.
+
+The connection is a sequence of polls. One that gets no answer in time is dead, whatever the socket says, and ends the
+stream with an error, as any other failure does; the gateway connects again. Nothing is lost by that: Telegram keeps
+what is not confirmed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+
+from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.adapters.telegram.open_updates import OpenUpdates
+from trunkline.core.adapters.telegram.requests import BotApi, BotCall
+from trunkline.core.adapters.telegram.update_types import ALLOWED_UPDATES
+from trunkline.core.adapters.telegram.updates import BadUpdate, ReadUpdate, number_in, read_batch
+from trunkline.core.errors import Ambiguous, NotSent
+from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Envelope
+
+#: updates of one answer
+_LIMIT = 100
+#: seconds between polls while messages are not acknowledged: Telegram would answer each at once with them
+_PAUSE = 2.0
+#: name of the cursor, and seconds for which it is good: after a week without updates their numbers begin anew
+_CURSOR, _LONGEST = "offset", 5 * 86_400.0
+
+
+class LongPolling:
+    """The updates of one bot, asked for."""
+
+    def __init__(self, api: BotApi, host: AdapterHost, channel: str, bot: int) -> None:
+        self._api = api
+        self._host = host
+        self._channel = channel
+        self._bot = bot
+        self._updates = OpenUpdates()
+        self._saved: int | None = None
+
+    def ack(self, envelope: Envelope) -> None:
+        """A message is durable."""
+        self._updates.ack(envelope)
+
+    async def open(self) -> None:
+        """End a webhook, which would keep polls from being answered. What waits for it is kept."""
+        await self._api.call(BotCall(method="delete_webhook", arguments={"drop_pending_updates": False}))
+        self._updates.reconnect()
+
+    async def envelopes(self) -> AsyncGenerator[Envelope]:
+        """The messages, until a poll fails. Raises `PlatformError`."""
+        offset, connected, limit = await self._load(), False, _LIMIT
+        while True:
+            offset = self._updates.offset or offset
+            if self._updates.offset is not None:
+                await self._save(self._updates.offset)
+            body = await self._api.updates(offset, ALLOWED_UPDATES, limit)
+            self._updates.confirm(offset)
+            offset = None
+            if not connected:
+                self._record(AdapterConnected(channel=self._channel, account=self._host.account, by="polling"))
+                connected = True
+            batch = read_batch(body, self._host.account, self._bot)
+            if batch is None:
+                batch, limit = self._unreadable(body, limit)
+            else:
+                limit = _LIMIT
+            fresh = self._fresh(batch)
+            if len(batch) == _LIMIT == self._updates.waiting and not fresh:
+                raise NotSent(f"{_LIMIT} messages wait to be acknowledged; they are asked for again")
+            for envelope in fresh:
+                yield envelope
+            await self._updates.settle(_PAUSE)
+
+    def _fresh(self, batch: list[ReadUpdate]) -> list[Envelope]:
+        """The messages that the gateway does not have yet. What cannot be read is recorded, and passed over."""
+        found: list[Envelope] = []
+        for update in batch:
+            content = update.content
+            if isinstance(content, BadUpdate):
+                self._dropped(update.number, content)
+                content = None
+            if update.number is not None and self._updates.take(update.number, content) and content is not None:
+                found.append(content)
+        return found
+
+    def _unreadable(self, body: bytes, limit: int) -> tuple[list[ReadUpdate], int]:
+        """An answer that is no JSON for this machine: ask for single updates, and pass over the bad one."""
+        if limit > 1:
+            return [], 1
+        number = number_in(body)
+        if number is None:
+            raise Ambiguous("the answer to a poll cannot be read")
+        return [ReadUpdate(number=number, content=BadUpdate(detail="no JSON"))], limit
+
+    def _dropped(self, number: int | None, bad: BadUpdate) -> None:
+        known = "" if number is None else str(number)
+        self._record(
+            UpdateDropped(
+                channel=self._channel,
+                account=self._host.account,
+                reason=Reason.BAD_UPDATE,
+                update=known,
+                detail=bad.detail,
+            )
+        )
+
+    def _record(self, body: AdapterConnected | UpdateDropped) -> None:
+        self._host.events.record(body)
+
+    async def _load(self) -> int | None:
+        """Where an earlier process has read to; None: unknown, or so long ago that numbers may have begun anew."""
+        found = await self._host.cursors.load(_CURSOR)
+        try:
+            offset, at = json.loads(found or "null")
+        except (ValueError, TypeError):
+            return None
+        if not isinstance(offset, int) or not isinstance(at, int | float):
+            return None
+        return offset if 0 <= self._host.env.now() - at < _LONGEST else None
+
+    async def _save(self, offset: int) -> None:
+        if offset != self._saved:
+            await self._host.cursors.save(_CURSOR, json.dumps([offset, self._host.env.now()]))
+            self._saved = offset

@@ -1,0 +1,148 @@
+"""Requests to the Bot API over python-telegram-bot, with the evidence of each failure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import anyio
+import httpx
+import msgspec
+import telegram
+from telegram.error import TelegramError
+from telegram.request import BaseRequest, HTTPXRequest, RequestData
+
+from trunkline.core.adapters.evidence import of_httpx
+from trunkline.core.adapters.telegram.config import TelegramConfig
+from trunkline.core.adapters.telegram.errors import BotApiAnswer, read_answer
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError
+
+#: seconds to open a connection, and to wait for a free one
+_CONNECT, _POOL = 10.0, 5.0
+#: connections of one bot beside that of the poll
+_CONNECTIONS = 64
+#: seconds that a poll may take longer than Telegram was asked to hold it
+_POLL_MARGIN = 10.0
+
+
+class BotCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of a method of `telegram.Bot`: its required arguments, and the others by the names of the Bot API."""
+
+    method: str
+    arguments: Mapping[str, Any]
+    more: Mapping[str, Any] = {}
+
+
+class BotApiFailed(TelegramError):
+    """A response without success, before the library reads it."""
+
+    def __init__(self, answer: BotApiAnswer) -> None:
+        super().__init__(f"status {answer.status}")
+        self.answer = answer
+
+
+class CallRefused(Exception):
+    """A call got an answer without success, which the caller may still interpret."""
+
+    def __init__(self, answer: BotApiAnswer) -> None:
+        super().__init__(answer.description)
+        self.answer = answer
+
+
+class TimedRequest(HTTPXRequest):
+    """The library's requests with a bound for the whole response, and with the status of each failure."""
+
+    def __init__(self, seconds: float, connections: int) -> None:
+        super().__init__(
+            connection_pool_size=connections,
+            read_timeout=seconds,
+            write_timeout=seconds,
+            connect_timeout=min(seconds, _CONNECT),
+            pool_timeout=min(seconds, _POOL),
+            media_write_timeout=seconds,
+        )
+        self._seconds = seconds
+
+    async def do_request(  # noqa: PLR0917 -- the library's signature
+        self,
+        url: str,
+        method: str,
+        request_data: RequestData | None = None,
+        read_timeout: Any = BaseRequest.DEFAULT_NONE,
+        write_timeout: Any = BaseRequest.DEFAULT_NONE,
+        connect_timeout: Any = BaseRequest.DEFAULT_NONE,
+        pool_timeout: Any = BaseRequest.DEFAULT_NONE,
+    ) -> tuple[int, bytes]:
+        """Make a request. A response that comes byte by byte has no more time than one that does not come."""
+        limits = (read_timeout, write_timeout, connect_timeout, pool_timeout)
+        with anyio.fail_after(self._seconds):
+            status, body = await super().do_request(url, method, request_data, *limits)
+        failed = read_answer(status, body)
+        if failed is not None:
+            raise BotApiFailed(failed)
+        return status, body
+
+
+def evidence_of(error: Exception) -> PlatformError:
+    """What a failed call proves; by the class of the error that caused the library's."""
+    if isinstance(error, BotApiFailed):
+        return error.answer.error()
+    cause = error.__cause__ or error
+    if isinstance(cause, httpx.HTTPError | httpx.InvalidURL):
+        return of_httpx(cause)
+    if isinstance(cause, RuntimeError) and not isinstance(error, TimeoutError):
+        return NotSent("the connections of the bot are closed")
+    return Ambiguous(f"no usable response: {type(cause).__name__}")
+
+
+class BotApi:
+    """One bot. Every failure is a `PlatformError`, or a `CallRefused` where the caller asks for it."""
+
+    def __init__(self, config: TelegramConfig, token: str) -> None:
+        root = config.api_root.rstrip("/")
+        self._polls = TimedRequest(config.poll_seconds + _POLL_MARGIN, 1)
+        self._calls = TimedRequest(config.request_timeout, _CONNECTIONS)
+        self._bot = telegram.Bot(
+            token, base_url=f"{root}/bot", base_file_url=f"{root}/file/bot", request=self._calls,
+            get_updates_request=self._polls,
+        )  # fmt: skip
+        self._poll_seconds = config.poll_seconds
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._polls.shutdown()
+        await self._calls.shutdown()
+
+    async def call(self, call: BotCall) -> Any:
+        """The library's value of an answer. Raises `PlatformError`."""
+        try:
+            return await self.attempt(call)
+        except CallRefused as refused:
+            raise refused.answer.error() from None
+
+    async def attempt(self, call: BotCall) -> Any:
+        """As `call`, but a response without success is `CallRefused`."""
+        try:
+            return await getattr(self._bot, call.method)(**call.arguments, api_kwargs=dict(call.more) or None)
+        except BotApiFailed as failed:
+            raise CallRefused(failed.answer) from None
+        except PlatformError:
+            raise
+        except Exception as error:
+            raise evidence_of(error) from error
+
+    async def updates(self, offset: int | None, allowed: tuple[str, ...], limit: int) -> bytes:
+        """The body of an answer to `getUpdates`, unread: one update of a future version must not spoil the others."""
+        asked: dict[str, Any] = {
+            "timeout": round(self._poll_seconds),
+            "limit": limit,
+            "allowed_updates": msgspec.json.encode(allowed).decode(),
+        }
+        if offset is not None:
+            asked["offset"] = offset
+        try:
+            _, body = await self._polls.do_request(f"{self._bot.base_url}/getUpdates?{urlencode(asked)}", "POST")
+        except Exception as error:
+            raise evidence_of(error) from error
+        return body
