@@ -1,7 +1,7 @@
 """What an answer of the Bot API without success means. Pure.
 
 The status of the response decides between a refusal and doubt. Telegram has no error codes beside it: among refusals,
-the beginning of the description tells a place that is gone from a request that is wrong, so a wording that changes
+the beginning of the description separates a place that is gone from a request that is wrong, so a wording that changes
 turns a refusal into a plainer refusal and never into doubt.
 """
 

@@ -24,8 +24,10 @@ class OpenUpdates:
     """The updates of one bot that Telegram may deliver again."""
 
     def __init__(self) -> None:
-        #: handed to the gateway on this connection, and not acknowledged
-        self._open: dict[int, MessageKey] = {}
+        #: not acknowledged, on this connection or an earlier one
+        self._open: set[int] = set()
+        #: handed to the gateway on this connection
+        self._handed: set[int] = set()
         self._numbers: dict[MessageKey, int] = {}
         #: needs no acknowledgement any more, and is not confirmed
         self._done: set[int] = set()
@@ -33,18 +35,18 @@ class OpenUpdates:
 
     def reconnect(self) -> None:
         """A new connection begins: what is not acknowledged is handed out again."""
-        self._open.clear()
+        self._handed.clear()
 
     def take(self, number: int, envelope: Envelope | None) -> bool:
         """Note an update; returns whether its message is to be handed out now."""
-        if number in self._done or number in self._open:
+        if number in self._done or number in self._handed:
             return False
         if envelope is None:
             self._done.add(number)
             return False
-        key = key_of(envelope)
-        self._open[number] = key
-        self._numbers[key] = number
+        self._handed.add(number)
+        self._open.add(number)
+        self._numbers[key_of(envelope)] = number
         return True
 
     def ack(self, envelope: Envelope) -> None:
@@ -52,7 +54,8 @@ class OpenUpdates:
         number = self._numbers.pop(key_of(envelope), None)
         if number is None:
             return
-        self._open.pop(number, None)
+        self._open.discard(number)
+        self._handed.discard(number)
         self._done.add(number)
         self._changed.set()
 

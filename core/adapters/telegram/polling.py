@@ -22,9 +22,9 @@ from trunkline.core.values import Envelope
 
 #: updates of one answer
 _LIMIT = 100
-#: seconds between polls while messages are not acknowledged: Telegram would answer each at once with them
-_PAUSE = 2.0
-#: name of the cursor, and seconds for which it is good: after a week without updates their numbers begin anew
+#: seconds between polls while messages are not acknowledged, at first and at most: Telegram answers each at once
+_PAUSE, _LONGEST_PAUSE = 0.5, 5.0
+#: name of the cursor, and seconds for which it is good: after a week without updates their numbers begin again
 _CURSOR, _LONGEST = "offset", 5 * 86_400.0
 
 
@@ -38,29 +38,27 @@ class LongPolling:
         self._bot = bot
         self._updates = OpenUpdates()
         self._saved: int | None = None
+        #: the answer to the poll with which the connection began
+        self._first = b""
 
     def ack(self, envelope: Envelope) -> None:
         """A message is durable."""
         self._updates.ack(envelope)
 
     async def open(self) -> None:
-        """End a webhook, which would keep polls from being answered. What waits for it is kept."""
+        """End a webhook, which would keep polls from being answered, but keep what waits for it; then ask once.
+
+        So a token that is not accepted, or another program that asks for the same updates, fails the connection.
+        """
         await self._api.call(BotCall(method="delete_webhook", arguments={"drop_pending_updates": False}))
         self._updates.reconnect()
+        self._first = await self._poll(_LIMIT, await self._load(), hold=False)
+        self._record(AdapterConnected(channel=self._channel, account=self._host.account, by="polling"))
 
     async def envelopes(self) -> AsyncGenerator[Envelope]:
         """The messages, until a poll fails. Raises `PlatformError`."""
-        offset, connected, limit = await self._load(), False, _LIMIT
+        limit, body, pause = _LIMIT, self._first, _PAUSE
         while True:
-            offset = self._updates.offset or offset
-            if self._updates.offset is not None:
-                await self._save(self._updates.offset)
-            body = await self._api.updates(offset, ALLOWED_UPDATES, limit)
-            self._updates.confirm(offset)
-            offset = None
-            if not connected:
-                self._record(AdapterConnected(channel=self._channel, account=self._host.account, by="polling"))
-                connected = True
             batch = read_batch(body, self._host.account, self._bot)
             if batch is None:
                 batch, limit = self._unreadable(body, limit)
@@ -71,7 +69,19 @@ class LongPolling:
                 raise NotSent(f"{_LIMIT} messages wait to be acknowledged; they are asked for again")
             for envelope in fresh:
                 yield envelope
-            await self._updates.settle(_PAUSE)
+            pause = _PAUSE if fresh else min(2 * pause, _LONGEST_PAUSE)
+            await self._updates.settle(pause)
+            body = await self._poll(limit)
+
+    async def _poll(self, limit: int, known: int | None = None, *, hold: bool = True) -> bytes:
+        """The answer to a poll, which confirms what is durable. `known`: how far an earlier process was."""
+        offset = self._updates.offset
+        if offset is not None:
+            await self._save(offset)
+        offset = known if offset is None else offset
+        body = await self._api.updates(offset, ALLOWED_UPDATES, limit, hold=hold)
+        self._updates.confirm(offset)
+        return body
 
     def _fresh(self, batch: list[ReadUpdate]) -> list[Envelope]:
         """The messages that the gateway does not have yet. What cannot be read is recorded, and passed over."""
@@ -110,7 +120,7 @@ class LongPolling:
         self._host.events.record(body)
 
     async def _load(self) -> int | None:
-        """Where an earlier process has read to; None: unknown, or so long ago that numbers may have begun anew."""
+        """Where an earlier process has read to; None: unknown, or so long ago that numbers may have begun again."""
         found = await self._host.cursors.load(_CURSOR)
         try:
             offset, at = json.loads(found or "null")

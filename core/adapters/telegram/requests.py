@@ -132,10 +132,13 @@ class BotApi:
         except Exception as error:
             raise evidence_of(error) from error
 
-    async def updates(self, offset: int | None, allowed: tuple[str, ...], limit: int) -> bytes:
-        """The body of an answer to `getUpdates`, unread: one update of a future version must not spoil the others."""
+    async def updates(self, offset: int | None, allowed: tuple[str, ...], limit: int, *, hold: bool) -> bytes:
+        """The body of an answer to `getUpdates`, unread: one update of a future version must not spoil the others.
+
+        `hold`: wait while there is nothing new.
+        """
         asked: dict[str, Any] = {
-            "timeout": round(self._poll_seconds),
+            "timeout": max(1, round(self._poll_seconds)) if hold else 0,
             "limit": limit,
             "allowed_updates": msgspec.json.encode(allowed).decode(),
         }

@@ -227,7 +227,7 @@ def _album(request: SendRequest, parts: MessageParts, files: Mapping[str, Any], 
 
 
 def kind_of(address: str, parts: MessageParts) -> str:
-    """How Telegram shows a file: by its type, which its name tells unless the message does."""
+    """How Telegram shows a file: by its type, which the message says or its name shows."""
     path = address if address.startswith(FILE_PREFIX) else urlsplit(address).path
     named = parts.mime_type or mimetypes.guess_type(parts.file_name or path)[0] or ""
     if parts.as_voice and (named in _VOICES or not named):

@@ -59,7 +59,7 @@ class BotWebhook:
             waiting.set()
 
     async def open(self) -> None:
-        """Tell Telegram where to bring updates."""
+        """Give Telegram the address to bring updates to."""
         more = {"allowed_updates": list(ALLOWED_UPDATES), "secret_token": self._secret, "drop_pending_updates": False}
         await self._api.call(BotCall(method="set_webhook", arguments={"url": self._url}, more=more))
         self._host.events.record(AdapterConnected(channel=self._channel, account=self._host.account, by="webhook"))

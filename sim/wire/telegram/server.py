@@ -2,137 +2,97 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
 
-from trunkline.core.errors import PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
-from trunkline.core.values import Address, ChatKind, Envelope, Receipt
-from trunkline.sim.loop import Node
-from trunkline.sim.platforms.api.inbound_pushes import Connection
-from trunkline.sim.platforms.channels.telegram import FakeTelegram
-from trunkline.sim.wire.server import WireServer
+from trunkline.core.errors import Unauthorized
+from trunkline.sim.wire.telegram.answers import failed, ok
+from trunkline.sim.wire.telegram.base import BotCaller, TelegramBase
+from trunkline.sim.wire.telegram.changes import Changing
+from trunkline.sim.wire.telegram.deliveries import Deliveries
+from trunkline.sim.wire.telegram.objects import bot_self, file_object
+from trunkline.sim.wire.telegram.parameters import BadParameter, Parameters, read_parameters
+from trunkline.sim.wire.telegram.sends import Sending
+
+#: methods that succeed and change nothing that a gateway or a person could notice
+_WITHOUT_EFFECT = frozenset(
+    {
+        "setmycommands",
+        "deletemycommands",
+        "setmyname",
+        "setmydescription",
+        "setmyshortdescription",
+        "setchatmenubutton",
+        "setmydefaultadministratorrights",
+    }
+)
 
 
-class TelegramServer(WireServer[FakeTelegram]):
-    """``/bot<token>/<method>``."""
-
-    channel = "telegram"
+class TelegramServer(TelegramBase):
+    """``/bot<token>/<method>``, and the files below ``/file/bot<token>/``."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._connections: dict[str, Connection] = {}
-        self._pending: dict[str, dict[int, Envelope]] = {}
-        self._last_update = 0
+        self.deliveries = Deliveries(self)
+        self._sending = Sending(self)
+        self._changing = Changing(self)
+        self._questions: dict[str, Callable[[BotCaller, Parameters], web.StreamResponse]] = {
+            "getme": lambda caller, _: ok(bot_self(self.platform, caller.account)),
+            "setwebhook": self.deliveries.set_webhook,
+            "deletewebhook": self.deliveries.delete_webhook,
+            "getwebhookinfo": lambda caller, _: self.deliveries.webhook_info(caller),
+            "getchat": self._changing.chat,
+            "getfile": self._get_file,
+            "getmycommands": lambda _caller, _given: ok([]),
+        }
 
     def add_routes(self, app: web.Application) -> None:
         app.router.add_route("*", "/bot{token}/{method}", self._call)
+        app.router.add_route("GET", "/file/bot{token}/{path:.+}", self._download)
 
-    def token(self, account: str, number: int) -> str:
-        return f"{self.platform.bot_id(account)}:{account}-{number}"
-
-    def refusal(self, request: web.Request, error: PlatformError) -> web.StreamResponse:
-        status, why = _error_of(error)
-        body: dict[str, Any] = {"ok": False, "error_code": status, "description": why}
-        if isinstance(error, RateLimited):
-            body["parameters"] = {"retry_after": round(error.retry_after or 1)}
-        return web.json_response(body, status=status)
+    async def close(self) -> None:
+        await self.deliveries.close()
 
     async def _call(self, request: web.Request) -> web.StreamResponse:
         owner = self.owner_of(request.match_info["token"])
         if owner is None:
-            return self.refusal(request, Unauthorized())
-        account, number = owner
-        given = (
-            dict(request.query) | dict(await request.post())
-            if request.content_type != "application/json"
-            else await request.json()
-        )
-        match request.match_info["method"].lower():
-            case "getme":
-                return _ok(
-                    {
-                        "id": int(self.platform.bot_id(account)),
-                        "is_bot": True,
-                        "first_name": account,
-                        "username": f"{account}_bot",
-                    }
-                )
-            case "getupdates":
-                return await self._get_updates(account, given)
-            case "sendmessage":
-                return await self._send_message(request, account, number, given)
-            case _:
-                return _ok(True)
+            return failed(*((401, "Unauthorized") if ":" in request.match_info["token"] else (404, "Not Found")))
+        caller = BotCaller(request=request, account=owner[0], token=owner[1])
+        method = request.match_info["method"].lower()
+        try:
+            given = await read_parameters(request)
+            return await self._answer(method, caller, given)
+        except BadParameter as error:
+            return failed(400, f"Bad Request: {error.facts}")
 
-    async def _send_message(
-        self, request: web.Request, account: str, number: int, given: dict[str, Any]
-    ) -> web.StreamResponse:
-        chat, thread = str(given["chat_id"]), given.get("message_thread_id")
-        place = Address(
-            channel=self.channel,
-            account=account,
-            kind=ChatKind.GROUP if chat.startswith("-") else ChatKind.DIRECT,
-            conversation=chat,
-            thread=None if thread is None else str(thread),
-        )
-        text = str(given["text"])
-        send = self.send_request(place, text, html=text if given.get("parse_mode") == "HTML" else None)
+    async def _answer(self, method: str, caller: BotCaller, given: Parameters) -> web.StreamResponse:
+        """Answer a call. Sends, changes and the fake's own calls check the token when they arrive."""
+        if self._sending.handles(method):
+            return await self._sending.handle(method, caller, given)
+        if self._changing.handles(method):
+            return await self._changing.handle(method, caller, given)
+        try:
+            self.platform.tokens.check(caller.account, caller.token)
+        except Unauthorized as error:
+            return self.refusal(caller.request, error)
+        if method == "getupdates":
+            return await self.deliveries.get_updates(caller, given)
+        if method in self._questions:
+            return self._questions[method](caller, given)
+        return ok(True) if method in _WITHOUT_EFFECT else failed(404, "Not Found")
 
-        def answer(receipt: Receipt) -> web.StreamResponse:
-            return _ok(
-                {
-                    "message_id": int(receipt.provider_id),
-                    "date": int(self.world.now()),
-                    "chat": {"id": int(chat), "type": "private"},
-                    "text": text,
-                }
-            )
+    # ------------------------------------------------------------ files
 
-        return await self.send(request, send, number, answer)
+    def _get_file(self, caller: BotCaller, given: Parameters) -> web.StreamResponse:
+        found = self.files.get(given.text("file_id"))
+        if found is None:
+            raise BadParameter("invalid file_id")
+        return ok({**file_object(found.file_id), "file_size": len(found.content), "file_path": found.path})
 
-    async def _get_updates(self, account: str, given: dict[str, Any]) -> web.StreamResponse:
-        offset, timeout = int(given.get("offset") or 0), float(given.get("timeout") or 0)
-        pending = self._pending.setdefault(account, {})
-        for number in [one for one in pending if one < offset]:
-            self.platform.pushes.ack(pending.pop(number))
-        connection = self._connections.get(account)
-        if connection is None:
-            connection = self._connections[account] = self.platform.pushes.connect(account, Node("wire"))
-        if not pending and timeout:
-            try:
-                async with asyncio.timeout(timeout):
-                    self._take(pending, await connection.queue.get())
-            except TimeoutError:
-                pass
-        while not connection.queue.empty():
-            self._take(pending, connection.queue.get_nowait())
-        return _ok([{"update_id": number, "message": _message(one)} for number, one in pending.items()])
-
-    def _take(self, pending: dict[int, Envelope], found: Envelope | PlatformError) -> None:
-        if isinstance(found, Envelope):
-            self._last_update += 1
-            pending[self._last_update] = found
-
-
-def _ok(result: object) -> web.Response:
-    return web.json_response({"ok": True, "result": result})
-
-
-def _message(envelope: Envelope) -> dict[str, Any]:
-    place = envelope.address
-    chat = {"id": int(place.conversation), "type": "private" if place.kind is ChatKind.DIRECT else "supergroup"}
-    return {"message_id": int(envelope.message_id), "date": int(envelope.sent_at), "chat": chat, "text": envelope.text}
-
-
-def _error_of(error: PlatformError) -> tuple[int, str]:
-    if isinstance(error, Unauthorized):
-        return 401, "Unauthorized"
-    if isinstance(error, RateLimited):
-        return 429, f"Too Many Requests: retry after {round(error.retry_after or 1)}"
-    if isinstance(error, PlaceGone):
-        return 400, "Bad Request: message thread not found"
-    if isinstance(error, Refused):
-        return 400, f"Bad Request: {error.facts}"
-    return 500, "Internal Server Error"
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        found = self.files.at(request.match_info["path"])
+        if self.owner_of(request.match_info["token"]) is None or found is None:
+            return failed(404, "Not Found")
+        return web.Response(body=found.content, content_type="application/octet-stream")

@@ -1,0 +1,252 @@
+"""How updates reach a bot: it asks for them, or Telegram calls its webhook. Each stays until it is confirmed.
+
+The fake platform decides what is pushed and when; here a push gets the number of an update. An update that is handed
+out once more is a new connection to the platform, which records the push as repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from trunkline.core.errors import PlatformError
+from trunkline.core.values import Envelope
+from trunkline.sim.loop import Node
+from trunkline.sim.platforms.api.inbound_pushes import Connection
+from trunkline.sim.wire.sockets import reset
+from trunkline.sim.wire.telegram.answers import failed, ok
+from trunkline.sim.wire.telegram.base import BotCaller, TelegramBase
+from trunkline.sim.wire.telegram.objects import update_of
+from trunkline.sim.wire.telegram.parameters import BadParameter, Parameters
+
+_MOST, _LONGEST_POLL = 100, 50
+#: seconds until a webhook is called again that did not answer with success, and for which an answer is awaited
+_AGAIN, _PATIENCE = 1.0, 60.0
+_SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"
+#: number of the first update
+_FIRST = 700_000_001
+
+
+class BotQueue:
+    """The updates of one account that are not confirmed."""
+
+    def __init__(self) -> None:
+        #: number -> the pushed message, in order
+        self.pending: dict[int, Envelope] = {}
+        #: numbers that were handed out
+        self.handed: set[int] = set()
+        #: message -> number: an update keeps its number
+        self.numbers: dict[tuple[str, str, str], int] = {}
+        self.connection: Connection | None = None
+        #: ends the poll that is going on
+        self.poll: asyncio.Future[None] | None = None
+        self.webhook = ""
+        self.secret = ""
+        self.allowed: tuple[str, ...] = ()
+        self.error: tuple[float, str] | None = None
+        self.pusher: asyncio.Task[None] | None = None
+
+
+class Deliveries:
+    """The updates of all accounts of one server."""
+
+    def __init__(self, server: TelegramBase) -> None:
+        self._server = server
+        self._queues: dict[str, BotQueue] = {}
+        self._last = _FIRST - 1
+        #: changes an update before it is sent; for tests of bad ones
+        self.spoil: Callable[[dict[str, Any]], Any] | None = None
+
+    async def close(self) -> None:
+        """End the calls of webhooks, and the connections."""
+        for account, queue in self._queues.items():
+            self._stop_pushing(queue)
+            self._disconnect(account, queue)
+
+    def queue(self, account: str) -> BotQueue:
+        """The updates of an account."""
+        return self._queues.setdefault(account, BotQueue())
+
+    # ------------------------------------------------------------ polls
+
+    async def get_updates(self, caller: BotCaller, given: Parameters) -> web.StreamResponse:
+        """``getUpdates``: a later poll ends an earlier one, which gets 409."""
+        account, queue, world = caller.account, self.queue(caller.account), self._server.world
+        if queue.webhook:
+            return failed(409, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first")  # fmt: skip # noqa: E501
+        limit, timeout = given.integer("limit"), given.integer("timeout") or 0
+        limit = _MOST if limit is None else min(max(limit, 1), _MOST)
+        if timeout < 0:
+            raise BadParameter("timeout must be non-negative")
+        if "allowed_updates" in given:
+            queue.allowed = tuple(str(one) for one in given.sequence("allowed_updates"))
+        if queue.poll is not None and not queue.poll.done():
+            queue.poll.set_result(None)
+        queue.poll = mine = world.future()
+        if world.account_fault("connect", self._server.channel, account):
+            raise reset(caller.request)
+        self._confirm(queue, given.integer("offset") or 0)
+        try:
+            await self._fill(account, queue, min(timeout, _LONGEST_POLL), mine)
+        except PlatformError as error:
+            raise reset(caller.request) from error
+        if mine.done():
+            return failed(409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running")  # fmt: skip # noqa: E501
+        queue.poll = None
+        chosen = list(queue.pending)[:limit]
+        queue.handed.update(chosen)
+        return ok([self._update(number, queue.pending[number]) for number in chosen])
+
+    def _confirm(self, queue: BotQueue, offset: int) -> None:
+        """Forget everything before an offset; a negative one keeps so many of the last."""
+        if offset < 0:
+            kept = list(queue.pending)[offset:]
+            offset = kept[0] if kept else self._last + 1
+        for number in [one for one in queue.pending if one < offset]:
+            self._server.platform.pushes.ack(queue.pending.pop(number))
+            queue.handed.discard(number)
+
+    async def _fill(self, account: str, queue: BotQueue, timeout: float, mine: asyncio.Future[None]) -> None:
+        """Take what the platform has pushed; wait for it if there is nothing. Raises `PlatformError`."""
+        if queue.connection is None or queue.handed & set(queue.pending):
+            self._connect(account, queue)
+        assert queue.connection is not None
+        incoming = queue.connection.queue
+        while not incoming.empty():
+            self._take(account, queue, incoming.get_nowait())
+        if queue.pending or not timeout:
+            return
+        getting = asyncio.ensure_future(incoming.get())
+        try:
+            await asyncio.wait({getting, mine}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not getting.done():
+                getting.cancel()
+        if getting.done() and not getting.cancelled():
+            self._take(account, queue, getting.result())
+        while not mine.done() and not incoming.empty():
+            self._take(account, queue, incoming.get_nowait())
+
+    def _connect(self, account: str, queue: BotQueue) -> None:
+        """A connection to the platform, which pushes everything again that is not confirmed."""
+        queue.pending.clear()
+        queue.handed.clear()
+        queue.connection = self._server.platform.pushes.connect(account, Node("wire"))
+
+    def _disconnect(self, account: str, queue: BotQueue) -> None:
+        if queue.connection is not None:
+            self._server.platform.pushes.disconnect(account, queue.connection)
+            queue.connection = None
+
+    def _take(self, account: str, queue: BotQueue, found: Envelope | PlatformError) -> None:
+        if isinstance(found, PlatformError):
+            queue.connection = None
+            raise found
+        key = (found.address.conversation, found.message_id, "press" if found.pressed else "message")
+        number = queue.numbers.get(key)
+        if number is None:
+            self._last += 1
+            number = queue.numbers[key] = self._last
+        queue.pending[number] = found
+        queue.pending = dict(sorted(queue.pending.items()))
+
+    def _update(self, number: int, envelope: Envelope) -> Any:
+        update = update_of(self._server.platform, number, envelope, self._server.date(envelope.sent_at))
+        return update if self.spoil is None else self.spoil(update)
+
+    # ------------------------------------------------------------ webhooks
+
+    def set_webhook(self, caller: BotCaller, given: Parameters) -> web.StreamResponse:
+        """``setWebhook``; an empty address removes it."""
+        url, queue = given.text("url"), self.queue(caller.account)
+        secret = given.text("secret_token")
+        if secret and (len(secret) > 256 or not secret.replace("_", "").replace("-", "").isalnum()):
+            raise BadParameter("secret token contains unallowed characters")
+        if url and not url.startswith(("https://", "http://127.0.0.1", "http://localhost")):
+            raise BadParameter("bad webhook: An HTTPS URL must be provided for webhook")
+        self._drop(queue, given)
+        queue.webhook, queue.secret = url, secret
+        if "allowed_updates" in given:
+            queue.allowed = tuple(str(one) for one in given.sequence("allowed_updates"))
+        self._stop_pushing(queue)
+        if url:
+            if queue.poll is not None and not queue.poll.done():
+                queue.poll.set_result(None)
+            self._connect(caller.account, queue)
+            queue.pusher = asyncio.ensure_future(self._push(caller.account, queue))
+        return ok(True)
+
+    def delete_webhook(self, caller: BotCaller, given: Parameters) -> web.StreamResponse:
+        """``deleteWebhook``; what waits stays, unless the call says otherwise."""
+        queue = self.queue(caller.account)
+        self._drop(queue, given)
+        if queue.webhook:
+            self._stop_pushing(queue)
+            self._disconnect(caller.account, queue)
+        queue.webhook = queue.secret = ""
+        return ok(True)
+
+    def webhook_info(self, caller: BotCaller) -> web.StreamResponse:
+        """``getWebhookInfo``."""
+        queue = self.queue(caller.account)
+        info: dict[str, Any] = {
+            "url": queue.webhook,
+            "has_custom_certificate": False,
+            "pending_update_count": len(queue.pending),
+        }
+        if queue.allowed:
+            info["allowed_updates"] = list(queue.allowed)
+        if queue.error is not None:
+            info["last_error_date"], info["last_error_message"] = int(queue.error[0]), queue.error[1]
+        return ok(info)
+
+    def _drop(self, queue: BotQueue, given: Parameters) -> None:
+        if given.flag("drop_pending_updates"):
+            self._confirm(queue, self._last + 1)
+
+    def _stop_pushing(self, queue: BotQueue) -> None:
+        if queue.pusher is not None:
+            queue.pusher.cancel()
+            queue.pusher = None
+
+    async def _push(self, account: str, queue: BotQueue) -> None:
+        """Call the webhook for each update in turn, each until it is answered with success."""
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_PATIENCE)) as session:
+            while True:
+                await self._wait(account, queue)
+                number, envelope = next(iter(queue.pending.items()))
+                why = await self._call(session, queue, self._update(number, envelope))
+                if why:
+                    queue.error = (self._server.date(), why)
+                    await asyncio.sleep(_AGAIN)
+                    if queue.pending:
+                        self._connect(account, queue)
+                    continue
+                queue.pending.pop(number, None)
+                self._server.platform.pushes.ack(envelope)
+
+    async def _wait(self, account: str, queue: BotQueue) -> None:
+        """Until there is an update to push. A connection that broke is opened again after a while."""
+        while queue.connection is None or not queue.pending or not queue.connection.queue.empty():
+            if queue.connection is None:
+                await asyncio.sleep(_AGAIN)
+                self._connect(account, queue)
+                continue
+            try:
+                self._take(account, queue, await queue.connection.queue.get())
+            except PlatformError:
+                continue
+
+    async def _call(self, session: aiohttp.ClientSession, queue: BotQueue, update: Any) -> str:
+        """Call the webhook once; what went wrong, or nothing."""
+        headers = {_SECRET_HEADER: queue.secret} if queue.secret else {}
+        try:
+            async with session.post(queue.webhook, json=update, headers=headers) as response:
+                good = 200 <= response.status < 300
+                return "" if good else f"Wrong response from the webhook: {response.status}"
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            return f"Connection failed: {type(error).__name__}"

@@ -1,0 +1,1 @@
+"""Telegram: the real adapter, and its fake."""
