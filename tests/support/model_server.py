@@ -7,7 +7,6 @@ from typing import Any
 from trunkline.sim.wire.model.replies import (
     Break,
     Hang,
-    Reply,
     Send,
     Wait,
     ends_early,
@@ -19,6 +18,7 @@ from trunkline.sim.wire.model.replies import (
     tool_call,
     wants,
 )
+from trunkline.sim.wire.model.replies import ModelReply as Reply
 from trunkline.sim.wire.model.server import Asked, ModelServer
 
 

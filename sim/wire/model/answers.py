@@ -11,7 +11,7 @@ import msgspec
 from trunkline.sim.wire.model.replies import (
     Break,
     Hang,
-    Reply,
+    ModelReply,
     Step,
     ends_early,
     fails,
@@ -50,14 +50,14 @@ def text_of(message: Mapping[str, Any]) -> str:
 class Echo:
     """Answers everything that was said since the model last spoke: ``re: QUESTION``, a line for each question.
 
-    When the same was asked before, the answer ends in its number, such as ``(2)``. So who reads it can tell a message
-    that was sent again from a turn that was run again.
+    When the same was asked before, the answer ends in its number, such as ``(2)``. So a reader
+    distinguishes a message that was sent again from a turn that was run again.
     """
 
     def __init__(self) -> None:
         self._asked = Counter[tuple[str, ...]]()
 
-    def __call__(self, asked: Asked) -> Reply:
+    def __call__(self, asked: Asked) -> ModelReply:
         said = said_since_the_last_answer(asked.messages)
         self._asked[said] += 1
         text = "\n".join(f"re: {one[:_REPEATED]}" for one in said) or "re: (nothing was said)"
@@ -96,14 +96,14 @@ class WrittenAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         if self.wait < 0:
             raise ValueError(f"`wait`: expected seconds, 0 or more, found {self.wait:g}")
 
-    def made(self) -> Callable[[Asked], Reply]:
+    def made(self) -> Callable[[Asked], ModelReply]:
         """What makes the reply, as a stream or at once, as the request asks."""
         return self._reply
 
-    def _reply(self, asked: Asked) -> Reply:
+    def _reply(self, asked: Asked) -> ModelReply:
         return msgspec.structs.replace(self._body(bool(asked.body.get("stream"))), before=self.wait)
 
-    def _body(self, stream: bool) -> Reply:
+    def _body(self, stream: bool) -> ModelReply:
         if self.fails is not None:
             return fails(self.fails)
         if self.ends is not None:

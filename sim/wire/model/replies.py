@@ -36,7 +36,7 @@ class Hang(msgspec.Struct, frozen=True):
 Step = Send | Wait | Break | Hang
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
+class ModelReply(msgspec.Struct, frozen=True, kw_only=True):
     """One answer. `kind`: its content type. `before`: seconds until its status and headers."""
 
     status: int = 200
@@ -57,12 +57,12 @@ def event(value: object) -> bytes:
     return f"data: {json.dumps(value)}\n\n".encode()
 
 
-def events(*values: object, wait: float = 0.0, done: bool = True) -> Reply:
+def events(*values: object, wait: float = 0.0, done: bool = True) -> ModelReply:
     """A stream of these pieces, with a wait before each."""
     steps: list[Step] = []
     for value in values:
         steps += [*([Wait(wait)] if wait else []), Send(event(value))]
-    return Reply(steps=(*steps, *([Send(DONE)] if done else [])))
+    return ModelReply(steps=(*steps, *([Send(DONE)] if done else [])))
 
 
 def pieces_of(text: str, size: int = 7) -> list[str]:
@@ -70,7 +70,7 @@ def pieces_of(text: str, size: int = 7) -> list[str]:
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
-def says(text: str, *, finish: str = "stop", wait: float = 0.0, refusal: str = "") -> Reply:
+def says(text: str, *, finish: str = "stop", wait: float = 0.0, refusal: str = "") -> ModelReply:
     """A streamed answer."""
     said = [piece({"content": one}) for one in pieces_of(text)] + [
         piece({"refusal": one}) for one in pieces_of(refusal)
@@ -80,17 +80,17 @@ def says(text: str, *, finish: str = "stop", wait: float = 0.0, refusal: str = "
     return events(start, *said, piece({}, finish), {"choices": [], "usage": usage}, wait=wait)
 
 
-def ends_early(text: str, how: Step | None = None) -> Reply:
+def ends_early(text: str, how: Step | None = None) -> ModelReply:
     """A streamed answer that stops in the middle: properly closed without a finish reason, or as `how` says."""
     steps: list[Step] = [Send(event(piece({"content": one}))) for one in pieces_of(text)]
-    return Reply(steps=(*steps, *([] if how is None else [how])))
+    return ModelReply(steps=(*steps, *([] if how is None else [how])))
 
 
-def says_at_once(text: str, **message: Any) -> Reply:
+def says_at_once(text: str, **message: Any) -> ModelReply:
     """A whole answer as one JSON value, as from an endpoint that does not stream."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text, **message}, "finish_reason": "stop"}
     body = {"id": "c-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-    return Reply(kind=JSON, steps=(Send(json.dumps(body).encode()),))
+    return ModelReply(kind=JSON, steps=(Send(json.dumps(body).encode()),))
 
 
 def tool_call(name: str, arguments: object = None, *, id: str = "", index: int = 0) -> dict[str, Any]:  # noqa: A002
@@ -100,7 +100,7 @@ def tool_call(name: str, arguments: object = None, *, id: str = "", index: int =
     return {**call, "id": id or f"id-{index}"}
 
 
-def wants(*calls: Mapping[str, Any], text: str = "", finish: str = "tool_calls", numbered: bool = True) -> Reply:
+def wants(*calls: Mapping[str, Any], text: str = "", finish: str = "tool_calls", numbered: bool = True) -> ModelReply:
     """A streamed answer with tool calls, whose arguments come in pieces. `numbered`: each gets its own index."""
     found: list[dict[str, Any]] = [piece({"content": text})] if text else []
     for number, call in enumerate(calls):
@@ -114,24 +114,24 @@ def wants(*calls: Mapping[str, Any], text: str = "", finish: str = "tool_calls",
     return events(*found, piece({}, finish))
 
 
-def wants_at_once(*calls: Mapping[str, Any], text: str = "") -> Reply:
+def wants_at_once(*calls: Mapping[str, Any], text: str = "") -> ModelReply:
     """A whole answer with tool calls as one JSON value."""
     given = [{key: value for key, value in call.items() if key != "index"} for call in calls]
     message = {"role": "assistant", "content": text or None, "tool_calls": given}
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
     body = {"id": "c-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-    return Reply(kind=JSON, steps=(Send(json.dumps(body).encode()),))
+    return ModelReply(kind=JSON, steps=(Send(json.dumps(body).encode()),))
 
 
 def fails(
     status: int, message: str = "it failed", *, code: str | None = None, headers: Iterable[tuple[str, str]] = ()
-) -> Reply:
+) -> ModelReply:
     """An error as OpenAI reports it."""
     body = json.dumps({"error": {"message": message, "type": "error", "param": None, "code": code}}).encode()
-    return Reply(status=status, kind=JSON, headers=tuple(headers), steps=(Send(body),))
+    return ModelReply(status=status, kind=JSON, headers=tuple(headers), steps=(Send(body),))
 
 
-def raw(body: bytes, kind: str = EVENTS, *, status: int = 200, size: int = 0) -> Reply:
+def raw(body: bytes, kind: str = EVENTS, *, status: int = 200, size: int = 0) -> ModelReply:
     """These bytes, in pieces of a size."""
     parts: Sequence[bytes] = [body[at : at + size] for at in range(0, len(body), size)] if size else [body]
-    return Reply(status=status, kind=kind, steps=tuple(Send(part) for part in parts))
+    return ModelReply(status=status, kind=kind, steps=tuple(Send(part) for part in parts))

@@ -11,7 +11,7 @@ import anyio
 import msgspec
 from aiohttp import web
 
-from trunkline.sim.wire.model.replies import JSON, Break, Hang, Reply, Send, Wait, fails, says
+from trunkline.sim.wire.model.replies import JSON, Break, Hang, ModelReply, Send, Wait, fails, says
 
 HOST = "127.0.0.1"
 #: bytes of a request's body
@@ -37,7 +37,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 #: an answer, or what makes it of a request
-Answer = Reply | Callable[[Asked], Reply]
+Answer = ModelReply | Callable[[Asked], ModelReply]
 
 
 class ModelServer:
@@ -50,13 +50,13 @@ class ModelServer:
 
     def __init__(
         self,
-        script: Sequence[Answer] | Callable[[Asked], Reply] = (),
+        script: Sequence[Answer] | Callable[[Asked], ModelReply] = (),
         *,
         otherwise: Answer | None = None,
         key: str | None = None,
         models: Sequence[str] | None = None,
         seen: Callable[[Asked], object] | None = None,
-        answered: Callable[[Asked, Reply], object] | None = None,
+        answered: Callable[[Asked, ModelReply], object] | None = None,
     ) -> None:
         self._make = script if callable(script) else None
         self._left: list[Answer] = [] if callable(script) else list(script)
@@ -87,7 +87,7 @@ class ModelServer:
         """Forget what is left of the script, and go on with these."""
         self._make, self._left = None, list(replies)
 
-    def plays(self, make: Callable[[Asked], Reply]) -> None:
+    def plays(self, make: Callable[[Asked], ModelReply]) -> None:
         """Make each answer of its request from now on."""
         self._make = make
 
@@ -147,13 +147,13 @@ class ModelServer:
 
     # ------------------------------------------------------------ answers
 
-    def _refused(self, asked: Asked) -> Reply | None:
+    def _refused(self, asked: Asked) -> ModelReply | None:
         given = asked.headers.get("authorization", "").removeprefix("Bearer ")
         if self._key is not None and given != self._key:
             return fails(401, f"Incorrect API key provided: {given}.", code="invalid_api_key")
         return None
 
-    def _look(self, asked: Asked) -> Reply:
+    def _look(self, asked: Asked) -> ModelReply:
         """The models that there are."""
         refused = self._refused(asked)
         if refused is not None:
@@ -162,9 +162,9 @@ class ModelServer:
             return fails(404, f"Unknown path {asked.path}")
         names = self._models or ["echo"]
         found = [{"id": one, "object": "model", "created": 1, "owned_by": "trunkline"} for one in names]
-        return Reply(kind=JSON, steps=(Send(json.dumps({"object": "list", "data": found}).encode()),))
+        return ModelReply(kind=JSON, steps=(Send(json.dumps({"object": "list", "data": found}).encode()),))
 
-    def _reply(self, asked: Asked) -> Reply:
+    def _reply(self, asked: Asked) -> ModelReply:
         refused = self._refused(asked)
         if refused is not None:
             return refused
@@ -177,7 +177,7 @@ class ModelServer:
         if not isinstance(asked.body.get("messages"), list):
             return fails(400, "Missing required parameter: 'messages'.", code="missing_required_parameter")
         answer = self._left.pop(0) if self._left else self._otherwise
-        return answer if isinstance(answer, Reply) else answer(asked)
+        return answer if isinstance(answer, ModelReply) else answer(asked)
 
 
 async def _body(request: web.Request) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def _broken(request: web.Request) -> bool:
     return request.get("broken", False)
 
 
-async def _play(reply: Reply, request: web.Request) -> web.StreamResponse:
+async def _play(reply: ModelReply, request: web.Request) -> web.StreamResponse:
     await anyio.sleep(reply.before)
     response = web.StreamResponse(status=reply.status)
     if reply.kind:
