@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from trunkline.core.config.base import Duration, Model
 from trunkline.core.config.secrets import Secret
@@ -16,10 +16,16 @@ class MatrixConfig(Model):
     user: str = Field(pattern=r"^@[^:\s]+:\S+$")
     """Id of the user, e.g. `@bot:example.org`."""
     token: Secret
-    """Access token of the user's device."""
+    """Access token of the user's device. A new device makes the server forget which messages were sent already."""
     poll_seconds: Duration = Field(default=30.0, gt=0, le=300)
     """How long the server holds a sync open while there is nothing new."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)
     """How long a request may take until it is made again under its key."""
     join: bool = True
     """Join rooms that somebody invites the user to."""
+
+    @model_validator(mode="after")
+    def _homeserver_is_an_address(self) -> MatrixConfig:
+        if not self.homeserver.startswith(("https://", "http://")):
+            raise ValueError("homeserver: expected an address that begins with https:// or http://")
+        return self

@@ -1,0 +1,247 @@
+"""The adapter of Matrix: texts, files and polls by transactions, messages by sync.
+
+The gateway's key is the transaction id of the request. The homeserver remembers it for the user's device, so a resend
+under the same key is the same event, also from another process (the client-server API, "transaction identifiers").
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionQuery, ActionRequest
+from trunkline.core.adapters.matrix.api import V3, Json, MatrixApi, nothing_sent
+from trunkline.core.adapters.matrix.changes import change
+from trunkline.core.adapters.matrix.config import MatrixConfig
+from trunkline.core.adapters.matrix.content import MESSAGE, check_send, file_content, relation, text_content
+from trunkline.core.adapters.matrix.errors import MatrixRefused
+from trunkline.core.adapters.matrix.media import LoadedFile, load_file
+from trunkline.core.adapters.matrix.names import NameBook
+from trunkline.core.adapters.matrix.polls import POLL_START, poll_content
+from trunkline.core.adapters.matrix.questions import answer_to
+from trunkline.core.adapters.matrix.rooms import RoomBook
+from trunkline.core.adapters.matrix.sync import SyncReader, own_id
+from trunkline.core.adapters.matrix.transactions import Target
+from trunkline.core.adapters.matrix.updates import thread_of
+from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.channels import InboundStream, Resolved, rules_for
+from trunkline.core.errors import Ambiguous, PlaceGone, Refused, Unauthorized
+from trunkline.core.events.adapters import AdapterConnected
+from trunkline.core.values import Address, Capabilities, Capability, Envelope, Idempotency, Receipt, SendRequest
+
+#: seconds. Servers forget transaction ids: Synapse after 24 hours, and after 30 minutes if the token has no device
+KEY_SECONDS = 1800.0
+_POLL_OPTIONS = 20
+_FORBIDDEN = "M_FORBIDDEN"
+
+
+def capabilities_of(config: MatrixConfig) -> Capabilities:
+    """What an account can do."""
+    return Capabilities(
+        can=frozenset({Capability.TEXT, Capability.MEDIA, Capability.POLL, Capability.THREADS, Capability.MESSAGE_IDS}),
+        actions=frozenset(rules_for("matrix").actions) - {Action.SEND, Action.BROADCAST},
+        idempotency=Idempotency.KEY,
+        key_seconds=KEY_SECONDS,
+        poll_options=_POLL_OPTIONS,
+        text_limit=rules_for("matrix").text_limit,
+        opens_threads=True,
+        in_flight_seconds=config.request_timeout,
+    )
+
+
+class MatrixAdapter:
+    """`trunkline.core.adapters.port.PlatformAdapter` for one user of a homeserver."""
+
+    def __init__(self, config: MatrixConfig, host: AdapterHost) -> None:
+        self._config = config
+        self._host = host
+        token = host.secret(config.token)
+        self._api = MatrixApi(
+            config.homeserver, token, request_timeout=config.request_timeout, poll_seconds=config.poll_seconds
+        )
+        self._book = RoomBook(self._api, config.user, host.account)
+        self._names = NameBook(self._api, self._book, host.env)
+        self._reader = SyncReader(self._api, self._book, host, config.user, poll=config.poll_seconds, join=config.join)
+        self._capabilities = capabilities_of(config)
+
+    @property
+    def channel(self) -> str:
+        """Always ``matrix``."""
+        return "matrix"
+
+    @property
+    def account(self) -> str:
+        """The account of the gateway."""
+        return self._host.account
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the account can do."""
+        return self._capabilities
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[object]:
+        """Its life: the sessions of its requests."""
+        async with self._api.running():
+            yield self
+
+    # ------------------------------------------------------------ inbound
+
+    def connect(self) -> InboundStream:
+        """Sync from the saved token on."""
+        return self._connect()
+
+    @asynccontextmanager
+    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
+        self._book.forget()
+        await self._check_token()
+        first = await self._reader.begin()
+        self._host.events.record(AdapterConnected(channel=self.channel, account=self.account, by="sync"))
+        async with aclosing(self._reader.messages(first)) as messages:
+            yield messages
+
+    async def _check_token(self) -> None:
+        """Raise `Unauthorized` for the token of somebody else, whose echoes would be answered."""
+        user, _ = own_id(await self._api.get(V3.account.whoami))
+        if user != self._config.user:
+            raise Unauthorized(f"the token is of {user or 'nobody'}, and `user` is {self._config.user}")
+
+    async def ack(self, envelope: Envelope) -> None:
+        """Save the token of the sync, as far as every message before it is durable."""
+        await self._reader.ack(envelope.message_id)
+
+    # ------------------------------------------------------------ outbound
+
+    async def send(self, request: SendRequest) -> Receipt:
+        """Send one chunk: one event, and one more for each file after the first."""
+        check_send(request, self._capabilities)
+        with nothing_sent():
+            room = await self._open_room(request.address)
+            files = [await self._upload(file) for file in await self._load(request)]
+        events = _events(request, files)
+        first = await self._send_event(room, request.address, *events[0], transaction(request.key))
+        for number, (kind, content) in enumerate(events[1:], 1):
+            try:
+                await self._send_event(room, request.address, kind, content, transaction(f"{request.key}/{number}"))
+            except Refused as error:
+                # The first event is visible, so the message is not refused as a whole.
+                raise Ambiguous(f"file {number + 1} was refused, and what comes before it is visible") from error
+        poll_id = None if request.poll is None else first
+        return Receipt(provider_id=first, address=request.address, poll_id=poll_id)
+
+    async def _open_room(self, place: Address) -> str:
+        """The room of a place. Raises `Refused` for an encrypted one: what is said there must not be readable."""
+        room = await self._book.room_of(place)
+        try:
+            encrypted = await self._book.is_encrypted(room)
+        except MatrixRefused as error:
+            raise await self._refusal(room, error) from error
+        if encrypted:
+            raise Refused("the room is encrypted, and this account cannot encrypt")
+        return room
+
+    async def _load(self, request: SendRequest) -> list[LoadedFile]:
+        timeout = self._config.request_timeout
+        return [await load_file(one, self._host.folder, timeout) for one in request.media]
+
+    async def _upload(self, file: LoadedFile) -> tuple[LoadedFile, str]:
+        return file, await self._api.upload(file.body, file.mime_type, file.name)
+
+    async def _send_event(self, room: str, place: Address, kind: str, content: Json, txn: str) -> str:
+        try:
+            found = await self._api.put(V3.rooms[room].send[kind][txn], content)
+        except MatrixRefused as error:
+            raise await self._refusal(room, error, place.thread) from error
+        event_id = found.get("event_id")
+        if not isinstance(event_id, str) or not event_id:
+            raise Ambiguous("the answer names no event")
+        return event_id
+
+    async def _refusal(self, room: str, error: MatrixRefused, thread: str | None = None) -> Refused:
+        """The refusal of a send: `PlaceGone` if the account is not in the room, or the thread's root is not there."""
+        if error.status == 404:
+            return PlaceGone(error.facts)
+        with nothing_sent():
+            if error.code == _FORBIDDEN:
+                joined = (await self._api.get(V3.joined_rooms)).get("joined_rooms")
+                if isinstance(joined, list) and room not in joined:
+                    return PlaceGone(f"{self._config.user} is not in the room: {error.facts}")
+            elif thread is not None and await self._api.find(V3.rooms[room].event[thread]) is None:
+                return PlaceGone(f"the root of the thread is not there: {error.facts}")
+        return error
+
+    async def find(self, address: Address, key: str) -> Receipt | None:
+        """Not offered: a resend under the key is safe."""
+        raise Refused("there is no look-up here")
+
+    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
+        """The thread on a message, or the one that the message is in. The first message in it opens it."""
+        with nothing_sent():
+            room = await self._book.room_of(place)
+            event = await self._api.find(V3.rooms[room].event[message_id])
+        if event is None:
+            raise Refused("no thread can be opened there: there is no such message")
+        content: Any = event.get("content")
+        root = thread_of(content) if isinstance(content, dict) else None
+        return Address(
+            channel=self.channel,
+            account=self.account,
+            kind=place.kind,
+            conversation=place.conversation,
+            thread=root or message_id,
+        )
+
+    # ------------------------------------------------------------ optional protocols
+
+    async def act(self, request: ActionRequest) -> Receipt:
+        """Carry out a change."""
+        self._claimed(request.action)
+        with nothing_sent():
+            room = None if request.action is Action.SET_PROFILE else await self._open_room(request.address)
+        target = Target(api=self._api, me=self._config.user, room=room or "", txn=transaction(request.key))
+        return await change(target, request)
+
+    async def ask(self, query: ActionQuery) -> object:
+        """Answer a question."""
+        self._claimed(query.action)
+        asks_room = query.action is not Action.MEMBER_INFO
+        room = await self._book.room_of(query.address) if asks_room else ""
+        return await answer_to(Target(api=self._api, me=self._config.user, room=room, txn=""), query)
+
+    def _claimed(self, action: Action) -> None:
+        if action not in self._capabilities.actions:
+            raise Refused(f"there is no {action.value} here")
+
+    async def resolve_target(self, text: str) -> Resolved | None:
+        """Look up an alias, or the name of a room or a person."""
+        return await self._names.resolve(text)
+
+
+def _events(request: SendRequest, files: list[tuple[LoadedFile, str]]) -> list[tuple[str, Json]]:
+    """The events of a message: its text goes with the first file."""
+    place = relation(request.address.thread, request.reply_to)
+    if request.poll is not None:
+        return [(POLL_START, {**poll_content(request.poll, request.text), **place})]
+    if not files:
+        return [(MESSAGE, {**text_content(request.text, request.html), **place})]
+    found: list[tuple[str, Json]] = []
+    for number, (file, address) in enumerate(files):
+        parts = request.parts
+        name = (parts.file_name if parts is not None and number == 0 else None) or file.name
+        mime_type = (parts.mime_type if parts is not None and number == 0 else None) or file.mime_type
+        text = request.text if number == 0 else ""
+        content = file_content(address, name, mime_type, len(file.body), text, parts)
+        found.append((MESSAGE, {**content, **place}))
+    return found
+
+
+#: characters; a longer key is hashed
+_LONGEST_TXN = 255
+
+
+def transaction(key: str) -> str:
+    """The transaction id of a key: the key itself, unless it is too long."""
+    return key if len(key) <= _LONGEST_TXN else hashlib.sha256(key.encode()).hexdigest()

@@ -1,0 +1,144 @@
+"""Requests to a homeserver by mautrix: one call is one request on the wire, and an error says what it proves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, cast
+
+import aiohttp
+from mautrix.api import HTTPAPI, Method, Path, PathBuilder
+from mautrix.errors import MatrixConnectionError
+
+from trunkline.core.adapters.evidence import of_aiohttp
+from trunkline.core.adapters.matrix.errors import MatrixRefused, error_of
+from trunkline.core.errors import Ambiguous, NotSent
+
+#: a JSON object
+Json = dict[str, Any]
+#: bytes of an error's body that are read
+_LONGEST_ERROR = 65_536
+_NOT_FOUND = 404
+
+V3 = cast("PathBuilder", Path.v3)
+V1 = cast("PathBuilder", Path.v1)
+MEDIA = PathBuilder("_matrix/media/v3")
+
+
+async def _one_request(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Turn every failure into an error of the contract.
+
+    aiohttp repeats a PUT whose connection turned out to be closed. It does not repeat one that raised such an error.
+    """
+    try:
+        response = await handler(request)
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise of_aiohttp(error) from error
+    if response.status < 300:
+        return response
+    try:
+        body = await response.content.read(_LONGEST_ERROR)
+    except (aiohttp.ClientError, TimeoutError, OSError):
+        # The status has arrived, and is evidence enough.
+        body = b""
+    response.close()
+    raise error_of(response.status, body, response.headers.get("Retry-After"))
+
+
+class MatrixApi:
+    """The client-server API of one homeserver, for one user."""
+
+    def __init__(self, homeserver: str, token: str, *, request_timeout: float, poll_seconds: float) -> None:
+        self._homeserver = homeserver
+        self._token = token
+        self._timeouts = (request_timeout, request_timeout + poll_seconds)
+        self._usual: HTTPAPI | None = None
+        self._patient: HTTPAPI | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Its sessions. Opens no connection."""
+        usual, patient = (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=total), middlewares=(_one_request,))
+            for total in self._timeouts
+        )
+        async with usual, patient:
+            self._usual, self._patient = self._over(usual), self._over(patient)
+            try:
+                yield
+            finally:
+                self._usual = self._patient = None
+
+    def _over(self, session: aiohttp.ClientSession) -> HTTPAPI:
+        # mautrix would repeat a request by itself; the gateway does that, under its own rules.
+        return HTTPAPI(self._homeserver, self._token, client_session=session, default_retry_count=0)
+
+    async def get(self, path: PathBuilder, query: Mapping[str, str] | None = None, *, patient: bool = False) -> Json:
+        """Ask. `patient`: the server may hold the response back for as long as a poll. Raises `PlatformError`."""
+        return await self._request(Method.GET, path, None, query or {}, patient=patient)
+
+    async def find(self, path: PathBuilder) -> Json | None:
+        """Ask for something that may not be there: then None."""
+        try:
+            return await self.get(path)
+        except MatrixRefused as error:
+            if error.status == _NOT_FOUND:
+                return None
+            raise
+
+    async def put(self, path: PathBuilder, content: Json) -> Json:
+        """Raises `PlatformError`."""
+        return await self._request(Method.PUT, path, content, {})
+
+    async def post(self, path: PathBuilder, content: Json) -> Json:
+        """Raises `PlatformError`."""
+        return await self._request(Method.POST, path, content, {})
+
+    async def upload(self, body: bytes, mime_type: str, name: str) -> str:
+        """Upload a file; returns its ``mxc://`` address. Nobody sees it yet. Raises `PlatformError`."""
+        headers = {"Content-Type": mime_type}
+        # An empty body would be replaced by an empty JSON object.
+        found = await self._request(
+            Method.POST, MEDIA.upload, body or b"\n", {"filename": name} if name else {}, headers=headers
+        )
+        address = found.get("content_uri")
+        if not isinstance(address, str) or not address.startswith("mxc://"):
+            raise NotSent("the answer to an upload names no file")
+        return address
+
+    async def _request(
+        self,
+        method: Method,
+        path: PathBuilder,
+        content: Json | bytes | None,
+        query: Mapping[str, str],
+        *,
+        patient: bool = False,
+        headers: dict[str, str] | None = None,
+    ) -> Json:
+        api = self._patient if patient else self._usual
+        if api is None:
+            raise NotSent("the account is not running")
+        try:
+            found = cast("object", await api.request(method, path, content, headers, dict(query)))
+        except MatrixConnectionError as error:
+            cause = error.__cause__
+            known = isinstance(cause, aiohttp.ClientError)
+            raise (of_aiohttp(cause) if known else Ambiguous(type(error).__name__)) from error
+        except TimeoutError as error:
+            raise of_aiohttp(error) from error
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise Ambiguous(f"the answer cannot be read: {type(error).__name__}") from error
+        if not isinstance(found, dict):
+            raise Ambiguous("the answer is no JSON object")
+        return cast("Json", found)
+
+
+@contextmanager
+def nothing_sent() -> Iterator[None]:
+    """Around the requests that come before the one that changes something: without their answer it is not made."""
+    try:
+        yield
+    except Ambiguous as error:
+        raise NotSent(f"a question before it had no answer: {error.facts}") from error

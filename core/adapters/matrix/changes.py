@@ -1,0 +1,133 @@
+"""Changes on a homeserver: edits, deletions, reactions, pins, votes, the profile.
+
+Each has the transaction id of its key, so a repeat is the same change. What is in force already is no failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+import msgspec
+
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.adapters.matrix.api import V3, nothing_sent
+from trunkline.core.adapters.matrix.content import MESSAGE, REACTION, check_text, edit_content, reaction_content
+from trunkline.core.adapters.matrix.errors import MatrixRefused
+from trunkline.core.adapters.matrix.polls import POLL_RESPONSE, chosen_answers, response_content
+from trunkline.core.adapters.matrix.transactions import Target, content_of, is_deleted, text_at
+from trunkline.core.errors import Refused
+from trunkline.core.values import Receipt
+
+#: carries one change out; returns the id of what it concerns
+_Change = Callable[[Target, ActionRequest], Awaitable[str]]
+
+
+async def change(target: Target, request: ActionRequest) -> Receipt:
+    """Carry out a change. Raises `PlatformError`."""
+    found = await _CHANGES[request.action](target, request)
+    return Receipt(provider_id=found, address=request.address)
+
+
+async def _edit(target: Target, request: ActionRequest) -> str:
+    check_text(request.text)
+    if not request.text.strip():
+        raise Refused("the new text is empty")
+    event = await _living(target, request)
+    if text_at(event, "sender") != target.me:
+        raise Refused("only its author can edit a message")
+    event_id = text_at(event, "event_id")
+    await target.send(MESSAGE, edit_content(event_id, request.text, request.html))
+    return event_id
+
+
+async def _delete(target: Target, request: ActionRequest) -> str:
+    event = await target.message(request.message_id)
+    event_id = text_at(event, "event_id")
+    if not is_deleted(event):
+        await target.redact(event_id)
+    return event_id
+
+
+async def _react(target: Target, request: ActionRequest) -> str:
+    event_id, emoji = text_at(await _living(target, request), "event_id"), request.text.strip()
+    if request.remove:
+        await _unreact(target, event_id, emoji)
+        return event_id
+    if not emoji:
+        raise Refused("there is no emoji")
+    try:
+        await target.send(REACTION, reaction_content(event_id, emoji))
+    except MatrixRefused as error:
+        if error.code != "M_DUPLICATE_ANNOTATION":
+            raise
+    return event_id
+
+
+async def _unreact(target: Target, event_id: str, emoji: str) -> None:
+    """Take own reactions away: one, or, without an emoji, all."""
+    with nothing_sent():
+        there = await target.related(event_id, "m.annotation", REACTION)
+    mine = [one for one in there if text_at(one, "sender") == target.me and not is_deleted(one)]
+    for number, one in enumerate(mine):
+        relation = content_of(one).get("m.relates_to")
+        if isinstance(relation, dict) and emoji in ("", cast("dict[str, Any]", relation).get("key")):
+            await target.redact(text_at(one, "event_id"), number)
+
+
+async def _pin(target: Target, request: ActionRequest) -> str:
+    """Pin or unpin: the list of pinned messages is one value, so another change of it at the same time is lost."""
+    event_id = text_at(await _living(target, request), "event_id")
+    with nothing_sent():
+        there = await target.pinned()
+    wanted = [one for one in there if one != event_id]
+    if request.action is Action.PIN:
+        wanted = there if event_id in there else [*there, event_id]
+    if wanted != there:
+        await target.api.put(V3.rooms[target.room].state["m.room.pinned_events"], {"pinned": wanted})
+    return event_id
+
+
+async def _vote(target: Target, request: ActionRequest) -> str:
+    event, fields = await _living(target, request), fields_of(request.fields)
+    given = fields.get("pollOptionIndexes") or fields.get("pollOptionIndex") or fields.get("pollOption") or request.text
+    wanted = cast("list[object]", given) if isinstance(given, list) else [given]
+    event_id = text_at(event, "event_id")
+    await target.send(POLL_RESPONSE, response_content(event_id, chosen_answers(content_of(event), wanted)))
+    return event_id
+
+
+async def _profile(target: Target, request: ActionRequest) -> str:
+    fields = fields_of(request.fields)
+    name = next((str(fields[key]) for key in ("displayName", "name") if fields.get(key)), request.text)
+    await target.api.put(V3.profile[target.me].displayname, {"displayname": name})
+    return target.me
+
+
+async def _living(target: Target, request: ActionRequest) -> dict[str, Any]:
+    event = await target.message(request.message_id)
+    if is_deleted(event):
+        raise Refused("the message was deleted")
+    return event
+
+
+def fields_of(text: str | None) -> dict[str, Any]:
+    """The parameters of a request. Raises `Refused` if they are no JSON object."""
+    if text is None:
+        return {}
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise Refused(f"the parameters are no JSON object: {error}") from None
+
+
+_CHANGES: dict[Action, _Change] = {
+    Action.EDIT: _edit,
+    Action.DELETE: _delete,
+    Action.REACT: _react,
+    Action.PIN: _pin,
+    Action.UNPIN: _pin,
+    Action.POLL_VOTE: _vote,
+    Action.SET_PROFILE: _profile,
+}

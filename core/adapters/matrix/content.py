@@ -1,0 +1,102 @@
+"""The contents of the events that the gateway sends. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trunkline.core.channels import rules_for
+from trunkline.core.delivery.chunking.utf16 import units
+from trunkline.core.errors import IdentityGone, Refused
+from trunkline.core.message_parts import MessageParts
+from trunkline.core.values import Capabilities, Capability, SendRequest, Transport
+
+#: a JSON object
+Json = dict[str, Any]
+MESSAGE, REACTION = "m.room.message", "m.reaction"
+_KINDS = ("image", "video", "audio")
+
+
+def check_send(request: SendRequest, can: Capabilities) -> None:
+    """Raise `Refused` for what Matrix has not: nothing of a message is left out in silence."""
+    if request.identity is not None:
+        raise IdentityGone("Matrix has no webhooks")
+    if request.transport is not Transport.DIRECT:
+        raise Refused(f"there is no {request.transport.value} transport")
+    if request.payload is not None:
+        raise Refused(f"there is no {Capability.PAYLOAD.value} here")
+    if request.poll is not None and can.poll_options is not None and len(request.poll.options) > can.poll_options:
+        raise Refused(f"a poll with more than {can.poll_options} options")
+    if request.poll is not None and request.media:
+        raise Refused("a poll with files")
+    if request.parts is not None:
+        _check_parts(request.parts)
+    check_text(request.text)
+
+
+def check_text(text: str) -> None:
+    """Raise `Refused` for a text over the limit."""
+    limit = rules_for("matrix").text_limit
+    if units(text) > limit:
+        raise Refused(f"longer than {limit}")
+
+
+def _check_parts(parts: MessageParts) -> None:
+    given = {
+        "silent message": parts.silent,
+        "button": parts.buttons,
+        "card": parts.card,
+        "component": parts.components,
+        "embed": parts.embed,
+        "effect": parts.effect,
+        "sticker": parts.sticker,
+    }
+    for what, there in given.items():
+        if there:
+            raise Refused(f"there is no {what} here")
+
+
+def text_content(text: str, html: str | None = None) -> Json:
+    """The content of a text. Without a list of mentions, clients would look for names in it."""
+    content: Json = {"msgtype": "m.text", "body": text, "m.mentions": {}}
+    if html is not None:
+        content |= {"format": "org.matrix.custom.html", "formatted_body": html}
+    return content
+
+
+def file_content(address: str, name: str, mime_type: str, size: int, text: str, parts: MessageParts | None) -> Json:
+    """The content of a file, with a text below it."""
+    kind = mime_type.partition("/")[0]
+    content: Json = {
+        "msgtype": f"m.{kind if kind in _KINDS else 'file'}",
+        "body": text or name,
+        "filename": name,
+        "url": address,
+        "info": {"mimetype": mime_type, "size": size},
+        "m.mentions": {},
+    }
+    if parts is not None and parts.as_voice and kind == "audio":
+        content["org.matrix.msc3245.voice"] = {}
+    return content
+
+
+def relation(thread: str | None, reply_to: str | None) -> Json:
+    """The part of a content that puts a message into a thread, and makes it a reply."""
+    if thread is None:
+        return {} if reply_to is None else {"m.relates_to": {"m.in_reply_to": {"event_id": reply_to}}}
+    # Clients without threads show a message of a thread as a reply to its root.
+    quoted = {"is_falling_back": reply_to is None, "m.in_reply_to": {"event_id": reply_to or thread}}
+    return {"m.relates_to": {"rel_type": "m.thread", "event_id": thread, **quoted}}
+
+
+def edit_content(event_id: str, text: str, html: str | None) -> Json:
+    """The content of an edit."""
+    return {
+        **text_content(f"* {text}", None if html is None else f"* {html}"),
+        "m.new_content": text_content(text, html),
+        "m.relates_to": {"rel_type": "m.replace", "event_id": event_id},
+    }
+
+
+def reaction_content(event_id: str, emoji: str) -> Json:
+    """The content of a reaction."""
+    return {"m.relates_to": {"rel_type": "m.annotation", "event_id": event_id, "key": emoji}}

@@ -1,0 +1,162 @@
+"""Questions to a homeserver: reactions, messages, pins, votes, members, rooms. Answers have the tool's field names."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionQuery
+from trunkline.core.adapters.matrix.api import V3, Json
+from trunkline.core.adapters.matrix.changes import fields_of
+from trunkline.core.adapters.matrix.content import REACTION
+from trunkline.core.adapters.matrix.polls import POLL_ENDS, count_votes, poll_text, read_poll
+from trunkline.core.adapters.matrix.transactions import Target, content_of, is_deleted, text_at
+from trunkline.core.adapters.matrix.updates import thread_of
+from trunkline.core.errors import Refused
+
+_Answer = Callable[[Target, ActionQuery, Json], Awaitable[object]]
+#: entries of a list, unless the question asks for fewer
+_MOST = 50
+_SHOWN = ("m.room.message", "m.sticker", "m.poll.start", "org.matrix.msc3381.poll.start")
+_MS = 1000.0
+
+
+async def answer_to(target: Target, query: ActionQuery) -> object:
+    """The answer to a question. Raises `PlatformError`."""
+    return await _ANSWERS[query.action](target, query, fields_of(query.fields))
+
+
+async def _reactions(target: Target, query: ActionQuery, fields: Json) -> list[Json]:
+    event = await _living(target, query.message_id)
+    found: dict[str, list[str]] = {}
+    for one in await target.related(text_at(event, "event_id"), "m.annotation", REACTION):
+        relation: Any = content_of(one).get("m.relates_to")
+        key = relation.get("key") if isinstance(relation, dict) else None
+        if isinstance(key, str):
+            users = found.setdefault(key, [])
+            if text_at(one, "sender") not in users:
+                users.append(text_at(one, "sender"))
+    return [{"emoji": emoji, "count": len(users), "users": users} for emoji, users in found.items()]
+
+
+async def _read(target: Target, query: ActionQuery, fields: Json) -> list[Json]:
+    """The newest messages of a room, or of a thread."""
+    thread, limit = query.address.thread, _limit(fields)
+    if thread is not None:
+        events = [await target.message(thread), *await target.related(thread, "m.thread")][::-1]
+    else:
+        page = await target.api.get(V3.rooms[target.room].messages, {"dir": "b", "limit": str(2 * _MOST)})
+        chunk = page.get("chunk")
+        listed = cast("list[object]", chunk) if isinstance(chunk, list) else []
+        events = [cast("Json", one) for one in listed if isinstance(one, dict)]
+        events = [one for one in events if thread_of(content_of(one)) is None]
+    pinned = frozenset(await target.pinned())
+    return [shown for one in events if (shown := _shown(one, pinned)) is not None][:limit]
+
+
+async def _pins(target: Target, query: ActionQuery, fields: Json) -> list[Json]:
+    pinned = (await target.pinned())[::-1][: _limit(fields)]
+    found: list[Json] = []
+    for event_id in pinned:
+        event = await target.api.find(V3.rooms[target.room].event[event_id])
+        shown = None if event is None else _shown(event, frozenset(pinned))
+        if shown is not None:
+            found.append(shown)
+    return found
+
+
+async def _results(target: Target, query: ActionQuery, fields: Json) -> Json:
+    event = await _living(target, query.message_id or fields.get("pollId"))
+    event_id, content = text_at(event, "event_id"), content_of(event)
+    if not read_poll(content)[1]:
+        raise Refused("the message has no poll")
+    responses = await target.related(event_id, "m.reference")
+    before_end: list[Json] = []
+    for one in responses:
+        if text_at(one, "type") in POLL_ENDS and text_at(one, "sender") == text_at(event, "sender"):
+            break
+        before_end.append(one)
+    results, votes = count_votes(content, ((text_at(one, "sender"), content_of(one)) for one in before_end))
+    shown = {voter: list(chosen) for voter, chosen in votes.items()}
+    return {"messageId": event_id, "pollId": event_id, **results, "votes": shown}
+
+
+async def _permissions(target: Target, query: ActionQuery, fields: Json) -> Json:
+    levels = await target.api.find(V3.rooms[target.room].state["m.room.power_levels"]) or {}
+    users: Any = levels.get("users")
+    own = users.get(target.me) if isinstance(users, dict) else None
+    level = levels.get("users_default", 0) if own is None else own
+    return {"channelId": query.address.conversation, "powerLevel": level}
+
+
+async def _member(target: Target, query: ActionQuery, fields: Json) -> Json:
+    user = str(fields.get("userId", ""))
+    found = await target.api.find(V3.profile[user]) if user.startswith("@") else None
+    if found is None:
+        raise Refused("unknown member")
+    return {"userId": user, "name": text_at(found, "displayname")}
+
+
+async def _room(target: Target, query: ActionQuery, fields: Json) -> Json:
+    found: Json = {"channelId": query.address.conversation}
+    for name, kind, field in (
+        ("name", "m.room.name", "name"),
+        ("topic", "m.room.topic", "topic"),
+        ("alias", "m.room.canonical_alias", "alias"),
+    ):
+        value = text_at(await target.api.find(V3.rooms[target.room].state[kind]) or {}, field)
+        if value:
+            found[name] = value
+    return found
+
+
+async def _living(target: Target, message_id: object) -> Json:
+    event = await target.message(message_id if isinstance(message_id, str) else None)
+    if is_deleted(event):
+        raise Refused("no such message")
+    return event
+
+
+def _shown(event: Json, pinned: frozenset[str]) -> Json | None:
+    """A message in a list; None: it is no message, an edit, or deleted."""
+    content, at = content_of(event), event.get("origin_server_ts")
+    relation: Any = content.get("m.relates_to")
+    replaced = isinstance(relation, dict) and cast("Json", relation).get("rel_type") == "m.replace"
+    text = content.get("body")
+    if not isinstance(text, str):
+        text = poll_text(content)
+    if is_deleted(event) or replaced or text_at(event, "type") not in _SHOWN or text is None:
+        return None
+    event_id = text_at(event, "event_id")
+    return {
+        "messageId": event_id,
+        "authorId": text_at(event, "sender"),
+        "text": _edited(event) or text,
+        "at": at / _MS if isinstance(at, int | float) else 0.0,
+        "pinned": event_id in pinned,
+    }
+
+
+def _edited(event: Json) -> str:
+    """The text after the last edit, as the server bundles it with the event; empty: there was none."""
+    found: Any = event
+    for name in ("unsigned", "m.relations", "m.replace", "content", "m.new_content", "body"):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _limit(fields: Json) -> int:
+    limit = fields.get("limit", _MOST)
+    return min(_MOST, limit) if isinstance(limit, int) and limit > 0 else _MOST
+
+
+_ANSWERS: dict[Action, _Answer] = {
+    Action.REACTIONS: _reactions,
+    Action.READ: _read,
+    Action.LIST_PINS: _pins,
+    Action.POLL_RESULTS: _results,
+    Action.PERMISSIONS: _permissions,
+    Action.MEMBER_INFO: _member,
+    Action.CHANNEL_INFO: _room,
+}

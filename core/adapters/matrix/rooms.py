@@ -1,0 +1,155 @@
+"""What is known of the rooms of the account: who is in them, which are encrypted, and which are direct conversations.
+
+A direct conversation has the id of its user in the gateway. Its room is the first one that the account data `m.direct`
+lists for the user, has nobody else in it, and has both. So a user has one direct room at a time; their other rooms are
+rooms. `m.direct` is on the homeserver: what counts as direct today does so after a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from trunkline.core.adapters.matrix.api import V3, Json, MatrixApi
+from trunkline.core.adapters.matrix.errors import MatrixRefused
+from trunkline.core.adapters.matrix.updates import MatrixEvent, read_direct
+from trunkline.core.errors import Refused
+from trunkline.core.values import Address, ChatKind
+
+_BOTH = 2
+
+
+class RoomBook:
+    """The rooms of one account. It asks the server for what it does not know, and follows the syncs."""
+
+    def __init__(self, api: MatrixApi, me: str, account: str) -> None:
+        self._api = api
+        self._me = me
+        self._account = account
+        self._direct: dict[str, tuple[str, ...]] | None = None
+        #: room -> member -> name
+        self._members: dict[str, dict[str, str]] = {}
+        self._encrypted: dict[str, bool] = {}
+
+    def forget(self) -> None:
+        """Know nothing any more: what has happened without a sync is not known."""
+        self._direct = None
+        self._members.clear()
+        self._encrypted.clear()
+
+    # ------------------------------------------------------------ what the syncs say
+
+    def note_direct(self, direct: Mapping[str, tuple[str, ...]]) -> None:
+        """Note the account data `m.direct`."""
+        self._direct = dict(direct)
+
+    def note(self, room: str, event: MatrixEvent) -> None:
+        """Note an event that changes what is known of a room."""
+        if event.type == "m.room.encryption" and event.state_key is not None:
+            self._encrypted[room] = True
+        members = self._members.get(room)
+        if event.type != "m.room.member" or not event.state_key or members is None:
+            return
+        if event.content.get("membership") == "join":
+            members[event.state_key] = _text(event.content.get("displayname"))
+        else:
+            members.pop(event.state_key, None)
+
+    def note_left(self, room: str) -> None:
+        """Note that the account is not in a room any more."""
+        self._members.pop(room, None)
+        self._encrypted.pop(room, None)
+
+    # ------------------------------------------------------------ questions
+
+    async def members(self, room: str) -> dict[str, str]:
+        """The members of a room and their names. Raises `PlatformError`, as for a room that the account is not in."""
+        known = self._members.get(room)
+        if known is not None:
+            return known
+        found = (await self._api.get(V3.rooms[room].joined_members)).get("joined")
+        joined = cast("Json", found) if isinstance(found, dict) else {}
+        members = {user: _text(one.get("display_name")) for user, one in joined.items() if isinstance(one, dict)}
+        return self._members.setdefault(room, members)
+
+    async def is_encrypted(self, room: str) -> bool:
+        """Whether messages of a room have to be encrypted. Raises `PlatformError`."""
+        if room not in self._encrypted:
+            path = V3.rooms[room].state["m.room.encryption"]
+            self._encrypted[room] = await self._api.find(path) is not None
+        return self._encrypted[room]
+
+    async def direct(self) -> dict[str, tuple[str, ...]]:
+        """The account data `m.direct`. Raises `PlatformError`."""
+        if self._direct is None:
+            self._direct = read_direct(await self._api.find(self._direct_path) or {})
+        return self._direct
+
+    async def direct_room(self, user: str) -> str | None:
+        """The room of the direct conversation with a user. Raises `PlatformError`."""
+        for room in (await self.direct()).get(user, ()):
+            try:
+                members = await self.members(room)
+            except MatrixRefused:
+                continue
+            if members.keys() == {self._me, user}:
+                return room
+        return None
+
+    async def room_of(self, place: Address) -> str:
+        """The room of an address. Raises `Refused` if there is none, and `PlatformError`."""
+        if place.kind is not ChatKind.DIRECT:
+            return place.conversation
+        room = await self.direct_room(place.conversation)
+        if room is None:
+            raise Refused(
+                f"there is no direct room with {place.conversation}: they have to invite {self._me} to one first"
+            )
+        return room
+
+    async def address_of(self, room: str, thread: str | None) -> Address:
+        """The address of a room or thread. A room with one other user and no name becomes direct."""
+        user = await self._other(room)
+        direct = None if user is None else await self.direct_room(user)
+        if user is not None and direct is None and not await self._is_named(room):
+            await self.adopt(room, user)
+            direct = room
+        if user is not None and direct == room:
+            return self._address(ChatKind.DIRECT, user, thread)
+        return self._address(ChatKind.CHANNEL, room, thread)
+
+    def _address(self, kind: ChatKind, conversation: str, thread: str | None) -> Address:
+        return Address(channel="matrix", account=self._account, kind=kind, conversation=conversation, thread=thread)
+
+    async def adopt(self, room: str, user: str) -> None:
+        """Make a room the direct one of a user, on the server. Raises `PlatformError`."""
+        direct = await self.direct()
+        if room in direct.get(user, ()):
+            return
+        changed = {**direct, user: (*direct.get(user, ()), room)}
+        await self._api.put(self._direct_path, {name: list(rooms) for name, rooms in changed.items()})
+        self._direct = changed
+
+    async def name_of(self, room: str) -> str:
+        """The name or the alias of a room; empty: it has none. Raises `PlatformError`."""
+        for type_, field in (("m.room.name", "name"), ("m.room.canonical_alias", "alias")):
+            found = _text((await self._api.find(V3.rooms[room].state[type_]) or {}).get(field))
+            if found:
+                return found
+        return ""
+
+    async def _is_named(self, room: str) -> bool:
+        return bool(await self.name_of(room))
+
+    async def _other(self, room: str) -> str | None:
+        """The only other member of a room."""
+        others = [user for user in await self.members(room) if user != self._me]
+        return others[0] if len(others) == _BOTH - 1 else None
+
+    @property
+    def _direct_path(self) -> Any:
+        return V3.user[self._me].account_data["m.direct"]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

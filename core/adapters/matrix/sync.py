@@ -1,0 +1,230 @@
+"""The inbound half: syncs, the gaps between them, invitations, and the token that is saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import anyio
+
+from trunkline.core.adapters.matrix.api import V3, Json, MatrixApi
+from trunkline.core.adapters.matrix.errors import MatrixRefused
+from trunkline.core.adapters.matrix.progress import SyncProgress
+from trunkline.core.adapters.matrix.rooms import RoomBook
+from trunkline.core.adapters.matrix.updates import (
+    TYPES,
+    BadMatrixEvent,
+    MatrixEvent,
+    MatrixInvite,
+    MatrixMessage,
+    MatrixTimeline,
+    SyncAnswer,
+    after_joining,
+    is_membership,
+    read_event,
+    read_message,
+    read_sync,
+)
+from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.errors import Ambiguous
+from trunkline.core.events.adapters import UpdateDropped
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Envelope, Peer
+from trunkline.core.well_formed import well_formed
+
+#: events of a room in one answer; a larger number of them is fetched in pages
+_AT_ONCE, _PAGE = 50, 100
+#: seconds until a token is saved before which there was no message
+_SAVE_EVERY = 60.0
+_EVENTS: dict[str, Any] = {"types": list(TYPES)}
+#: what the account wants to know of its rooms
+_FILTER = json.dumps(
+    {
+        "presence": {"not_types": ["*"]},
+        "account_data": {"types": ["m.direct"]},
+        "room": {
+            "timeline": {**_EVENTS, "limit": _AT_ONCE},
+            "state": {"types": ["m.room.member", "m.room.encryption"], "lazy_load_members": True},
+            "ephemeral": {"not_types": ["*"]},
+            "account_data": {"not_types": ["*"]},
+        },
+    },
+    separators=(",", ":"),
+)
+_PAGE_FILTER = json.dumps(_EVENTS, separators=(",", ":"))
+
+
+class SyncReader:
+    """Reads what happens in the rooms of one account."""
+
+    def __init__(self, api: MatrixApi, book: RoomBook, host: AdapterHost, me: str, *, poll: float, join: bool) -> None:
+        self._api = api
+        self._book = book
+        self._host = host
+        self._me = me
+        self._poll = poll
+        self._join = join
+        self._progress = SyncProgress()
+        self._saving = anyio.Lock()
+        self._saved: str | None = None
+        self._saved_at = host.env.steady()
+        #: the token is of a user: another user of the account begins anew
+        self._cursor = f"since {me}"
+
+    # ------------------------------------------------------------ the stream
+
+    async def begin(self) -> SyncAnswer:
+        """The first answer of a connection: what has happened since the saved token; without one, nothing that was."""
+        self._progress.begin()
+        self._saved = await self._host.cursors.load(self._cursor)
+        since = self._saved
+        answer = await self._sync(since, 0.0)
+        if since is None:
+            # What was said before the account was used for the first time is not for the gateway.
+            rooms = [MatrixTimeline(room=one.room, state=one.state) for one in answer.rooms]
+            answer = SyncAnswer(
+                next_batch=answer.next_batch, rooms=tuple(rooms), invites=answer.invites, direct=answer.direct
+            )
+            await self._save(answer.next_batch)
+        return answer
+
+    async def messages(self, first: SyncAnswer) -> AsyncGenerator[Envelope]:
+        """The messages of people, from the first answer on. Raises `PlatformError` when the connection breaks."""
+        answer, before = first, self._saved or first.next_batch
+        while True:
+            found = await self._read(answer, before)
+            self._progress.took(answer.next_batch, [one.message_id for one in found])
+            if not found:
+                await self._save_idle()
+            for envelope in found:
+                yield envelope
+            before = answer.next_batch
+            answer = await self._sync(before, self._poll)
+
+    async def _sync(self, since: str | None, poll: float) -> SyncAnswer:
+        query = {"filter": _FILTER, "timeout": str(round(poll * 1000))}
+        if since is not None:
+            query["since"] = since
+        answer = read_sync(await self._api.get(V3.sync, query, patient=True), self._me)
+        if answer is None:
+            raise Ambiguous("the answer of the sync has no token")
+        return answer
+
+    async def ack(self, message_id: str) -> None:
+        """A message is durable: save the token, as far as it may move."""
+        self._progress.done(message_id)
+        await self._save(self._progress.safe)
+
+    async def _save(self, token: str | None) -> None:
+        async with self._saving:
+            newest = self._progress.safe or token
+            if newest is not None and newest != self._saved:
+                await self._host.cursors.save(self._cursor, newest)
+                self._saved, self._saved_at = newest, self._host.env.steady()
+
+    async def _save_idle(self) -> None:
+        """Save the token of an answer without messages, now and then: without it they would only be read again."""
+        if self._host.env.steady() - self._saved_at >= _SAVE_EVERY:
+            await self._save(self._progress.safe)
+
+    # ------------------------------------------------------------ one answer
+
+    async def _read(self, answer: SyncAnswer, before: str) -> list[Envelope]:
+        """The new messages in an answer; invitations are accepted. `before`: the token that it was asked with."""
+        if answer.direct is not None:
+            self._book.note_direct(answer.direct)
+        for room in answer.left:
+            self._book.note_left(room)
+        for invite in answer.invites:
+            await self._accept(invite)
+        found: list[Envelope] = []
+        for timeline in answer.rooms:
+            for one in (*timeline.state, *timeline.events):
+                event = read_event(one)
+                if isinstance(event, MatrixEvent):
+                    self._book.note(timeline.room, event)
+            for one in await self._events(timeline, before):
+                envelope = await self._envelope(timeline.room, one)
+                if envelope is not None and not self._progress.is_done(envelope.message_id):
+                    found.append(envelope)
+        return found
+
+    async def _accept(self, invite: MatrixInvite) -> None:
+        if not self._join:
+            return
+        try:
+            await self._api.post(V3.rooms[invite.room].join, {})
+        except MatrixRefused as error:
+            self._dropped(invite.room, f"the invitation cannot be accepted: {error.facts}", Reason.REFUSED)
+            return
+        if invite.is_direct and invite.sender and await self._book.direct_room(invite.sender) is None:
+            await self._book.adopt(invite.room, invite.sender)
+
+    async def _events(self, timeline: MatrixTimeline, before: str) -> list[object]:
+        """The events of a room since the last answer, with those that did not fit into this one."""
+        here = [*timeline.state, *timeline.events]
+        joined = any(is_membership(one, self._me, "join") for one in here)
+        events = list(timeline.events)
+        if timeline.gap_before is not None:
+            events = [*await self._gap(timeline.room, timeline.gap_before, None if joined else before), *events]
+        return after_joining(events, self._me) if joined else events
+
+    async def _gap(self, room: str, token: str, until: str | None) -> list[object]:
+        """The events of a room before a token, oldest first: back to a token, or to the account's own invitation."""
+        found: list[object] = []
+        query = {"dir": "b", "limit": str(_PAGE), "filter": _PAGE_FILTER}
+        if until is not None:
+            query["to"] = until
+        while True:
+            page = await self._api.get(V3.rooms[room].messages, {**query, "from": token})
+            chunk = page.get("chunk")
+            events: list[object] = chunk if isinstance(chunk, list) else []
+            found += events
+            end = page.get("end")
+            invited = until is None and any(is_membership(one, self._me, "invite") for one in events)
+            if not isinstance(end, str) or end == token or invited or (until is None and not events):
+                return found[::-1]
+            token = end
+
+    async def _envelope(self, room: str, found: object) -> Envelope | None:
+        event = read_event(found)
+        if isinstance(event, MatrixEvent) and event.sender == self._me:
+            return None
+        message = event if isinstance(event, BadMatrixEvent) else read_message(event)
+        if isinstance(message, BadMatrixEvent):
+            reason = Reason.UNSUPPORTED if message.encrypted else Reason.BAD_UPDATE
+            self._dropped(message.event_id, f"{well_formed(room)}: {message.detail}", reason)
+            return None
+        if message is None:
+            return None
+        try:
+            return await self._heard(room, message)
+        except MatrixRefused as error:
+            facts = f"{well_formed(room)}: its members cannot be read: {error.facts}"
+            self._dropped(message.event_id, facts, error.reason)
+            return None
+
+    async def _heard(self, room: str, message: MatrixMessage) -> Envelope:
+        members = await self._book.members(room)
+        return Envelope(
+            address=await self._book.address_of(room, message.thread),
+            peer=Peer(id=message.sender, name=well_formed(members.get(message.sender, ""))),
+            message_id=message.event_id,
+            text=message.text,
+            sent_at=message.sent_at,
+            reply_to=message.reply_to,
+            bot=message.notice,
+        )
+
+    def _dropped(self, update: str, detail: str, reason: Reason) -> None:
+        body = UpdateDropped(
+            channel="matrix", account=self._host.account, reason=reason, update=update, detail=well_formed(detail)
+        )
+        self._host.events.record(body)
+
+
+def own_id(found: Json) -> tuple[str, str]:
+    """The user and the device of a token, by the server's answer; the device is empty if the token has none."""
+    user, device = found.get("user_id"), found.get("device_id")
+    return user if isinstance(user, str) else "", device if isinstance(device, str) else ""

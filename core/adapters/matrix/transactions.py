@@ -1,0 +1,83 @@
+"""What changes and questions work on: a room of the account, and the transaction id of the change."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from trunkline.core.adapters.matrix.api import V1, V3, Json, MatrixApi, nothing_sent
+from trunkline.core.errors import Refused
+
+#: events of one page, and pages of one question
+_PAGE, _MOST_PAGES = "100", 50
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """A room, for one change or question."""
+
+    api: MatrixApi
+    #: the account's user
+    me: str
+    room: str
+    txn: str
+
+    async def message(self, message_id: str | None) -> Json:
+        """An event of the room. Raises `Refused` if it is not there, and `PlatformError`."""
+        found = None
+        if message_id is not None:
+            with nothing_sent():
+                found = await self.api.find(V3.rooms[self.room].event[message_id])
+        if found is None:
+            raise Refused("no such message")
+        return found
+
+    async def related(self, message_id: str, *kinds: str) -> list[Json]:
+        """The events that refer to an event with a kind of relation, and a type: oldest first."""
+        path = V1.rooms[self.room].relations[message_id]
+        for kind in kinds:
+            path = path[kind]
+        found: list[Json] = []
+        query = {"limit": _PAGE, "dir": "b"}
+        for _ in range(_MOST_PAGES):
+            page = await self.api.get(path, query)
+            chunk = page.get("chunk")
+            if isinstance(chunk, list):
+                found += [cast("Json", one) for one in cast("list[object]", chunk) if isinstance(one, dict)]
+            token = page.get("next_batch")
+            if not isinstance(token, str) or token == query.get("from"):
+                break
+            query["from"] = token
+        return found[::-1]
+
+    async def pinned(self) -> list[str]:
+        """The ids of the pinned messages."""
+        path = V3.rooms[self.room].state["m.room.pinned_events"]
+        found: Any = (await self.api.find(path) or {}).get("pinned")
+        return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+    async def send(self, kind: str, content: Json, txn: str = "") -> None:
+        """Send an event under the change's transaction id. Raises `PlatformError`."""
+        await self.api.put(V3.rooms[self.room].send[kind][txn or self.txn], content)
+
+    async def redact(self, event_id: str, number: int = 0) -> None:
+        """Delete an event. Raises `PlatformError`."""
+        await self.api.put(V3.rooms[self.room].redact[event_id][f"{self.txn}/{number}" if number else self.txn], {})
+
+
+def content_of(event: Json) -> Json:
+    """The content of an event; empty: it has none."""
+    found = event.get("content")
+    return cast("Json", found) if isinstance(found, dict) else {}
+
+
+def is_deleted(event: Json) -> bool:
+    """Whether an event was redacted."""
+    unsigned = event.get("unsigned")
+    return isinstance(unsigned, dict) and "redacted_because" in unsigned
+
+
+def text_at(event: Json, name: str) -> str:
+    """A field of an event as text; empty: it has none."""
+    found = event.get(name)
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,245 @@
+"""What a homeserver sends: answers of syncs and events of rooms, read with care. Pure.
+
+Fields that are not known are ignored. An event that cannot be read is a `BadMatrixEvent`, and the next one is read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any, cast
+
+import msgspec
+
+from trunkline.core.adapters.matrix.polls import poll_text
+from trunkline.core.well_formed import is_well_formed, well_formed
+
+#: a JSON object
+Json = dict[str, Any]
+#: messages of people, as far as they can be read as text
+_MESSAGES = ("m.room.message", "m.sticker")
+_POLLS = ("m.poll.start", "org.matrix.msc3381.poll.start")
+ENCRYPTED = "m.room.encrypted"
+#: the types of events that the account asks for
+TYPES = (*_MESSAGES, *_POLLS, ENCRYPTED, "m.room.member", "m.room.encryption")
+#: the first line of a quote that old clients put before a reply
+_QUOTE_HEAD = re.compile(r"> (?:\* )?<@[^>\n]*>")
+_MS = 1000.0
+
+
+class MatrixEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event of a room."""
+
+    type: str
+    event_id: str
+    sender: str
+    origin_server_ts: float
+    content: Json
+    unsigned: Json = {}
+    state_key: str | None = None
+
+
+class MatrixMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that somebody wrote in a room."""
+
+    event_id: str
+    sender: str
+    text: str
+    #: seconds since 1970
+    sent_at: float
+    #: root of its thread
+    thread: str | None = None
+    reply_to: str | None = None
+    #: a program wrote it, as its type says
+    notice: bool = False
+
+
+class BadMatrixEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that is no message for the gateway, but must be visible."""
+
+    event_id: str
+    detail: str
+    encrypted: bool = False
+
+
+class MatrixTimeline(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened in a joined room since the last sync."""
+
+    room: str
+    #: events as they came, in order
+    events: tuple[object, ...] = ()
+    #: there were more events before them, up to this token
+    gap_before: str | None = None
+    #: the state before the events
+    state: tuple[object, ...] = ()
+
+
+class MatrixInvite(msgspec.Struct, frozen=True, kw_only=True):
+    """An invitation to a room."""
+
+    room: str
+    #: who invited; empty: it does not say
+    sender: str = ""
+    #: it is meant to be a direct conversation
+    is_direct: bool = False
+
+
+class SyncAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of a sync."""
+
+    next_batch: str
+    rooms: tuple[MatrixTimeline, ...] = ()
+    invites: tuple[MatrixInvite, ...] = ()
+    #: rooms that the account is not in any more
+    left: tuple[str, ...] = ()
+    #: user -> their direct rooms; None: unchanged
+    direct: dict[str, tuple[str, ...]] | None = None
+
+
+def read_sync(found: Json, me: str) -> SyncAnswer | None:
+    """An answer of a sync for a user; None: it has no token, so it is none."""
+    token = found.get("next_batch")
+    if not isinstance(token, str) or not token:
+        return None
+    rooms = _object(found.get("rooms"))
+    direct: dict[str, tuple[str, ...]] | None = None
+    for event in _list(_object(found.get("account_data")).get("events")):
+        if _object(event).get("type") == "m.direct":
+            direct = read_direct(_object(_object(event).get("content")))
+    return SyncAnswer(
+        next_batch=token,
+        rooms=tuple(_timeline(name, _object(one)) for name, one in _object(rooms.get("join")).items()),
+        invites=tuple(_invite(name, _object(one), me) for name, one in _object(rooms.get("invite")).items()),
+        left=tuple(_object(rooms.get("leave"))),
+        direct=direct,
+    )
+
+
+def read_direct(content: Json) -> dict[str, tuple[str, ...]]:
+    """The direct rooms of each user, by the account data ``m.direct``."""
+    return {user: tuple(room for room in _list(rooms) if isinstance(room, str)) for user, rooms in content.items()}
+
+
+def _timeline(room: str, found: Json) -> MatrixTimeline:
+    timeline = _object(found.get("timeline"))
+    token = timeline.get("prev_batch")
+    gap = timeline.get("limited") is True and isinstance(token, str)
+    return MatrixTimeline(
+        room=room,
+        events=tuple(_list(timeline.get("events"))),
+        gap_before=cast("str", token) if gap else None,
+        state=tuple(_list(_object(found.get("state")).get("events"))),
+    )
+
+
+def _invite(room: str, found: Json, me: str) -> MatrixInvite:
+    for one in _list(_object(found.get("invite_state")).get("events")):
+        event = _object(one)
+        if event.get("type") == "m.room.member" and event.get("state_key") == me:
+            sender = event.get("sender")
+            direct = _object(event.get("content")).get("is_direct") is True
+            return MatrixInvite(room=room, sender=sender if isinstance(sender, str) else "", is_direct=direct)
+    return MatrixInvite(room=room)
+
+
+# ---------------------------------------------------------------- events
+
+
+def read_event(found: object) -> MatrixEvent | BadMatrixEvent:
+    """An event of a room."""
+    event_id = _object(found).get("event_id")
+    named = well_formed(event_id) if isinstance(event_id, str) else ""
+    try:
+        event = msgspec.convert(found, MatrixEvent)
+    except (msgspec.ValidationError, RecursionError) as error:
+        return BadMatrixEvent(event_id=named, detail=well_formed(str(error)))
+    for name, value in (("event_id", event.event_id), ("sender", event.sender)):
+        if not value or not is_well_formed(value):
+            return BadMatrixEvent(event_id=named, detail=f"{name} is no id")
+    if not math.isfinite(event.origin_server_ts):
+        return BadMatrixEvent(event_id=named, detail="origin_server_ts is no time")
+    return event
+
+
+def read_message(event: MatrixEvent) -> MatrixMessage | BadMatrixEvent | None:
+    """The message in an event; None: it has none, as an edit or a deleted message."""
+    if event.state_key is not None or "redacted_because" in event.unsigned:
+        return None
+    if event.type == ENCRYPTED:
+        detail = "the message is encrypted: invite the user to rooms without encryption"
+        return BadMatrixEvent(event_id=event.event_id, detail=detail, encrypted=True)
+    if event.type not in (*_MESSAGES, *_POLLS):
+        return None
+    relation = _object(event.content.get("m.relates_to"))
+    if relation.get("rel_type") == "m.replace":
+        return None
+    text = poll_text(event.content) if event.type in _POLLS else event.content.get("body")
+    if not isinstance(text, str):
+        return BadMatrixEvent(event_id=event.event_id, detail="the message has no body")
+    thread, reply_to = _place(relation)
+    for name, value in (("thread", thread), ("reply", reply_to)):
+        if value is not None and not is_well_formed(value):
+            return BadMatrixEvent(event_id=event.event_id, detail=f"the id of its {name} is no id")
+    return MatrixMessage(
+        event_id=event.event_id,
+        sender=event.sender,
+        text=well_formed(without_quote(text) if reply_to is not None else text),
+        sent_at=event.origin_server_ts / _MS,
+        thread=thread,
+        reply_to=reply_to,
+        notice=event.content.get("msgtype") == "m.notice",
+    )
+
+
+def thread_of(content: Json) -> str | None:
+    """The root of the thread that a message belongs to."""
+    return _place(_object(content.get("m.relates_to")))[0]
+
+
+def _place(relation: Json) -> tuple[str | None, str | None]:
+    """The thread and the quoted message of a relation. What only clients without threads see as a quote is none."""
+    root, quoted = relation.get("event_id"), _object(relation.get("m.in_reply_to")).get("event_id")
+    thread = root if relation.get("rel_type") == "m.thread" and isinstance(root, str) and root else None
+    reply_to = quoted if isinstance(quoted, str) and quoted else None
+    return thread, None if thread is not None and relation.get("is_falling_back") is True else reply_to
+
+
+def without_quote(text: str) -> str:
+    """A reply without the quote that old clients put before it."""
+    if not _QUOTE_HEAD.match(text):
+        return text
+    lines = text.split("\n")
+    end = next((number for number, line in enumerate(lines) if not line.startswith(">")), len(lines))
+    return "\n".join(lines[end + 1 if end < len(lines) and not lines[end].strip() else end :])
+
+
+def after_joining(events: Iterable[object], me: str) -> list[object]:
+    """The events of a room since the account was invited to it, or has joined it; all, if neither is among them."""
+    there = list(events)
+    for membership in ("invite", "join"):
+        for number, one in enumerate(there):
+            event = _object(one)
+            if is_membership(event, me, membership):
+                return there[number + 1 :]
+    return there
+
+
+def is_membership(found: object, me: str, membership: str) -> bool:
+    """Whether an event makes the account an invited or a joined member, who it was not before."""
+    event = _object(found)
+    before = _object(_object(event.get("unsigned")).get("prev_content")).get("membership")
+    return (
+        event.get("type") == "m.room.member"
+        and event.get("state_key") == me
+        and _object(event.get("content")).get("membership") == membership
+        and before != membership
+    )
+
+
+def _object(value: object) -> Json:
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
