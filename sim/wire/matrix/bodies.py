@@ -1,0 +1,149 @@
+"""JSON as a homeserver writes it: events, state, errors. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from aiohttp import web
+
+from trunkline.core.errors import PlatformError, RateLimited, Refused, Unauthorized
+from trunkline.core.values import Envelope
+from trunkline.sim.platforms.actions.message_board import BoardMessage
+from trunkline.sim.platforms.rooms import Room, letters
+
+#: a JSON object
+Json = dict[str, Any]
+_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def derived_id(*what: str) -> str:
+    """A stable id of an event that no message of the world is."""
+    return f"${letters('matrix', *what, length=16, alphabet=_SIGNS)}"
+
+
+def failed(status: int, code: str, why: str, **more: object) -> web.Response:
+    """A response without success."""
+    return web.json_response({"errcode": code, "error": why, **more}, status=status)
+
+
+def refused(error: PlatformError, *, joined: bool, thread: bool) -> web.Response:
+    """The response that means an error of the platform.
+
+    `joined`: the account is in the room. `thread`: the request names a thread.
+    """
+    if isinstance(error, Unauthorized):
+        return failed(401, "M_UNKNOWN_TOKEN", "Access token has expired", soft_logout=True)
+    if isinstance(error, RateLimited):
+        seconds = error.retry_after or 1.0
+        response = failed(429, "M_LIMIT_EXCEEDED", "Too Many Requests", retry_after_ms=round(seconds * 1000))
+        response.headers["Retry-After"] = str(-int(-seconds // 1))
+        return response
+    if not isinstance(error, Refused):
+        return failed(500, "M_UNKNOWN", "Internal server error")
+    if joined and thread:
+        return failed(400, "M_UNKNOWN", "Can't send relation to unknown event")
+    return failed(403, "M_FORBIDDEN", error.facts)
+
+
+def body_of(raw: bytes) -> Json | web.Response:
+    """The JSON object of a request, or the response to one that has none."""
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError):
+        return failed(400, "M_NOT_JSON", "Content not JSON.")
+    return (
+        cast("Json", found) if isinstance(found, dict) else failed(400, "M_BAD_JSON", "Content must be a JSON object.")
+    )
+
+
+# ---------------------------------------------------------------- events
+
+
+def event(room_id: str, kind: str, event_id: str, sender: str, at: float, content: Json) -> Json:
+    """An event of a room's timeline. `at`: seconds since 1970."""
+    return {
+        "type": kind,
+        "event_id": event_id,
+        "room_id": room_id,
+        "sender": sender,
+        "origin_server_ts": round(at * 1000),
+        "content": content,
+        "unsigned": {"age": 0},
+    }
+
+
+def said(envelope: Envelope) -> Json:
+    """The content of a person's message."""
+    content: Json = {"msgtype": "m.notice" if envelope.bot else "m.text", "body": envelope.text}
+    chain = envelope.address.thread
+    if chain is not None and envelope.threaded:
+        content["m.relates_to"] = {
+            "rel_type": "m.thread",
+            "event_id": chain,
+            "is_falling_back": True,
+            "m.in_reply_to": {"event_id": chain},
+        }
+    elif chain is not None:
+        content["m.relates_to"] = {"m.in_reply_to": {"event_id": chain}}
+    return content
+
+
+def now_of(found: Json, message: BoardMessage) -> Json:
+    """An event as it is now: deleted ones have lost their content, edited ones carry their last edit."""
+    if message.deleted:
+        because = event(
+            found["room_id"], "m.room.redaction", derived_id("redaction", message.id), message.author, 0.0, {}
+        )
+        return {**found, "content": {}, "unsigned": {"age": 0, "redacted_because": because}}
+    if not message.edits:
+        return found
+    text = {"msgtype": "m.text", "body": message.text}
+    content = {
+        **text,
+        "body": f"* {message.text}",
+        "m.new_content": text,
+        "m.relates_to": {"rel_type": "m.replace", "event_id": message.id},
+    }
+    edit = {**found, "event_id": derived_id("edit", message.id, str(message.edits)), "content": content}
+    return {**found, "unsigned": {"age": 0, "m.relations": {"m.replace": edit}}}
+
+
+def reactions_of(room_id: str, message_id: str, reactions: Mapping[str, list[str]], at: float) -> list[Json]:
+    """The reactions of a message as events, oldest first."""
+    found: list[Json] = []
+    for emoji, users in reactions.items():
+        for user in users:
+            content = {"m.relates_to": {"rel_type": "m.annotation", "event_id": message_id, "key": emoji}}
+            found.append(event(room_id, "m.reaction", reaction_id(message_id, emoji, user), user, at, content))
+    return found
+
+
+def reaction_id(message_id: str, emoji: str, user: str) -> str:
+    """The id of somebody's reaction."""
+    return derived_id("reaction", message_id, emoji, user)
+
+
+# ---------------------------------------------------------------- state
+
+
+def state_of(room_id: str, room: Room, members: Mapping[str, str], me: str, pinned: list[str], at: float) -> list[Json]:
+    """The state of a room. `members`: their names."""
+    first = next(iter(members), me)
+    contents: list[tuple[str, str, str, Json]] = [
+        ("m.room.create", "", first, {"room_version": "10", "creator": first}),
+        *(("m.room.member", user, user, {"membership": "join", "displayname": name}) for user, name in members.items()),
+        ("m.room.power_levels", "", first, {"users": dict.fromkeys(members, 100), "users_default": 0}),
+        ("m.room.join_rules", "", first, {"join_rule": "invite"}),
+        ("m.room.history_visibility", "", first, {"history_visibility": "shared"}),
+    ]
+    if not room.owner:
+        contents.append(("m.room.name", "", first, {"name": room.title or room.name}))
+    if pinned:
+        contents.append(("m.room.pinned_events", "", me, {"pinned": pinned}))
+    found: list[Json] = []
+    for kind, key, sender, content in contents:
+        one = event(room_id, kind, derived_id("state", room_id, kind, key), sender, at, content)
+        found.append({**one, "state_key": key})
+    return found

@@ -1,0 +1,256 @@
+"""What clients send: events, redactions, pins and names become requests to the platform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+from aiohttp import web
+
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.errors import PlatformError
+from trunkline.core.values import Address, Poll, Receipt
+from trunkline.sim.platforms.actions.message_board import BoardMessage
+from trunkline.sim.wire.matrix.bodies import Json, body_of, derived_id, failed, reaction_id, refused
+from trunkline.sim.wire.matrix.caller import Caller
+
+if TYPE_CHECKING:
+    from trunkline.sim.wire.matrix.server import MatrixServer
+
+_STARTS = ("m.poll.start", "org.matrix.msc3381.poll.start")
+_RESPONSES = ("m.poll.response", "org.matrix.msc3381.poll.response")
+_TEXT = "org.matrix.msc1767.text"
+_LONGEST_EVENT = 65_536
+#: whether the account is in the room of a request, and whether the request names a thread
+PLACE = web.RequestKey("place", tuple[bool, bool])
+
+
+class Sending:
+    """Handles the requests of clients that change something."""
+
+    def __init__(self, server: MatrixServer) -> None:
+        self._server = server
+        #: account and key of a send -> type and content of its event
+        self.contents: dict[tuple[str, str], tuple[str, Json]] = {}
+        #: reactions by account, path and transaction
+        self._reacted: set[tuple[str, str]] = set()
+
+    async def send(self, caller: Caller, room_id: str, kind: str, txn: str) -> web.StreamResponse:
+        """`PUT /rooms/{room}/send/{type}/{txn}`."""
+        raw = await caller.request.read()
+        content = body_of(raw)
+        if isinstance(content, web.Response):
+            return content
+        if len(raw) > _LONGEST_EVENT:
+            return failed(413, "M_TOO_LARGE", "event too large")
+        relation = _part(content, "m.relates_to")
+        replaces = relation.get("rel_type") == "m.replace"
+        if kind == "m.room.message" and replaces:
+            return await self._edit(caller, room_id, content, txn)
+        if kind == "m.reaction":
+            return await self._react(caller, room_id, relation, txn)
+        if kind in _RESPONSES:
+            return await self._vote(caller, room_id, relation, content, txn)
+        if kind == "m.room.message" or kind in _STARTS:
+            return await self._message(caller, room_id, kind, content, txn)
+        return failed(400, "M_UNRECOGNIZED", f"this server has no events of the type {kind}")
+
+    async def _message(self, caller: Caller, room_id: str, kind: str, content: Json, txn: str) -> web.StreamResponse:
+        text = content.get("body") if kind == "m.room.message" else content.get(_TEXT, content.get("body", ""))
+        if not isinstance(text, str) or (kind == "m.room.message" and not isinstance(content.get("msgtype"), str)):
+            return failed(400, "M_BAD_JSON", "'body' or 'msgtype' not in content")
+        thread, reply_to = _place(content)
+        place = self._server.names.address(caller.account, room_id, thread)
+        parts: dict[str, Any] = {"reply_to": reply_to}
+        if isinstance(content.get("url"), str):
+            parts["media"] = (content["url"],)
+            text = "" if text == content.get("filename", text) else text
+        if content.get("format") == "org.matrix.custom.html" and isinstance(content.get("formatted_body"), str):
+            parts["html"] = content["formatted_body"]
+        if kind in _STARTS:
+            parts["poll"] = poll_of(content)
+        send = self._server.send_request(place, text, txn, **parts)
+        self.contents[caller.account, send.key] = (kind, content)
+
+        def answer(receipt: Receipt) -> web.StreamResponse:
+            self._server.syncing.log(caller.account)
+            return web.json_response({"event_id": receipt.provider_id})
+
+        future = self._server.world.future()
+        self._server.platform.wire.receive(send, future, caller.token)
+        return await self._respond(caller, future, answer, place, room_id)
+
+    async def _respond(
+        self,
+        caller: Caller,
+        future: Any,
+        answer: Callable[[Receipt], web.StreamResponse],
+        place: Address,
+        room_id: str,
+    ) -> web.StreamResponse:
+        caller.request[PLACE] = (room_id in self._server.names.joined(caller.account), place.thread is not None)
+        return await self._server.respond(caller.request, future, answer)
+
+    async def _act(
+        self, caller: Caller, change: ActionRequest, room_id: str, event_id: str, *, txn: str
+    ) -> web.StreamResponse:
+        future = self._server.world.future()
+        self._server.platform.actions.act(change, future, caller.token)
+
+        def answer(_: Receipt) -> web.StreamResponse:
+            return web.json_response({"event_id": event_id} if event_id else {})
+
+        return await self._respond(caller, future, answer, change.address, room_id)
+
+    # ------------------------------------------------------------ changes
+
+    async def _edit(self, caller: Caller, room_id: str, content: Json, txn: str) -> web.StreamResponse:
+        found = self._named(caller, room_id, _part(content, "m.relates_to").get("event_id"))
+        if found is None:
+            return _unknown_event()
+        text, html = (_part(content, "m.new_content").get(name) for name in ("body", "formatted_body"))
+        if not isinstance(text, str):
+            return failed(400, "M_BAD_JSON", "'m.new_content' has no body")
+        change = self._change(Action.EDIT, found, caller, text=text, html=html if isinstance(html, str) else None)
+        return await self._act(caller, change, room_id, derived_id("edit", caller.account, txn), txn=txn)
+
+    async def _react(self, caller: Caller, room_id: str, relation: Json, txn: str) -> web.StreamResponse:
+        found, emoji = self._named(caller, room_id, relation.get("event_id")), relation.get("key")
+        if found is None:
+            return _unknown_event()
+        if not isinstance(emoji, str) or relation.get("rel_type") != "m.annotation":
+            return failed(400, "M_UNKNOWN", "Missing aggregation key")
+        me, path = self._server.platform.bot_id(caller.account), caller.request.path
+        again = me in found.reactions.get(emoji, ()) and (caller.account, path) not in self._reacted
+        self._reacted.add((caller.account, path))
+        change = self._change(Action.REACT, found, caller, text=emoji)
+        response = await self._act(caller, change, room_id, reaction_id(found.id, emoji, me), txn=txn)
+        if again and response.status == 200:
+            return failed(400, "M_DUPLICATE_ANNOTATION", "Can't send same reaction twice")
+        return response
+
+    async def _vote(self, caller: Caller, room_id: str, relation: Json, content: Json, txn: str) -> web.StreamResponse:
+        found = self._named(caller, room_id, relation.get("event_id"))
+        if found is None:
+            return _unknown_event()
+        given = next((_part(content, name).get("answers") for name in _RESPONSES if name in content), None)
+        answers = (
+            [one for one in cast("list[object]", given) if isinstance(one, str)] if isinstance(given, list) else []
+        )
+        fields = msgspec.json.encode({"pollOptionIndexes": answers}).decode()
+        change = self._change(Action.POLL_VOTE, found, caller, fields=fields)
+        return await self._act(caller, change, room_id, derived_id("vote", caller.account, txn), txn=txn)
+
+    async def redact(self, caller: Caller, room_id: str, event_id: str, txn: str) -> web.StreamResponse:
+        """`PUT /rooms/{room}/redact/{event}/{txn}`: of a message, or of a reaction, which takes it away."""
+        content = body_of(await caller.request.read())
+        if isinstance(content, web.Response):
+            return content
+        found = self._named(caller, room_id, event_id)
+        if found is not None:
+            change = self._change(Action.DELETE, found, caller)
+        else:
+            reacted = self._reaction(caller, room_id, event_id)
+            if reacted is None:
+                return failed(404, "M_NOT_FOUND", "Could not find event")
+            change = self._change(Action.REACT, reacted[0], caller, text=reacted[1], remove=True)
+        return await self._act(caller, change, room_id, derived_id("redaction", caller.account, txn), txn=txn)
+
+    async def put_state(self, caller: Caller, room_id: str, kind: str) -> web.StreamResponse:
+        """`PUT /rooms/{room}/state/{type}`: the pinned messages are the only state that clients change here."""
+        content = body_of(await caller.request.read())
+        if isinstance(content, web.Response):
+            return content
+        wanted = content.get("pinned")
+        if kind != "m.room.pinned_events" or not isinstance(wanted, list):
+            return failed(403, "M_FORBIDDEN", f"You don't have permission to post {kind}")
+        pinned = self._server.pinned(caller.account, room_id)
+        response: web.StreamResponse | None = None
+        for action, ids in ((Action.PIN, wanted), (Action.UNPIN, pinned)):
+            others = pinned if action is Action.PIN else cast("list[object]", wanted)
+            for one in [one for one in cast("list[object]", ids) if one not in others]:
+                found = self._named(caller, room_id, one)
+                if found is None:
+                    return failed(404, "M_NOT_FOUND", "Could not find event")
+                event_id = derived_id("pins", room_id, str(one), action.value)
+                response = await self._act(caller, self._change(action, found, caller), room_id, event_id, txn="")
+                if response.status != 200:
+                    return response
+        return response or web.json_response({"event_id": derived_id("pins", room_id)})
+
+    async def rename(self, caller: Caller) -> web.StreamResponse:
+        """`PUT /profile/{user}/displayname`."""
+        content = body_of(await caller.request.read())
+        if isinstance(content, web.Response):
+            return content
+        name = content.get("displayname")
+        if not isinstance(name, str):
+            return failed(400, "M_BAD_JSON", "Missing key 'displayname'")
+        place = self._server.names.address(caller.account, "")
+        fields = msgspec.json.encode({"displayName": name}).decode()
+        change = self._server.action_request(Action.SET_PROFILE, place, None, fields=fields)
+        return await self._act(caller, change, "", "", txn="")
+
+    # ------------------------------------------------------------ helpers
+
+    def _change(self, action: Action, message: BoardMessage, caller: Caller, **parts: Any) -> ActionRequest:
+        return self._server.action_request(action, message.room.address(caller.account), message.id, **parts)
+
+    def _named(self, caller: Caller, room_id: str, event_id: object) -> BoardMessage | None:
+        room = self._server.names.joined(caller.account).get(room_id)
+        if room is None or not isinstance(event_id, str):
+            return None
+        return self._server.platform.board.get(room, event_id)
+
+    def _reaction(self, caller: Caller, room_id: str, event_id: str) -> tuple[BoardMessage, str] | None:
+        """The message and the emoji of an own reaction."""
+        room, me = self._server.names.joined(caller.account).get(room_id), self._server.platform.bot_id(caller.account)
+        for message in self._server.platform.board.all:
+            if room is not None and message.room.conversation == room.conversation:
+                for emoji in message.reactions:
+                    if reaction_id(message.id, emoji, me) == event_id:
+                        return message, emoji
+        return None
+
+
+def refusal_of(request: web.Request, error: PlatformError) -> web.Response:
+    """The response that means an error, for the place that the request names."""
+    joined, thread = request.get(PLACE, (True, False))
+    return refused(error, joined=joined, thread=thread)
+
+
+def poll_of(content: Json) -> Poll:
+    """The poll in a start event."""
+    start = next((_part(content, name) for name in _STARTS if name in content), {})
+    answers = [one for one in start.get("answers", ()) if isinstance(one, dict)]
+    closed = str(start.get("kind", "")).endswith("undisclosed")
+    most = start.get("max_selections", 1)
+    return Poll(
+        question=str(_part(start, "question").get(_TEXT, "")),
+        options=tuple(str(one.get(_TEXT, "")) for one in answers),
+        max_selections=most if isinstance(most, int) else 1,
+        anonymous=True if closed else None,
+    )
+
+
+def _place(content: Json) -> tuple[str | None, str | None]:
+    relation = _part(content, "m.relates_to")
+    quoted = _part(relation, "m.in_reply_to").get("event_id")
+    threaded = relation.get("rel_type") == "m.thread"
+    thread = relation.get("event_id") if threaded else None
+    falls_back = threaded and relation.get("is_falling_back") is True
+    return (
+        thread if isinstance(thread, str) else None,
+        quoted if isinstance(quoted, str) and not falls_back else None,
+    )
+
+
+def _unknown_event() -> web.Response:
+    return failed(400, "M_UNKNOWN", "Can't send relation to unknown event")
+
+
+def _part(content: Json, name: str) -> Json:
+    found = content.get(name)
+    return cast("Json", found) if isinstance(found, dict) else {}

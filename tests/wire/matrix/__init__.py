@@ -1,0 +1,1 @@
+"""The adapter of Matrix against its server on the wire."""
