@@ -9,23 +9,23 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from typing import Any
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
-from trunkline.core.adapters.matrix.api import V3, Json, MatrixApi, nothing_sent
-from trunkline.core.adapters.matrix.changes import change
+from trunkline.core.adapters.matrix.actions.changes import change
+from trunkline.core.adapters.matrix.actions.questions import answer_to
+from trunkline.core.adapters.matrix.actions.room_target import RoomTarget
+from trunkline.core.adapters.matrix.api import V3, MatrixApi, nothing_sent
 from trunkline.core.adapters.matrix.config import MatrixConfig
 from trunkline.core.adapters.matrix.content import MESSAGE, check_send, file_content, relation, text_content
 from trunkline.core.adapters.matrix.errors import MatrixRefused
+from trunkline.core.adapters.matrix.inbound.sync import SyncReader, own_id
+from trunkline.core.adapters.matrix.inbound.updates import thread_of
+from trunkline.core.adapters.matrix.json_values import Json, as_object, as_texts
 from trunkline.core.adapters.matrix.media import LoadedFile, load_file
 from trunkline.core.adapters.matrix.names import NameBook
 from trunkline.core.adapters.matrix.polls import POLL_START, poll_content
-from trunkline.core.adapters.matrix.questions import answer_to
 from trunkline.core.adapters.matrix.rooms import RoomBook
-from trunkline.core.adapters.matrix.sync import SyncReader, own_id
-from trunkline.core.adapters.matrix.transactions import Target
-from trunkline.core.adapters.matrix.updates import thread_of
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.channels import InboundStream, Resolved, rules_for
 from trunkline.core.errors import Ambiguous, PlaceGone, Refused, Unauthorized
@@ -166,8 +166,7 @@ class MatrixAdapter:
             return PlaceGone(error.facts)
         with nothing_sent():
             if error.code == _FORBIDDEN:
-                joined = (await self._api.get(V3.joined_rooms)).get("joined_rooms")
-                if isinstance(joined, list) and room not in joined:
+                if room not in as_texts((await self._api.get(V3.joined_rooms)).get("joined_rooms")):
                     return PlaceGone(f"{self._config.user} is not in the room: {error.facts}")
             elif thread is not None and await self._api.find(V3.rooms[room].event[thread]) is None:
                 return PlaceGone(f"the root of the thread is not there: {error.facts}")
@@ -184,8 +183,7 @@ class MatrixAdapter:
             event = await self._api.find(V3.rooms[room].event[message_id])
         if event is None:
             raise Refused("no thread can be opened there: there is no such message")
-        content: Any = event.get("content")
-        root = thread_of(content) if isinstance(content, dict) else None
+        root = thread_of(as_object(event.get("content")))
         return Address(
             channel=self.channel,
             account=self.account,
@@ -201,7 +199,7 @@ class MatrixAdapter:
         self._claimed(request.action)
         with nothing_sent():
             room = None if request.action is Action.SET_PROFILE else await self._open_room(request.address)
-        target = Target(api=self._api, me=self._config.user, room=room or "", txn=transaction(request.key))
+        target = RoomTarget(api=self._api, me=self._config.user, room=room or "", txn=transaction(request.key))
         return await change(target, request)
 
     async def ask(self, query: ActionQuery) -> object:
@@ -209,7 +207,7 @@ class MatrixAdapter:
         self._claimed(query.action)
         asks_room = query.action is not Action.MEMBER_INFO
         room = await self._book.room_of(query.address) if asks_room else ""
-        return await answer_to(Target(api=self._api, me=self._config.user, room=room, txn=""), query)
+        return await answer_to(RoomTarget(api=self._api, me=self._config.user, room=room, txn=""), query)
 
     def _claimed(self, action: Action) -> None:
         if action not in self._capabilities.actions:

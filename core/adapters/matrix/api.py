@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, cast
+from typing import cast
 
 import aiohttp
 from mautrix.api import HTTPAPI, Method, Path, PathBuilder
@@ -13,16 +13,15 @@ from mautrix.errors import MatrixConnectionError
 
 from trunkline.core.adapters.evidence import of_aiohttp
 from trunkline.core.adapters.matrix.errors import MatrixRefused, error_of
+from trunkline.core.adapters.matrix.json_values import Json
 from trunkline.core.errors import Ambiguous, NotSent
 
-#: a JSON object
-Json = dict[str, Any]
 #: bytes of an error's body that are read
 _LONGEST_ERROR = 65_536
 _NOT_FOUND = 404
 
-V3 = cast("PathBuilder", Path.v3)
-V1 = cast("PathBuilder", Path.v1)
+V3 = Path.v3
+V1 = Path.v1
 MEDIA = PathBuilder("_matrix/media/v3")
 
 
@@ -121,7 +120,9 @@ class MatrixApi:
         if api is None:
             raise NotSent("the account is not running")
         try:
-            found = cast("object", await api.request(method, path, content, headers, dict(query)))
+            # Its annotations leave the contents of objects open.
+            request = cast("Callable[..., Awaitable[object]]", api.request)  # pyright: ignore[reportUnknownMemberType]
+            found = await request(method, path, content, headers, dict(query))
         except MatrixConnectionError as error:
             cause = error.__cause__
             known = isinstance(cause, aiohttp.ClientError)
@@ -136,7 +137,7 @@ class MatrixApi:
 
 
 @contextmanager
-def nothing_sent() -> Iterator[None]:
+def nothing_sent() -> Generator[None]:
     """Around the requests that come before the one that changes something: without their answer it is not made."""
     try:
         yield

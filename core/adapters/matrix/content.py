@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from trunkline.core.adapters.matrix.json_values import Json
 from trunkline.core.channels import rules_for
 from trunkline.core.delivery.chunking.utf16 import units
 from trunkline.core.errors import IdentityGone, Refused
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.values import Capabilities, Capability, SendRequest, Transport
 
-#: a JSON object
-Json = dict[str, Any]
 MESSAGE, REACTION = "m.room.message", "m.reaction"
 _KINDS = ("image", "video", "audio")
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from trunkline.core.adapters.evidence import of_status
+from trunkline.core.adapters.matrix.json_values import as_object
 from trunkline.core.errors import PlatformError, RateLimited, Refused, Unauthorized
 
 _NO_TOKEN = frozenset({"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED"})
@@ -56,7 +57,7 @@ def _read(body: bytes) -> MatrixErrorBody:
         found = msgspec.json.decode(body)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return MatrixErrorBody()
-    given: dict[str, Any] = found if isinstance(found, dict) else {}
+    given = as_object(found)
     fields: dict[str, Any] = {}
     for name, kind in (("errcode", str), ("error", str), ("retry_after_ms", int | float)):
         if isinstance(given.get(name), kind):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trunkline.core.adapters.matrix.api import V3, MatrixApi
+from trunkline.core.adapters.matrix.json_values import as_texts
 from trunkline.core.adapters.matrix.rooms import RoomBook
 from trunkline.core.channels import DirectoryEntry, Resolved, find_in_directory
 from trunkline.core.env import Env
@@ -42,8 +43,7 @@ class NameBook:
         return self._entries
 
     async def _read(self) -> tuple[DirectoryEntry, ...]:
-        joined = (await self._api.get(V3.joined_rooms)).get("joined_rooms")
-        rooms = [one for one in joined if isinstance(one, str)] if isinstance(joined, list) else []
+        rooms = as_texts((await self._api.get(V3.joined_rooms)).get("joined_rooms"))
         entries: list[DirectoryEntry] = []
         direct: set[str] = set()
         for user in await self._book.direct():

@@ -6,13 +6,11 @@ The unstable names are sent, because that is what clients show; both are read.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
 
+from trunkline.core.adapters.matrix.json_values import Json, as_object, as_objects, as_texts
 from trunkline.core.errors import Refused
 from trunkline.core.values import Poll
 
-#: a JSON object
-Json = dict[str, Any]
 POLL_START = "org.matrix.msc3381.poll.start"
 POLL_RESPONSE = "org.matrix.msc3381.poll.response"
 POLL_ENDS = ("m.poll.end", "org.matrix.msc3381.poll.end")
@@ -58,27 +56,23 @@ def poll_text(content: Json) -> str | None:
 
 def read_poll(content: Json) -> tuple[str, list[tuple[str, str]], int]:
     """The question, the answers as id and text, and how many may be chosen; no answers: it is no poll."""
-    start = next((content[name] for name in _STARTS if isinstance(content.get(name), dict)), {})
-    question = start.get("question")
+    start = next((as_object(content[name]) for name in _STARTS if name in content), Json())
     answers: list[tuple[str, str]] = []
-    for one in start.get("answers") or ():
-        answer = cast("Json", one) if isinstance(one, dict) else {}
+    for answer in as_objects(start.get("answers")):
         named = next((answer[key] for key in ("id", "m.id") if isinstance(answer.get(key), str)), "")
         if named:
             answers.append((named, _text(answer) or named))
     most = start.get("max_selections", 1)
-    asked = (_text(cast("Json", question)) or "") if isinstance(question, dict) else ""
-    return asked, answers, most if isinstance(most, int) and most > 0 else 1
+    return _text(as_object(start.get("question"))) or "", answers, most if isinstance(most, int) and most > 0 else 1
 
 
 def read_response(content: Json) -> list[str]:
     """The ids of the chosen answers."""
     stable = content.get("m.selections")
     for name in _RESPONSES:
-        found = content.get(name)
-        if isinstance(found, dict):
-            stable = cast("Json", found).get("answers")
-    return [one for one in cast("list[object]", stable) if isinstance(one, str)] if isinstance(stable, list) else []
+        if name in content:
+            stable = as_object(content[name]).get("answers")
+    return as_texts(stable)
 
 
 def chosen_answers(content: Json, wanted: Iterable[object]) -> list[str]:
@@ -121,8 +115,7 @@ def _text(value: Json) -> str | None:
         found = value.get(name)
         if isinstance(found, str):
             return found
-        if isinstance(found, list) and found and isinstance(found[0], dict):
-            body = cast("Json", found[0]).get("body")
-            if isinstance(body, str):
-                return body
+        for form in as_objects(found)[:1]:
+            if isinstance(form.get("body"), str):
+                return form["body"]
     return None

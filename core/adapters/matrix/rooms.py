@@ -8,11 +8,12 @@ rooms. `m.direct` is on the homeserver: what counts as direct today does so afte
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
-from trunkline.core.adapters.matrix.api import V3, Json, MatrixApi
+from trunkline.core.adapters.matrix.api import V3, MatrixApi
 from trunkline.core.adapters.matrix.errors import MatrixRefused
-from trunkline.core.adapters.matrix.updates import MatrixEvent, read_direct
+from trunkline.core.adapters.matrix.inbound.updates import MatrixEvent, read_direct
+from trunkline.core.adapters.matrix.json_values import as_object, as_text
 from trunkline.core.errors import Refused
 from trunkline.core.values import Address, ChatKind
 
@@ -51,7 +52,7 @@ class RoomBook:
         if event.type != "m.room.member" or not event.state_key or members is None:
             return
         if event.content.get("membership") == "join":
-            members[event.state_key] = _text(event.content.get("displayname"))
+            members[event.state_key] = as_text(event.content.get("displayname"))
         else:
             members.pop(event.state_key, None)
 
@@ -67,9 +68,8 @@ class RoomBook:
         known = self._members.get(room)
         if known is not None:
             return known
-        found = (await self._api.get(V3.rooms[room].joined_members)).get("joined")
-        joined = cast("Json", found) if isinstance(found, dict) else {}
-        members = {user: _text(one.get("display_name")) for user, one in joined.items() if isinstance(one, dict)}
+        joined = as_object((await self._api.get(V3.rooms[room].joined_members)).get("joined"))
+        members = {user: as_text(as_object(one).get("display_name")) for user, one in joined.items()}
         return self._members.setdefault(room, members)
 
     async def is_encrypted(self, room: str) -> bool:
@@ -133,7 +133,7 @@ class RoomBook:
     async def name_of(self, room: str) -> str:
         """The name or the alias of a room; empty: it has none. Raises `PlatformError`."""
         for type_, field in (("m.room.name", "name"), ("m.room.canonical_alias", "alias")):
-            found = _text((await self._api.find(V3.rooms[room].state[type_]) or {}).get(field))
+            found = as_text((await self._api.find(V3.rooms[room].state[type_]) or {}).get(field))
             if found:
                 return found
         return ""
@@ -149,7 +149,3 @@ class RoomBook:
     @property
     def _direct_path(self) -> Any:
         return V3.user[self._me].account_data["m.direct"]
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

@@ -58,6 +58,18 @@ def body_of(raw: bytes) -> Json | web.Response:
     )
 
 
+def part(content: Json, name: str) -> Json:
+    """An object in a content; empty: there is none."""
+    found = content.get(name)
+    return cast("Json", found) if isinstance(found, dict) else {}
+
+
+def parts(content: Json, name: str) -> list[object]:
+    """A list in a content; empty: there is none."""
+    found = content.get(name)
+    return cast("list[object]", found) if isinstance(found, list) else []
+
+
 # ---------------------------------------------------------------- events
 
 

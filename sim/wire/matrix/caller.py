@@ -6,7 +6,7 @@ import msgspec
 from aiohttp import web
 
 
-class Caller(msgspec.Struct, frozen=True, kw_only=True):
+class MatrixCaller(msgspec.Struct, frozen=True, kw_only=True):
     """A request with a token that is accepted."""
 
     request: web.Request

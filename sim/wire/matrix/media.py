@@ -6,7 +6,7 @@ import msgspec
 from aiohttp import web
 
 from trunkline.sim.wire.matrix.bodies import failed
-from trunkline.sim.wire.matrix.caller import Caller
+from trunkline.sim.wire.matrix.caller import MatrixCaller
 
 _HOME = "example.org"
 _LONGEST = 50 * 1024 * 1024
@@ -26,7 +26,7 @@ class MediaStore:
     def __init__(self) -> None:
         self.files: dict[str, StoredMedia] = {}
 
-    async def upload(self, caller: Caller) -> web.Response:
+    async def upload(self, caller: MatrixCaller) -> web.Response:
         """`POST /upload`."""
         body = await caller.request.read()
         if len(body) > _LONGEST:

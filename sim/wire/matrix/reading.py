@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
@@ -12,7 +12,7 @@ from trunkline.core.values import ChatKind
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
 from trunkline.sim.platforms.rooms import Room
 from trunkline.sim.wire.matrix.bodies import Json, derived_id, event, failed, reactions_of
-from trunkline.sim.wire.matrix.caller import Caller
+from trunkline.sim.wire.matrix.caller import MatrixCaller
 
 if TYPE_CHECKING:
     from trunkline.sim.wire.matrix.server import MatrixServer
@@ -27,13 +27,13 @@ class Reading:
     def __init__(self, server: MatrixServer) -> None:
         self._server = server
 
-    def one(self, caller: Caller, room_id: str, event_id: str) -> web.Response:
+    def one(self, caller: MatrixCaller, room_id: str, event_id: str) -> web.Response:
         """`GET /rooms/{room}/event/{event}`."""
         room = self._server.names.joined(caller.account).get(room_id)
         found = None if room is None else self._event(caller, room_id, room, event_id)
         return failed(404, "M_NOT_FOUND", "Event not found.") if found is None else web.json_response(found)
 
-    def _event(self, caller: Caller, room_id: str, room: Room, event_id: str) -> Json | None:
+    def _event(self, caller: MatrixCaller, room_id: str, room: Room, event_id: str) -> Json | None:
         message = self._server.platform.board.get(room, event_id)
         if message is not None:
             return self._server.as_now(caller.account, self._of(caller, room_id, message))
@@ -45,7 +45,7 @@ class Reading:
         sender = self._server.platform.bot_id(caller.account)
         return event(room_id, "m.room.message", event_id, sender, self._server.date(0.0), content)
 
-    def _of(self, caller: Caller, room_id: str, message: BoardMessage) -> Json:
+    def _of(self, caller: MatrixCaller, room_id: str, message: BoardMessage) -> Json:
         known = self._server.syncing.log(caller.account).events.get(message.id)
         if known is not None:
             return known
@@ -54,7 +54,7 @@ class Reading:
         content: Json = {"msgtype": "m.text", "body": message.text}
         return event(room_id, "m.room.message", message.id, message.author, self._server.date(message.at), content)
 
-    async def relations(self, caller: Caller, room_id: str, event_id: str, rel: str) -> web.StreamResponse:
+    async def relations(self, caller: MatrixCaller, room_id: str, event_id: str, rel: str) -> web.StreamResponse:
         """`GET /rooms/{room}/relations/{event}/{rel}`, newest first."""
         room = self._server.names.joined(caller.account).get(room_id)
         message = None if room is None else self._server.platform.board.get(room, event_id)
@@ -79,7 +79,7 @@ class Reading:
 
     # ------------------------------------------------------------ rooms
 
-    def members(self, caller: Caller, room_id: str) -> web.Response:
+    def members(self, caller: MatrixCaller, room_id: str) -> web.Response:
         """`GET /rooms/{room}/joined_members`."""
         if room_id not in self._server.names.joined(caller.account):
             return failed(403, "M_FORBIDDEN", f"User {caller.me} not in room {room_id}")
@@ -88,7 +88,7 @@ class Reading:
             {"joined": {user: {"display_name": name, "avatar_url": None} for user, name in found.items()}}
         )
 
-    def state(self, caller: Caller, room_id: str, kind: str, key: str) -> web.Response:
+    def state(self, caller: MatrixCaller, room_id: str, kind: str, key: str) -> web.Response:
         """`GET /rooms/{room}/state/{type}/{key}`."""
         if room_id not in self._server.names.joined(caller.account):
             return failed(403, "M_FORBIDDEN", f"User {caller.me} not in room {room_id}")
@@ -97,7 +97,7 @@ class Reading:
                 return web.json_response(one["content"])
         return failed(404, "M_NOT_FOUND", "Event not found.")
 
-    def all_state(self, caller: Caller, room_id: str) -> web.Response:
+    def all_state(self, caller: MatrixCaller, room_id: str) -> web.Response:
         """`GET /rooms/{room}/state`."""
         if room_id not in self._server.names.joined(caller.account):
             return failed(403, "M_FORBIDDEN", f"User {caller.me} not in room {room_id}")
@@ -111,7 +111,7 @@ class Reading:
         found = {"displayname": name}
         return web.json_response(found if field in ("", "displayname") else {})
 
-    def alias(self, caller: Caller, alias: str) -> web.Response:
+    def alias(self, caller: MatrixCaller, alias: str) -> web.Response:
         """`GET /directory/room/{alias}`: rooms have the alias of their name in the scenario."""
         for room_id, room in self._server.names.joined(caller.account).items():
             if room.kind is not ChatKind.DIRECT and alias == f"#{room.name}:example.org":
@@ -127,4 +127,4 @@ def _vote(room_id: str, message: BoardMessage, voter: str, chosen: tuple[int, ..
 
 
 def _chunk(events: list[Json]) -> web.Response:
-    return web.json_response({"chunk": cast("list[Json]", events[::-1])})
+    return web.json_response({"chunk": events[::-1]})

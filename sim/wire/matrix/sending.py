@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from aiohttp import web
@@ -13,8 +13,8 @@ from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import PlatformError
 from trunkline.core.values import Address, Poll, Receipt
 from trunkline.sim.platforms.actions.message_board import BoardMessage
-from trunkline.sim.wire.matrix.bodies import Json, body_of, derived_id, failed, reaction_id, refused
-from trunkline.sim.wire.matrix.caller import Caller
+from trunkline.sim.wire.matrix.bodies import Json, body_of, derived_id, failed, part, parts, reaction_id, refused
+from trunkline.sim.wire.matrix.caller import MatrixCaller
 
 if TYPE_CHECKING:
     from trunkline.sim.wire.matrix.server import MatrixServer
@@ -37,7 +37,7 @@ class Sending:
         #: reactions by account, path and transaction
         self._reacted: set[tuple[str, str]] = set()
 
-    async def send(self, caller: Caller, room_id: str, kind: str, txn: str) -> web.StreamResponse:
+    async def send(self, caller: MatrixCaller, room_id: str, kind: str, txn: str) -> web.StreamResponse:
         """`PUT /rooms/{room}/send/{type}/{txn}`."""
         raw = await caller.request.read()
         content = body_of(raw)
@@ -45,7 +45,7 @@ class Sending:
             return content
         if len(raw) > _LONGEST_EVENT:
             return failed(413, "M_TOO_LARGE", "event too large")
-        relation = _part(content, "m.relates_to")
+        relation = part(content, "m.relates_to")
         replaces = relation.get("rel_type") == "m.replace"
         if kind == "m.room.message" and replaces:
             return await self._edit(caller, room_id, content, txn)
@@ -57,21 +57,23 @@ class Sending:
             return await self._message(caller, room_id, kind, content, txn)
         return failed(400, "M_UNRECOGNIZED", f"this server has no events of the type {kind}")
 
-    async def _message(self, caller: Caller, room_id: str, kind: str, content: Json, txn: str) -> web.StreamResponse:
+    async def _message(
+        self, caller: MatrixCaller, room_id: str, kind: str, content: Json, txn: str
+    ) -> web.StreamResponse:
         text = content.get("body") if kind == "m.room.message" else content.get(_TEXT, content.get("body", ""))
         if not isinstance(text, str) or (kind == "m.room.message" and not isinstance(content.get("msgtype"), str)):
             return failed(400, "M_BAD_JSON", "'body' or 'msgtype' not in content")
         thread, reply_to = _place(content)
         place = self._server.names.address(caller.account, room_id, thread)
-        parts: dict[str, Any] = {"reply_to": reply_to}
+        given: dict[str, Any] = {"reply_to": reply_to}
         if isinstance(content.get("url"), str):
-            parts["media"] = (content["url"],)
+            given["media"] = (content["url"],)
             text = "" if text == content.get("filename", text) else text
         if content.get("format") == "org.matrix.custom.html" and isinstance(content.get("formatted_body"), str):
-            parts["html"] = content["formatted_body"]
+            given["html"] = content["formatted_body"]
         if kind in _STARTS:
-            parts["poll"] = poll_of(content)
-        send = self._server.send_request(place, text, txn, **parts)
+            given["poll"] = poll_of(content)
+        send = self._server.send_request(place, text, txn, **given)
         self.contents[caller.account, send.key] = (kind, content)
 
         def answer(receipt: Receipt) -> web.StreamResponse:
@@ -84,7 +86,7 @@ class Sending:
 
     async def _respond(
         self,
-        caller: Caller,
+        caller: MatrixCaller,
         future: Any,
         answer: Callable[[Receipt], web.StreamResponse],
         place: Address,
@@ -94,7 +96,7 @@ class Sending:
         return await self._server.respond(caller.request, future, answer)
 
     async def _act(
-        self, caller: Caller, change: ActionRequest, room_id: str, event_id: str, *, txn: str
+        self, caller: MatrixCaller, change: ActionRequest, room_id: str, event_id: str, *, txn: str
     ) -> web.StreamResponse:
         future = self._server.world.future()
         self._server.platform.actions.act(change, future, caller.token)
@@ -106,17 +108,17 @@ class Sending:
 
     # ------------------------------------------------------------ changes
 
-    async def _edit(self, caller: Caller, room_id: str, content: Json, txn: str) -> web.StreamResponse:
-        found = self._named(caller, room_id, _part(content, "m.relates_to").get("event_id"))
+    async def _edit(self, caller: MatrixCaller, room_id: str, content: Json, txn: str) -> web.StreamResponse:
+        found = self._named(caller, room_id, part(content, "m.relates_to").get("event_id"))
         if found is None:
             return _unknown_event()
-        text, html = (_part(content, "m.new_content").get(name) for name in ("body", "formatted_body"))
+        text, html = (part(content, "m.new_content").get(name) for name in ("body", "formatted_body"))
         if not isinstance(text, str):
             return failed(400, "M_BAD_JSON", "'m.new_content' has no body")
         change = self._change(Action.EDIT, found, caller, text=text, html=html if isinstance(html, str) else None)
         return await self._act(caller, change, room_id, derived_id("edit", caller.account, txn), txn=txn)
 
-    async def _react(self, caller: Caller, room_id: str, relation: Json, txn: str) -> web.StreamResponse:
+    async def _react(self, caller: MatrixCaller, room_id: str, relation: Json, txn: str) -> web.StreamResponse:
         found, emoji = self._named(caller, room_id, relation.get("event_id")), relation.get("key")
         if found is None:
             return _unknown_event()
@@ -131,19 +133,19 @@ class Sending:
             return failed(400, "M_DUPLICATE_ANNOTATION", "Can't send same reaction twice")
         return response
 
-    async def _vote(self, caller: Caller, room_id: str, relation: Json, content: Json, txn: str) -> web.StreamResponse:
+    async def _vote(
+        self, caller: MatrixCaller, room_id: str, relation: Json, content: Json, txn: str
+    ) -> web.StreamResponse:
         found = self._named(caller, room_id, relation.get("event_id"))
         if found is None:
             return _unknown_event()
-        given = next((_part(content, name).get("answers") for name in _RESPONSES if name in content), None)
-        answers = (
-            [one for one in cast("list[object]", given) if isinstance(one, str)] if isinstance(given, list) else []
-        )
+        given = next((part(content, name) for name in _RESPONSES if name in content), Json())
+        answers = [one for one in parts(given, "answers") if isinstance(one, str)]
         fields = msgspec.json.encode({"pollOptionIndexes": answers}).decode()
         change = self._change(Action.POLL_VOTE, found, caller, fields=fields)
         return await self._act(caller, change, room_id, derived_id("vote", caller.account, txn), txn=txn)
 
-    async def redact(self, caller: Caller, room_id: str, event_id: str, txn: str) -> web.StreamResponse:
+    async def redact(self, caller: MatrixCaller, room_id: str, event_id: str, txn: str) -> web.StreamResponse:
         """`PUT /rooms/{room}/redact/{event}/{txn}`: of a message, or of a reaction, which takes it away."""
         content = body_of(await caller.request.read())
         if isinstance(content, web.Response):
@@ -158,19 +160,19 @@ class Sending:
             change = self._change(Action.REACT, reacted[0], caller, text=reacted[1], remove=True)
         return await self._act(caller, change, room_id, derived_id("redaction", caller.account, txn), txn=txn)
 
-    async def put_state(self, caller: Caller, room_id: str, kind: str) -> web.StreamResponse:
+    async def put_state(self, caller: MatrixCaller, room_id: str, kind: str) -> web.StreamResponse:
         """`PUT /rooms/{room}/state/{type}`: the pinned messages are the only state that clients change here."""
         content = body_of(await caller.request.read())
         if isinstance(content, web.Response):
             return content
-        wanted = content.get("pinned")
-        if kind != "m.room.pinned_events" or not isinstance(wanted, list):
+        wanted = parts(content, "pinned")
+        if kind != "m.room.pinned_events" or "pinned" not in content:
             return failed(403, "M_FORBIDDEN", f"You don't have permission to post {kind}")
         pinned = self._server.pinned(caller.account, room_id)
         response: web.StreamResponse | None = None
-        for action, ids in ((Action.PIN, wanted), (Action.UNPIN, pinned)):
-            others = pinned if action is Action.PIN else cast("list[object]", wanted)
-            for one in [one for one in cast("list[object]", ids) if one not in others]:
+        for action, ids in ((Action.PIN, wanted), (Action.UNPIN, list[object](pinned))):
+            others = pinned if action is Action.PIN else wanted
+            for one in [one for one in ids if one not in others]:
                 found = self._named(caller, room_id, one)
                 if found is None:
                     return failed(404, "M_NOT_FOUND", "Could not find event")
@@ -180,7 +182,7 @@ class Sending:
                     return response
         return response or web.json_response({"event_id": derived_id("pins", room_id)})
 
-    async def rename(self, caller: Caller) -> web.StreamResponse:
+    async def rename(self, caller: MatrixCaller) -> web.StreamResponse:
         """`PUT /profile/{user}/displayname`."""
         content = body_of(await caller.request.read())
         if isinstance(content, web.Response):
@@ -195,16 +197,16 @@ class Sending:
 
     # ------------------------------------------------------------ helpers
 
-    def _change(self, action: Action, message: BoardMessage, caller: Caller, **parts: Any) -> ActionRequest:
+    def _change(self, action: Action, message: BoardMessage, caller: MatrixCaller, **parts: Any) -> ActionRequest:
         return self._server.action_request(action, message.room.address(caller.account), message.id, **parts)
 
-    def _named(self, caller: Caller, room_id: str, event_id: object) -> BoardMessage | None:
+    def _named(self, caller: MatrixCaller, room_id: str, event_id: object) -> BoardMessage | None:
         room = self._server.names.joined(caller.account).get(room_id)
         if room is None or not isinstance(event_id, str):
             return None
         return self._server.platform.board.get(room, event_id)
 
-    def _reaction(self, caller: Caller, room_id: str, event_id: str) -> tuple[BoardMessage, str] | None:
+    def _reaction(self, caller: MatrixCaller, room_id: str, event_id: str) -> tuple[BoardMessage, str] | None:
         """The message and the emoji of an own reaction."""
         room, me = self._server.names.joined(caller.account).get(room_id), self._server.platform.bot_id(caller.account)
         for message in self._server.platform.board.all:
@@ -223,12 +225,12 @@ def refusal_of(request: web.Request, error: PlatformError) -> web.Response:
 
 def poll_of(content: Json) -> Poll:
     """The poll in a start event."""
-    start = next((_part(content, name) for name in _STARTS if name in content), {})
-    answers = [one for one in start.get("answers", ()) if isinstance(one, dict)]
+    start = next((part(content, name) for name in _STARTS if name in content), Json())
+    answers = [part({"answer": one}, "answer") for one in parts(start, "answers")]
     closed = str(start.get("kind", "")).endswith("undisclosed")
     most = start.get("max_selections", 1)
     return Poll(
-        question=str(_part(start, "question").get(_TEXT, "")),
+        question=str(part(start, "question").get(_TEXT, "")),
         options=tuple(str(one.get(_TEXT, "")) for one in answers),
         max_selections=most if isinstance(most, int) else 1,
         anonymous=True if closed else None,
@@ -236,8 +238,8 @@ def poll_of(content: Json) -> Poll:
 
 
 def _place(content: Json) -> tuple[str | None, str | None]:
-    relation = _part(content, "m.relates_to")
-    quoted = _part(relation, "m.in_reply_to").get("event_id")
+    relation = part(content, "m.relates_to")
+    quoted = part(relation, "m.in_reply_to").get("event_id")
     threaded = relation.get("rel_type") == "m.thread"
     thread = relation.get("event_id") if threaded else None
     falls_back = threaded and relation.get("is_falling_back") is True
@@ -249,8 +251,3 @@ def _place(content: Json) -> tuple[str | None, str | None]:
 
 def _unknown_event() -> web.Response:
     return failed(400, "M_UNKNOWN", "Can't send relation to unknown event")
-
-
-def _part(content: Json, name: str) -> Json:
-    found = content.get(name)
-    return cast("Json", found) if isinstance(found, dict) else {}

@@ -10,8 +10,8 @@ from aiohttp import web
 from trunkline.core.errors import PlatformError
 from trunkline.sim.platforms.actions.message_board import PostedMessage
 from trunkline.sim.platforms.channels.matrix import FakeMatrix
-from trunkline.sim.wire.matrix.bodies import Json, body_of, event, failed, now_of, state_of
-from trunkline.sim.wire.matrix.caller import Caller
+from trunkline.sim.wire.matrix.bodies import Json, body_of, event, failed, now_of, part, state_of
+from trunkline.sim.wire.matrix.caller import MatrixCaller
 from trunkline.sim.wire.matrix.media import MediaStore
 from trunkline.sim.wire.matrix.reading import Reading
 from trunkline.sim.wire.matrix.room_names import RoomNames
@@ -23,7 +23,7 @@ _VERSIONS = ("r0.6.1", *(f"v1.{minor}" for minor in range(1, 13)))
 _DEVICE = "TRUNKLINE"
 
 
-_Handler = Callable[[Caller], Awaitable[web.StreamResponse] | web.StreamResponse]
+_Handler = Callable[[MatrixCaller], Awaitable[web.StreamResponse] | web.StreamResponse]
 
 
 class MatrixServer(WireServer[FakeMatrix]):
@@ -111,7 +111,7 @@ class MatrixServer(WireServer[FakeMatrix]):
             if owner is None:
                 return failed(401, "M_UNKNOWN_TOKEN", "Unrecognised access token", soft_logout=False)
             account, number = owner
-            caller = Caller(request=request, account=account, token=number, me=self.platform.bot_id(account))
+            caller = MatrixCaller(request=request, account=account, token=number, me=self.platform.bot_id(account))
             # The platform itself checks the tokens of what it is asked to change, and records the refusal.
             if request.method == "GET" and number < self.platform.tokens.newest(account):
                 return failed(401, "M_UNKNOWN_TOKEN", "Access token has expired", soft_logout=True)
@@ -133,28 +133,27 @@ class MatrixServer(WireServer[FakeMatrix]):
             return content
         for account in self.platform.spec.accounts:
             me, token = self.platform.bot_id(account), self.token(account, self.platform.tokens.newest(account))
-            named: Any = content.get("identifier")
-            user = named.get("user") if isinstance(named, dict) else content.get("user")
+            user = part(content, "identifier").get("user", content.get("user"))
             if user in (me, me[1:].partition(":")[0]) and content.get("password") == token:
                 return _ok({"user_id": me, "access_token": token, "home_server": "example.org", "device_id": _DEVICE})
         return failed(403, "M_FORBIDDEN", "Invalid username or password")
 
-    def _whoami(self, at: Caller) -> web.Response:
+    def _whoami(self, at: MatrixCaller) -> web.Response:
         return _ok({"user_id": at.me, "device_id": _DEVICE, "is_guest": False})
 
-    def _account_data(self, at: Caller) -> web.Response:
+    def _account_data(self, at: MatrixCaller) -> web.Response:
         if at.part("user") != at.me:
             return failed(403, "M_FORBIDDEN", "Cannot get account data for other users.")
         if at.part("type") == "m.direct" and (direct := self.names.direct(at.account)):
             return _ok(direct)
         return failed(404, "M_NOT_FOUND", "Account data not found")
 
-    def _join(self, at: Caller) -> web.Response:
+    def _join(self, at: MatrixCaller) -> web.Response:
         if at.part("room") in self.names.joined(at.account):
             return _ok({"room_id": at.part("room")})
         return failed(403, "M_FORBIDDEN", "You are not invited to this room.")
 
-    def _messages(self, at: Caller) -> web.Response:
+    def _messages(self, at: MatrixCaller) -> web.Response:
         if at.part("room") not in self.names.joined(at.account):
             return failed(403, "M_FORBIDDEN", f"User {at.me} not in room {at.part('room')}")
         return self.syncing.messages(at, at.part("room"))

@@ -13,8 +13,8 @@ from trunkline.core.values import Envelope
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.inbound_pushes import Connection
 from trunkline.sim.wire.matrix.account_log import AccountLog, LogEntry
-from trunkline.sim.wire.matrix.bodies import Json, event, failed, said
-from trunkline.sim.wire.matrix.caller import Caller
+from trunkline.sim.wire.matrix.bodies import Json, event, failed, part, said
+from trunkline.sim.wire.matrix.caller import MatrixCaller
 from trunkline.sim.wire.sockets import reset
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Syncing:
 
     # ------------------------------------------------------------ syncs
 
-    async def sync(self, caller: Caller) -> web.StreamResponse:
+    async def sync(self, caller: MatrixCaller) -> web.StreamResponse:
         """`GET /sync`."""
         request, query = caller.request, caller.request.query
         since, wait = _position(query.get("since")), _number(query.get("timeout"), 0)
@@ -117,13 +117,13 @@ class Syncing:
                 raise reset(request)
         return web.json_response(self._answer(caller, log, since, wanted, full="since" not in query))
 
-    def _answer(self, caller: Caller, log: AccountLog, since: int, wanted: Json, *, full: bool) -> Json:
-        room_filter = _part(wanted, "room")
+    def _answer(self, caller: MatrixCaller, log: AccountLog, since: int, wanted: Json, *, full: bool) -> Json:
+        room_filter = part(wanted, "room")
         fresh = list(log.after(since))
         joined: Json = {}
         for room_id in self._server.names.joined(caller.account):
             is_new = full or log.rooms[room_id] > since
-            entries = [one for one in fresh if one.room == room_id and _fits(one, _part(room_filter, "timeline"))]
+            entries = [one for one in fresh if one.room == room_id and _fits(one, part(room_filter, "timeline"))]
             if is_new or entries:
                 joined[room_id] = self._joined(caller, room_id, entries, room_filter, since, is_new=is_new)
         answer: Json = {"next_batch": f"s{log.end}"}
@@ -131,13 +131,13 @@ class Syncing:
             answer["rooms"] = {"join": joined}
         if full or any(entry.event is None for entry in fresh):
             direct = {"type": "m.direct", "content": self._server.names.direct(caller.account)}
-            answer["account_data"] = {"events": [direct] if _passes("m.direct", _part(wanted, "account_data")) else []}
+            answer["account_data"] = {"events": [direct] if _passes("m.direct", part(wanted, "account_data")) else []}
         return answer
 
     def _joined(
-        self, caller: Caller, room_id: str, entries: list[LogEntry], wanted: Json, since: int, *, is_new: bool
+        self, caller: MatrixCaller, room_id: str, entries: list[LogEntry], wanted: Json, since: int, *, is_new: bool
     ) -> Json:
-        limit = min(_MOST, _number(_part(wanted, "timeline").get("limit"), _USUAL) or _USUAL)
+        limit = min(_MOST, _number(part(wanted, "timeline").get("limit"), _USUAL) or _USUAL)
         kept = entries[-limit:]
         first = kept[0].position - 1 if kept else since
         state = self._server.state(caller.account, room_id) if is_new else []
@@ -147,7 +147,7 @@ class Syncing:
                 "prev_batch": f"s{first}",
                 "limited": len(entries) > limit or is_new,
             },
-            "state": {"events": [one for one in state if _passes(one["type"], _part(wanted, "state"))]},
+            "state": {"events": [one for one in state if _passes(one["type"], part(wanted, "state"))]},
             "account_data": {"events": []},
             "ephemeral": {"events": []},
             "unread_notifications": {"notification_count": 0, "highlight_count": 0},
@@ -156,7 +156,7 @@ class Syncing:
 
     # ------------------------------------------------------------ pages
 
-    def messages(self, caller: Caller, room_id: str) -> web.Response:
+    def messages(self, caller: MatrixCaller, room_id: str) -> web.Response:
         """`GET /rooms/{room}/messages`."""
         query, log = caller.request.query, self.log(caller.account)
         backwards = query.get("dir", "b")
@@ -185,11 +185,6 @@ def _passes(kind: str, wanted: Json) -> bool:
         return any(kind == one or (one.endswith("*") and kind.startswith(one[:-1])) for one in types)
 
     return ("types" not in wanted or named(wanted["types"])) and not named(wanted.get("not_types", ()))
-
-
-def _part(wanted: Json, name: str) -> Json:
-    found = wanted.get(name)
-    return cast("Json", found) if isinstance(found, dict) else {}
 
 
 def _filter(text: str | None) -> Json | None:

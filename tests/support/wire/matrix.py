@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from tempfile import NamedTemporaryFile
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -28,10 +29,9 @@ class MatrixBench(WireBench):
 
     def __init__(self, world: World, listener: WireListener, stack: AsyncExitStack) -> None:
         super().__init__(world, listener, stack)
-        file = stack.enter_context(NamedTemporaryFile(suffix=".png"))
-        file.write(b"a lamp")
-        file.flush()
-        self.media = (file.name,)
+        file = Path(stack.enter_context(TemporaryDirectory())) / "lamp.png"
+        file.write_bytes(b"a lamp")
+        self.media = (str(file),)
 
     async def accepted(self) -> Sequence[SeenMessage]:
         server = self.listener.server

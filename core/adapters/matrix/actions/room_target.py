@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import msgspec
 
-from trunkline.core.adapters.matrix.api import V1, V3, Json, MatrixApi, nothing_sent
+from trunkline.core.adapters.matrix.api import V1, V3, MatrixApi, nothing_sent
+from trunkline.core.adapters.matrix.json_values import Json, as_object, as_objects, as_text, as_texts
 from trunkline.core.errors import Refused
 
 #: events of one page, and pages of one question
 _PAGE, _MOST_PAGES = "100", 50
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class RoomTarget(msgspec.Struct, frozen=True, kw_only=True):
     """A room, for one change or question."""
 
     api: MatrixApi
@@ -41,9 +40,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         query = {"limit": _PAGE, "dir": "b"}
         for _ in range(_MOST_PAGES):
             page = await self.api.get(path, query)
-            chunk = page.get("chunk")
-            if isinstance(chunk, list):
-                found += [cast("Json", one) for one in cast("list[object]", chunk) if isinstance(one, dict)]
+            found += as_objects(page.get("chunk"))
             token = page.get("next_batch")
             if not isinstance(token, str) or token == query.get("from"):
                 break
@@ -53,8 +50,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     async def pinned(self) -> list[str]:
         """The ids of the pinned messages."""
         path = V3.rooms[self.room].state["m.room.pinned_events"]
-        found: Any = (await self.api.find(path) or {}).get("pinned")
-        return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+        return as_texts((await self.api.find(path) or {}).get("pinned"))
 
     async def send(self, kind: str, content: Json, txn: str = "") -> None:
         """Send an event under the change's transaction id. Raises `PlatformError`."""
@@ -67,17 +63,14 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 def content_of(event: Json) -> Json:
     """The content of an event; empty: it has none."""
-    found = event.get("content")
-    return cast("Json", found) if isinstance(found, dict) else {}
+    return as_object(event.get("content"))
 
 
 def is_deleted(event: Json) -> bool:
     """Whether an event was redacted."""
-    unsigned = event.get("unsigned")
-    return isinstance(unsigned, dict) and "redacted_because" in unsigned
+    return "redacted_because" in as_object(event.get("unsigned"))
 
 
 def text_at(event: Json, name: str) -> str:
     """A field of an event as text; empty: it has none."""
-    found = event.get(name)
-    return found if isinstance(found, str) else ""
+    return as_text(event.get(name))

@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
+from trunkline.core.adapters.matrix.json_values import Json, as_list, as_object, as_texts
 from trunkline.core.adapters.matrix.polls import poll_text
 from trunkline.core.well_formed import is_well_formed, well_formed
 
-#: a JSON object
-Json = dict[str, Any]
 #: messages of people, as far as they can be read as text
 _MESSAGES = ("m.room.message", "m.sticker")
 _POLLS = ("m.poll.start", "org.matrix.msc3381.poll.start")
@@ -102,43 +101,43 @@ def read_sync(found: Json, me: str) -> SyncAnswer | None:
     token = found.get("next_batch")
     if not isinstance(token, str) or not token:
         return None
-    rooms = _object(found.get("rooms"))
+    rooms = as_object(found.get("rooms"))
     direct: dict[str, tuple[str, ...]] | None = None
-    for event in _list(_object(found.get("account_data")).get("events")):
-        if _object(event).get("type") == "m.direct":
-            direct = read_direct(_object(_object(event).get("content")))
+    for event in as_list(as_object(found.get("account_data")).get("events")):
+        if as_object(event).get("type") == "m.direct":
+            direct = read_direct(as_object(as_object(event).get("content")))
     return SyncAnswer(
         next_batch=token,
-        rooms=tuple(_timeline(name, _object(one)) for name, one in _object(rooms.get("join")).items()),
-        invites=tuple(_invite(name, _object(one), me) for name, one in _object(rooms.get("invite")).items()),
-        left=tuple(_object(rooms.get("leave"))),
+        rooms=tuple(_timeline(name, as_object(one)) for name, one in as_object(rooms.get("join")).items()),
+        invites=tuple(_invite(name, as_object(one), me) for name, one in as_object(rooms.get("invite")).items()),
+        left=tuple(as_object(rooms.get("leave"))),
         direct=direct,
     )
 
 
 def read_direct(content: Json) -> dict[str, tuple[str, ...]]:
     """The direct rooms of each user, by the account data ``m.direct``."""
-    return {user: tuple(room for room in _list(rooms) if isinstance(room, str)) for user, rooms in content.items()}
+    return {user: tuple(as_texts(rooms)) for user, rooms in content.items()}
 
 
 def _timeline(room: str, found: Json) -> MatrixTimeline:
-    timeline = _object(found.get("timeline"))
+    timeline = as_object(found.get("timeline"))
     token = timeline.get("prev_batch")
     gap = timeline.get("limited") is True and isinstance(token, str)
     return MatrixTimeline(
         room=room,
-        events=tuple(_list(timeline.get("events"))),
+        events=tuple(as_list(timeline.get("events"))),
         gap_before=cast("str", token) if gap else None,
-        state=tuple(_list(_object(found.get("state")).get("events"))),
+        state=tuple(as_list(as_object(found.get("state")).get("events"))),
     )
 
 
 def _invite(room: str, found: Json, me: str) -> MatrixInvite:
-    for one in _list(_object(found.get("invite_state")).get("events")):
-        event = _object(one)
+    for one in as_list(as_object(found.get("invite_state")).get("events")):
+        event = as_object(one)
         if event.get("type") == "m.room.member" and event.get("state_key") == me:
             sender = event.get("sender")
-            direct = _object(event.get("content")).get("is_direct") is True
+            direct = as_object(event.get("content")).get("is_direct") is True
             return MatrixInvite(room=room, sender=sender if isinstance(sender, str) else "", is_direct=direct)
     return MatrixInvite(room=room)
 
@@ -148,7 +147,7 @@ def _invite(room: str, found: Json, me: str) -> MatrixInvite:
 
 def read_event(found: object) -> MatrixEvent | BadMatrixEvent:
     """An event of a room."""
-    event_id = _object(found).get("event_id")
+    event_id = as_object(found).get("event_id")
     named = well_formed(event_id) if isinstance(event_id, str) else ""
     try:
         event = msgspec.convert(found, MatrixEvent)
@@ -171,7 +170,7 @@ def read_message(event: MatrixEvent) -> MatrixMessage | BadMatrixEvent | None:
         return BadMatrixEvent(event_id=event.event_id, detail=detail, encrypted=True)
     if event.type not in (*_MESSAGES, *_POLLS):
         return None
-    relation = _object(event.content.get("m.relates_to"))
+    relation = as_object(event.content.get("m.relates_to"))
     if relation.get("rel_type") == "m.replace":
         return None
     text = poll_text(event.content) if event.type in _POLLS else event.content.get("body")
@@ -194,12 +193,12 @@ def read_message(event: MatrixEvent) -> MatrixMessage | BadMatrixEvent | None:
 
 def thread_of(content: Json) -> str | None:
     """The root of the thread that a message belongs to."""
-    return _place(_object(content.get("m.relates_to")))[0]
+    return _place(as_object(content.get("m.relates_to")))[0]
 
 
 def _place(relation: Json) -> tuple[str | None, str | None]:
     """The thread and the quoted message of a relation. What only clients without threads see as a quote is none."""
-    root, quoted = relation.get("event_id"), _object(relation.get("m.in_reply_to")).get("event_id")
+    root, quoted = relation.get("event_id"), as_object(relation.get("m.in_reply_to")).get("event_id")
     thread = root if relation.get("rel_type") == "m.thread" and isinstance(root, str) and root else None
     reply_to = quoted if isinstance(quoted, str) and quoted else None
     return thread, None if thread is not None and relation.get("is_falling_back") is True else reply_to
@@ -219,7 +218,7 @@ def after_joining(events: Iterable[object], me: str) -> list[object]:
     there = list(events)
     for membership in ("invite", "join"):
         for number, one in enumerate(there):
-            event = _object(one)
+            event = as_object(one)
             if is_membership(event, me, membership):
                 return there[number + 1 :]
     return there
@@ -227,19 +226,11 @@ def after_joining(events: Iterable[object], me: str) -> list[object]:
 
 def is_membership(found: object, me: str, membership: str) -> bool:
     """Whether an event makes the account an invited or a joined member, who it was not before."""
-    event = _object(found)
-    before = _object(_object(event.get("unsigned")).get("prev_content")).get("membership")
+    event = as_object(found)
+    before = as_object(as_object(event.get("unsigned")).get("prev_content")).get("membership")
     return (
         event.get("type") == "m.room.member"
         and event.get("state_key") == me
-        and _object(event.get("content")).get("membership") == membership
+        and as_object(event.get("content")).get("membership") == membership
         and before != membership
     )
-
-
-def _object(value: object) -> Json:
-    return cast("Json", value) if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []

@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, cast
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionQuery
-from trunkline.core.adapters.matrix.api import V3, Json
-from trunkline.core.adapters.matrix.changes import fields_of
+from trunkline.core.adapters.matrix.actions.changes import fields_of
+from trunkline.core.adapters.matrix.actions.room_target import RoomTarget, content_of, is_deleted, text_at
+from trunkline.core.adapters.matrix.api import V3
 from trunkline.core.adapters.matrix.content import REACTION
+from trunkline.core.adapters.matrix.inbound.updates import thread_of
+from trunkline.core.adapters.matrix.json_values import Json, as_object, as_objects, as_text
 from trunkline.core.adapters.matrix.polls import POLL_ENDS, count_votes, poll_text, read_poll
-from trunkline.core.adapters.matrix.transactions import Target, content_of, is_deleted, text_at
-from trunkline.core.adapters.matrix.updates import thread_of
 from trunkline.core.errors import Refused
 
-_Answer = Callable[[Target, ActionQuery, Json], Awaitable[object]]
+_Answer = Callable[[RoomTarget, ActionQuery, Json], Awaitable[object]]
 #: entries of a list, unless the question asks for fewer
 _MOST = 50
 _SHOWN = ("m.room.message", "m.sticker", "m.poll.start", "org.matrix.msc3381.poll.start")
 _MS = 1000.0
 
 
-async def answer_to(target: Target, query: ActionQuery) -> object:
+async def answer_to(target: RoomTarget, query: ActionQuery) -> object:
     """The answer to a question. Raises `PlatformError`."""
     return await _ANSWERS[query.action](target, query, fields_of(query.fields))
 
 
-async def _reactions(target: Target, query: ActionQuery, fields: Json) -> list[Json]:
+async def _reactions(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Json]:
     event = await _living(target, query.message_id)
     found: dict[str, list[str]] = {}
     for one in await target.related(text_at(event, "event_id"), "m.annotation", REACTION):
-        relation: Any = content_of(one).get("m.relates_to")
-        key = relation.get("key") if isinstance(relation, dict) else None
+        key = as_object(content_of(one).get("m.relates_to")).get("key")
         if isinstance(key, str):
             users = found.setdefault(key, [])
             if text_at(one, "sender") not in users:
@@ -40,22 +39,19 @@ async def _reactions(target: Target, query: ActionQuery, fields: Json) -> list[J
     return [{"emoji": emoji, "count": len(users), "users": users} for emoji, users in found.items()]
 
 
-async def _read(target: Target, query: ActionQuery, fields: Json) -> list[Json]:
+async def _read(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Json]:
     """The newest messages of a room, or of a thread."""
     thread, limit = query.address.thread, _limit(fields)
     if thread is not None:
         events = [await target.message(thread), *await target.related(thread, "m.thread")][::-1]
     else:
         page = await target.api.get(V3.rooms[target.room].messages, {"dir": "b", "limit": str(2 * _MOST)})
-        chunk = page.get("chunk")
-        listed = cast("list[object]", chunk) if isinstance(chunk, list) else []
-        events = [cast("Json", one) for one in listed if isinstance(one, dict)]
-        events = [one for one in events if thread_of(content_of(one)) is None]
+        events = [one for one in as_objects(page.get("chunk")) if thread_of(content_of(one)) is None]
     pinned = frozenset(await target.pinned())
     return [shown for one in events if (shown := _shown(one, pinned)) is not None][:limit]
 
 
-async def _pins(target: Target, query: ActionQuery, fields: Json) -> list[Json]:
+async def _pins(target: RoomTarget, query: ActionQuery, fields: Json) -> list[Json]:
     pinned = (await target.pinned())[::-1][: _limit(fields)]
     found: list[Json] = []
     for event_id in pinned:
@@ -66,7 +62,7 @@ async def _pins(target: Target, query: ActionQuery, fields: Json) -> list[Json]:
     return found
 
 
-async def _results(target: Target, query: ActionQuery, fields: Json) -> Json:
+async def _results(target: RoomTarget, query: ActionQuery, fields: Json) -> Json:
     event = await _living(target, query.message_id or fields.get("pollId"))
     event_id, content = text_at(event, "event_id"), content_of(event)
     if not read_poll(content)[1]:
@@ -82,15 +78,13 @@ async def _results(target: Target, query: ActionQuery, fields: Json) -> Json:
     return {"messageId": event_id, "pollId": event_id, **results, "votes": shown}
 
 
-async def _permissions(target: Target, query: ActionQuery, fields: Json) -> Json:
+async def _permissions(target: RoomTarget, query: ActionQuery, fields: Json) -> Json:
     levels = await target.api.find(V3.rooms[target.room].state["m.room.power_levels"]) or {}
-    users: Any = levels.get("users")
-    own = users.get(target.me) if isinstance(users, dict) else None
-    level = levels.get("users_default", 0) if own is None else own
+    level = as_object(levels.get("users")).get(target.me, levels.get("users_default", 0))
     return {"channelId": query.address.conversation, "powerLevel": level}
 
 
-async def _member(target: Target, query: ActionQuery, fields: Json) -> Json:
+async def _member(target: RoomTarget, query: ActionQuery, fields: Json) -> Json:
     user = str(fields.get("userId", ""))
     found = await target.api.find(V3.profile[user]) if user.startswith("@") else None
     if found is None:
@@ -98,7 +92,7 @@ async def _member(target: Target, query: ActionQuery, fields: Json) -> Json:
     return {"userId": user, "name": text_at(found, "displayname")}
 
 
-async def _room(target: Target, query: ActionQuery, fields: Json) -> Json:
+async def _room(target: RoomTarget, query: ActionQuery, fields: Json) -> Json:
     found: Json = {"channelId": query.address.conversation}
     for name, kind, field in (
         ("name", "m.room.name", "name"),
@@ -111,7 +105,7 @@ async def _room(target: Target, query: ActionQuery, fields: Json) -> Json:
     return found
 
 
-async def _living(target: Target, message_id: object) -> Json:
+async def _living(target: RoomTarget, message_id: object) -> Json:
     event = await target.message(message_id if isinstance(message_id, str) else None)
     if is_deleted(event):
         raise Refused("no such message")
@@ -121,8 +115,7 @@ async def _living(target: Target, message_id: object) -> Json:
 def _shown(event: Json, pinned: frozenset[str]) -> Json | None:
     """A message in a list; None: it is no message, an edit, or deleted."""
     content, at = content_of(event), event.get("origin_server_ts")
-    relation: Any = content.get("m.relates_to")
-    replaced = isinstance(relation, dict) and cast("Json", relation).get("rel_type") == "m.replace"
+    replaced = as_object(content.get("m.relates_to")).get("rel_type") == "m.replace"
     text = content.get("body")
     if not isinstance(text, str):
         text = poll_text(content)
@@ -140,10 +133,10 @@ def _shown(event: Json, pinned: frozenset[str]) -> Json | None:
 
 def _edited(event: Json) -> str:
     """The text after the last edit, as the server bundles it with the event; empty: there was none."""
-    found: Any = event
-    for name in ("unsigned", "m.relations", "m.replace", "content", "m.new_content", "body"):
-        found = found.get(name) if isinstance(found, dict) else None
-    return found if isinstance(found, str) else ""
+    found = event
+    for name in ("unsigned", "m.relations", "m.replace", "content", "m.new_content"):
+        found = as_object(found.get(name))
+    return as_text(found.get("body"))
 
 
 def _limit(fields: Json) -> int:

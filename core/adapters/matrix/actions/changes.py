@@ -12,25 +12,26 @@ import msgspec
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.adapters.matrix.actions.room_target import RoomTarget, content_of, is_deleted, text_at
 from trunkline.core.adapters.matrix.api import V3, nothing_sent
 from trunkline.core.adapters.matrix.content import MESSAGE, REACTION, check_text, edit_content, reaction_content
 from trunkline.core.adapters.matrix.errors import MatrixRefused
+from trunkline.core.adapters.matrix.json_values import as_object
 from trunkline.core.adapters.matrix.polls import POLL_RESPONSE, chosen_answers, response_content
-from trunkline.core.adapters.matrix.transactions import Target, content_of, is_deleted, text_at
 from trunkline.core.errors import Refused
 from trunkline.core.values import Receipt
 
 #: carries one change out; returns the id of what it concerns
-_Change = Callable[[Target, ActionRequest], Awaitable[str]]
+_Change = Callable[[RoomTarget, ActionRequest], Awaitable[str]]
 
 
-async def change(target: Target, request: ActionRequest) -> Receipt:
+async def change(target: RoomTarget, request: ActionRequest) -> Receipt:
     """Carry out a change. Raises `PlatformError`."""
     found = await _CHANGES[request.action](target, request)
     return Receipt(provider_id=found, address=request.address)
 
 
-async def _edit(target: Target, request: ActionRequest) -> str:
+async def _edit(target: RoomTarget, request: ActionRequest) -> str:
     check_text(request.text)
     if not request.text.strip():
         raise Refused("the new text is empty")
@@ -42,7 +43,7 @@ async def _edit(target: Target, request: ActionRequest) -> str:
     return event_id
 
 
-async def _delete(target: Target, request: ActionRequest) -> str:
+async def _delete(target: RoomTarget, request: ActionRequest) -> str:
     event = await target.message(request.message_id)
     event_id = text_at(event, "event_id")
     if not is_deleted(event):
@@ -50,7 +51,7 @@ async def _delete(target: Target, request: ActionRequest) -> str:
     return event_id
 
 
-async def _react(target: Target, request: ActionRequest) -> str:
+async def _react(target: RoomTarget, request: ActionRequest) -> str:
     event_id, emoji = text_at(await _living(target, request), "event_id"), request.text.strip()
     if request.remove:
         await _unreact(target, event_id, emoji)
@@ -65,18 +66,17 @@ async def _react(target: Target, request: ActionRequest) -> str:
     return event_id
 
 
-async def _unreact(target: Target, event_id: str, emoji: str) -> None:
+async def _unreact(target: RoomTarget, event_id: str, emoji: str) -> None:
     """Take own reactions away: one, or, without an emoji, all."""
     with nothing_sent():
         there = await target.related(event_id, "m.annotation", REACTION)
     mine = [one for one in there if text_at(one, "sender") == target.me and not is_deleted(one)]
     for number, one in enumerate(mine):
-        relation = content_of(one).get("m.relates_to")
-        if isinstance(relation, dict) and emoji in ("", cast("dict[str, Any]", relation).get("key")):
+        if emoji in ("", as_object(content_of(one).get("m.relates_to")).get("key")):
             await target.redact(text_at(one, "event_id"), number)
 
 
-async def _pin(target: Target, request: ActionRequest) -> str:
+async def _pin(target: RoomTarget, request: ActionRequest) -> str:
     """Pin or unpin: the list of pinned messages is one value, so another change of it at the same time is lost."""
     event_id = text_at(await _living(target, request), "event_id")
     with nothing_sent():
@@ -89,7 +89,7 @@ async def _pin(target: Target, request: ActionRequest) -> str:
     return event_id
 
 
-async def _vote(target: Target, request: ActionRequest) -> str:
+async def _vote(target: RoomTarget, request: ActionRequest) -> str:
     event, fields = await _living(target, request), fields_of(request.fields)
     given = fields.get("pollOptionIndexes") or fields.get("pollOptionIndex") or fields.get("pollOption") or request.text
     wanted = cast("list[object]", given) if isinstance(given, list) else [given]
@@ -98,14 +98,14 @@ async def _vote(target: Target, request: ActionRequest) -> str:
     return event_id
 
 
-async def _profile(target: Target, request: ActionRequest) -> str:
+async def _profile(target: RoomTarget, request: ActionRequest) -> str:
     fields = fields_of(request.fields)
     name = next((str(fields[key]) for key in ("displayName", "name") if fields.get(key)), request.text)
     await target.api.put(V3.profile[target.me].displayname, {"displayname": name})
     return target.me
 
 
-async def _living(target: Target, request: ActionRequest) -> dict[str, Any]:
+async def _living(target: RoomTarget, request: ActionRequest) -> dict[str, Any]:
     event = await target.message(request.message_id)
     if is_deleted(event):
         raise Refused("the message was deleted")

@@ -8,11 +8,10 @@ from typing import Any
 
 import anyio
 
-from trunkline.core.adapters.matrix.api import V3, Json, MatrixApi
+from trunkline.core.adapters.matrix.api import V3, MatrixApi
 from trunkline.core.adapters.matrix.errors import MatrixRefused
-from trunkline.core.adapters.matrix.progress import SyncProgress
-from trunkline.core.adapters.matrix.rooms import RoomBook
-from trunkline.core.adapters.matrix.updates import (
+from trunkline.core.adapters.matrix.inbound.progress import SyncProgress
+from trunkline.core.adapters.matrix.inbound.updates import (
     TYPES,
     BadMatrixEvent,
     MatrixEvent,
@@ -26,6 +25,8 @@ from trunkline.core.adapters.matrix.updates import (
     read_message,
     read_sync,
 )
+from trunkline.core.adapters.matrix.json_values import Json, as_list
+from trunkline.core.adapters.matrix.rooms import RoomBook
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.errors import Ambiguous
 from trunkline.core.events.adapters import UpdateDropped
@@ -69,7 +70,7 @@ class SyncReader:
         self._saving = anyio.Lock()
         self._saved: str | None = None
         self._saved_at = host.env.steady()
-        #: the token is of a user: another user of the account begins anew
+        #: the token is of a user: another user of the account has one of their own
         self._cursor = f"since {me}"
 
     # ------------------------------------------------------------ the stream
@@ -178,8 +179,7 @@ class SyncReader:
             query["to"] = until
         while True:
             page = await self._api.get(V3.rooms[room].messages, {**query, "from": token})
-            chunk = page.get("chunk")
-            events: list[object] = chunk if isinstance(chunk, list) else []
+            events = as_list(page.get("chunk"))
             found += events
             end = page.get("end")
             invited = until is None and any(is_membership(one, self._me, "invite") for one in events)

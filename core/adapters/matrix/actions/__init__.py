@@ -1,0 +1,1 @@
+"""Changes and questions of the message tool on a homeserver."""

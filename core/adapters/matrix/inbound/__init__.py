@@ -1,0 +1,1 @@
+"""What people do on the homeserver, as messages for the gateway."""
