@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field, model_validator
 
 from trunkline.core.config.base import Duration, Model
@@ -17,10 +19,14 @@ class SlackConfig(Model):
     """The app-level token, `xapp-...`, for Socket Mode."""
     signing_secret: Secret | None = None
     """The signing secret, for events by HTTP."""
+    text: Literal["markdown", "mrkdwn"] = "markdown"
+    """How Slack reads texts: as Markdown, or as its own mrkdwn."""
     api_root: str = "https://slack.com/api/"
     """Another Web API, such as a fake."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)
     """How long a request may take until it is in doubt."""
+    ping_every: Duration = Field(default=15.0, gt=0, le=600)
+    """How often a socket is checked; without an answer within half of that it counts as dead."""
 
     @model_validator(mode="after")
     def _one_way_in(self) -> SlackConfig:

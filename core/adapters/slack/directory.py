@@ -1,0 +1,132 @@
+"""The people and conversations of a workspace, looked up by name or id, and remembered for some minutes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import anyio
+
+from trunkline.core.adapters.slack.web import SlackWeb
+from trunkline.core.channels import DirectoryEntry, Resolved, find_in_directory
+from trunkline.core.errors import PlatformError
+from trunkline.core.values import ChatKind
+
+#: seconds for which names are remembered
+_FRESH = 600.0
+#: seconds without a look-up of names after one has failed, and for one look-up
+_PAUSE, _PATIENCE = 60.0, 5.0
+#: names that are remembered, pages of a list, and entries of a page
+_MOST, _PAGES, _PAGE = 10_000, 100, 200
+_SIGNS = re.compile(r"\A(?:slack:)?(?:(?:channel|group|user|dm|conversation|room):)?\s*[<@#]*", re.IGNORECASE)
+_USER = re.compile(r"[UW][A-Z0-9]{2,}")
+_CONVERSATION = re.compile(r"[CDG][A-Z0-9]{2,}")
+_UNKNOWN = frozenset({"channel_not_found", "user_not_found", "users_not_found", "user_not_visible"})
+
+
+class SlackDirectory:
+    """Looks names up with one token. `steady`: a clock that nobody sets, in seconds."""
+
+    def __init__(self, web: SlackWeb, steady: Callable[[], float]) -> None:
+        self._web = web
+        self._steady = steady
+        self._entries: tuple[DirectoryEntry, ...] = ()
+        self._entries_until = 0.0
+        #: user -> name and until when it is remembered
+        self._names: dict[str, tuple[str, float]] = {}
+        self._paused_until = 0.0
+
+    async def name_of(self, user: str) -> str:
+        """The name of a user; empty if Slack does not say it now. Never raises: a message does not wait for a name."""
+        now = self._steady()
+        name, until = self._names.get(user, ("", 0.0))
+        if now < until or now < self._paused_until:
+            return name
+        try:
+            with anyio.fail_after(_PATIENCE):
+                found = await self._web.call("users.info", user=user, fine=_UNKNOWN)
+        except (PlatformError, TimeoutError):
+            self._paused_until = self._steady() + _PAUSE
+            return name
+        if len(self._names) >= _MOST:
+            self._names.clear()
+        name = shown_name(_fields(found.get("user")))
+        self._names[user] = name, now + _FRESH
+        return name
+
+    async def resolve(self, text: str) -> Resolved | None:
+        """The conversation that a text names, by id or by name. Raises `PlatformError`, `AmbiguousTarget`."""
+        bare = _SIGNS.sub("", text.strip()).rstrip(">").partition("|")[0].strip()
+        if _USER.fullmatch(bare):
+            found = await self._web.call("users.info", user=bare, fine=_UNKNOWN)
+            return Resolved(target=f"user:{bare}", kind=ChatKind.DIRECT) if found.get("ok") else None
+        if _CONVERSATION.fullmatch(bare):
+            found = await self._web.call("conversations.info", channel=bare, fine=_UNKNOWN)
+            entry = entry_of(_fields(found.get("channel"))) if found.get("ok") else None
+            return None if entry is None else Resolved(target=entry.target, kind=entry.kind)
+        return find_in_directory(text, await self._all(), "slack")
+
+    async def _all(self) -> tuple[DirectoryEntry, ...]:
+        if self._steady() >= self._entries_until:
+            people = [one async for one in self._pages("users.list", "members")]
+            # Direct conversations are named by their people.
+            rooms = [
+                one
+                async for one in self._pages(
+                    "conversations.list", "channels", types="public_channel,private_channel,mpim", exclude_archived=True
+                )
+            ]
+            found = [*(person_of(one) for one in people), *(entry_of(one) for one in rooms)]
+            self._entries = tuple(entry for entry in found if entry is not None)
+            self._entries_until = self._steady() + _FRESH
+        return self._entries
+
+    async def _pages(self, method: str, field: str, **given: Any) -> AsyncIterator[dict[str, Any]]:
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            page = await self._web.call(method, limit=_PAGE, cursor=cursor, **given)
+            entries: Any = page.get(field)
+            for one in entries if isinstance(entries, list) else ():  # pyright: ignore[reportUnknownVariableType]
+                if isinstance(one, dict):
+                    yield one
+            cursor = str(_fields(page.get("response_metadata")).get("next_cursor") or "")
+            if not cursor:
+                return
+
+
+def person_of(user: dict[str, Any]) -> DirectoryEntry | None:
+    """The entry of a user; None for one who has left."""
+    number = user.get("id")
+    if not isinstance(number, str) or user.get("deleted") is True:
+        return None
+    handle = user.get("name")
+    return DirectoryEntry(
+        target=f"user:{number}",
+        kind=ChatKind.DIRECT,
+        name=shown_name(user),
+        handle=handle if isinstance(handle, str) else "",
+    )
+
+
+def entry_of(channel: dict[str, Any]) -> DirectoryEntry | None:
+    """The entry of a conversation; None if it cannot be written to."""
+    number, name = channel.get("id"), channel.get("name")
+    if channel.get("is_im") is True:
+        user = channel.get("user")
+        return DirectoryEntry(target=f"user:{user}", kind=ChatKind.DIRECT) if isinstance(user, str) else None
+    if not isinstance(number, str) or channel.get("is_archived") is True:
+        return None
+    kind = ChatKind.GROUP if channel.get("is_mpim") is True else ChatKind.CHANNEL
+    return DirectoryEntry(target=f"{kind.value}:{number}", kind=kind, name=name if isinstance(name, str) else "")
+
+
+def shown_name(user: dict[str, Any]) -> str:
+    """The name that people see of a user."""
+    profile = _fields(user.get("profile"))
+    names = (profile.get("display_name"), profile.get("real_name"), user.get("real_name"), user.get("name"))
+    return next((one for one in names if isinstance(one, str) and one.strip()), "")
+
+
+def _fields(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]

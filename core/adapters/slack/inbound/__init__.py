@@ -1,0 +1,1 @@
+"""What Slack delivers: by sockets or by HTTP, as envelopes."""

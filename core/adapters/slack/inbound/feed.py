@@ -1,0 +1,147 @@
+"""What comes from Slack, by sockets or by HTTP, as one stream of envelopes for the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
+
+import msgspec
+
+from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.adapters.slack.directory import SlackDirectory
+from trunkline.core.adapters.slack.inbound.events import SlackSelf, UnreadableUpdate
+from trunkline.core.adapters.slack.inbound.inbox import Done, Inbox
+from trunkline.core.adapters.slack.inbound.reader import LARGEST_UPDATE, OtherTeam, SlackReader
+from trunkline.core.adapters.slack.inbound.sockets import Frame, Frames
+from trunkline.core.errors import NotSent, PlatformError
+from trunkline.core.events.adapters import UpdateDropped
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Envelope
+
+#: the messages of a connection on their way to the gateway; an error is its end
+Received = asyncio.Queue[Envelope | PlatformError]
+_NO_ID = "no id"
+
+
+class SlackFeed:
+    """Reads updates, drops what cannot be read, and keeps what waits for its acknowledgement."""
+
+    def __init__(self, reader: SlackReader, directory: SlackDirectory, host: AdapterHost) -> None:
+        self._reader = reader
+        self._directory = directory
+        self._host = host
+        self._inbox = Inbox()
+        self._received: Received | None = None
+        self._me: SlackSelf | None = None
+        #: what is called when the connection is over, by those who wait for an acknowledgement
+        self._ends: set[Callable[[], None]] = set()
+
+    @contextmanager
+    def open(self, received: Received, me: SlackSelf) -> Generator[None]:
+        """The gateway listens while the block runs."""
+        self._inbox.clear()
+        self._received, self._me = received, me
+        try:
+            yield
+        finally:
+            if self._received is received:
+                self._received = None
+                for end in tuple(self._ends):
+                    end()
+
+    async def ack(self, envelope: Envelope) -> None:
+        """A message is durable. Raises `NotSent` if Slack cannot learn it now: it delivers the message again."""
+        await self._inbox.ack(envelope)
+
+    async def envelopes(self, received: Received) -> AsyncIterator[Envelope]:
+        """The messages of a connection, each with the name of its author."""
+        while True:
+            found = await received.get()
+            if isinstance(found, PlatformError):
+                raise found
+            yield await self._named(found)
+
+    async def of_frames(self, frames: Frames, received: Received) -> AsyncIterator[Envelope]:
+        """The messages that sockets bring."""
+        while True:
+            frame = await frames.get()
+            if isinstance(frame, PlatformError):
+                raise frame
+            await self._take_frame(frame)
+            while not received.empty():
+                found = received.get_nowait()
+                if isinstance(found, Envelope):
+                    yield await self._named(found)
+
+    async def _named(self, envelope: Envelope) -> Envelope:
+        if envelope.peer.name or envelope.webhook is not None:
+            return envelope
+        peer = msgspec.structs.replace(envelope.peer, name=await self._directory.name_of(envelope.peer.id))
+        return msgspec.structs.replace(envelope, peer=peer)
+
+    # ------------------------------------------------------------ sockets
+
+    async def _take_frame(self, frame: Frame) -> None:
+        """Hand over the messages of a frame. One without any is acknowledged at once."""
+        payload = None if frame.data is None else frame.data.get("payload")
+        update = frame.envelope_id or _NO_ID
+        if not isinstance(payload, dict) or frame.size > LARGEST_UPDATE:
+            detail = "it is too large" if frame.size > LARGEST_UPDATE else "it is no update"
+            if frame.envelope_id is not None or frame.data is None:
+                self.drop(update, detail)
+            found = False
+        else:
+            interactive = (frame.data or {}).get("type") == "interactive"
+            fields = cast("dict[str, Any]", payload)
+            try:
+                found = self.take(fields, interactive=interactive, done=frame.acknowledge, update=update)
+            except OtherTeam as error:
+                self.drop(update, str(error), Reason.OTHER_WEBHOOK_ACCOUNT)
+                found = False
+        if not found:
+            try:
+                await frame.acknowledge()
+            except NotSent:
+                # The socket is gone. The update comes again, and is dropped again.
+                return
+
+    # ------------------------------------------------------------ for both ways in
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the gateway listens."""
+        return self._received is not None
+
+    def at_end(self, end: Callable[[], None]) -> Callable[[], None]:
+        """Call `end` when the connection is over; returns what takes that back."""
+        self._ends.add(end)
+        return lambda: self._ends.discard(end)
+
+    def take(self, payload: Mapping[str, Any], *, interactive: bool, done: Done, update: str) -> bool:
+        """Hand the messages of an update to the gateway; `done` is called when they are durable.
+
+        Returns false if there are none: then it is done already. Raises `OtherTeam`, and `NotSent` while the gateway
+        does not listen.
+        """
+        if self._received is None or self._me is None:
+            raise NotSent("the gateway does not listen")
+        read = self._reader.interaction if interactive else self._reader.event
+        try:
+            envelopes = read(payload, self._me)
+        except UnreadableUpdate as error:
+            self.drop(update, str(error))
+            return False
+        if envelopes:
+            self._inbox.add(envelopes, done)
+        for envelope in envelopes:
+            self._received.put_nowait(envelope)
+        return bool(envelopes)
+
+    def drop(self, update: str, detail: str, reason: Reason = Reason.BAD_UPDATE) -> None:
+        """Record an update that is not read."""
+        body = UpdateDropped(
+            channel="slack", account=self._host.account, reason=reason, update=update, detail=detail[:300]
+        )
+        self._host.events.record(body)

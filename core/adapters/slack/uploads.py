@@ -1,0 +1,119 @@
+"""Files: uploaded first, and posted by one last request, which alone can be in doubt.
+
+Until ``files.completeUploadExternal`` nobody sees anything, so whatever fails before it was certainly not sent. Its
+response names the files and not the message; that is in ``files.info``, a moment later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import unquote, urlsplit
+
+import anyio
+import anyio.to_thread
+
+from trunkline.core.adapters.slack.places import SlackPlaces
+from trunkline.core.adapters.slack.web import LARGEST_FILE, SlackWeb
+from trunkline.core.errors import NotSent, PlatformError, Refused
+from trunkline.core.values import Receipt, SendRequest
+
+#: seconds between questions for the message of a file
+_WAITS = (0.2, 0.5, 1.0, 2.0, 3.0)
+
+
+class Uploads:
+    """Sends messages with files."""
+
+    def __init__(self, web: SlackWeb, places: SlackPlaces, folder: Path) -> None:
+        self._web = web
+        self._places = places
+        self._folder = folder
+
+    async def send(self, request: SendRequest) -> Receipt:
+        """Upload the files of a request, and post them with its text. Raises `PlatformError`."""
+        if request.payload is not None or (request.parts is not None and request.parts.buttons):
+            raise Refused("a message with uploaded files has neither buttons nor a payload on Slack")
+        channel, files = await self._prepare(request)
+        done = await self._web.call(
+            "files.completeUploadExternal",
+            files=files,
+            channel_id=channel,
+            thread_ts=request.address.thread,
+            initial_comment=request.text or None,
+        )
+        first = next(_ids(done.get("files")), files[0]["id"])
+        return await self._receipt(request, channel, first)
+
+    async def _prepare(self, request: SendRequest) -> tuple[str, list[dict[str, str]]]:
+        """Everything before the request that posts. An error here is never in doubt."""
+        try:
+            channel = await self._places.channel_of(request.address)
+            return channel, [await self._upload(media, request) for media in request.media]
+        except PlatformError as error:
+            if error.ambiguous:
+                raise NotSent(f"a file was not uploaded: {error.facts}", retry_after=error.retry_after) from error
+            raise
+
+    async def _upload(self, media: str, request: SendRequest) -> dict[str, str]:
+        content = await self._content(media)
+        if not content:
+            raise Refused("a file is empty, which Slack does not take")
+        if len(content) > LARGEST_FILE:
+            raise Refused(f"a file is larger than {LARGEST_FILE // 1024**2} MB")
+        shown = request.parts.file_name if request.parts is not None and len(request.media) == 1 else None
+        name = shown or unquote(urlsplit(media).path.rpartition("/")[2]) or "file"
+        given = await self._web.call("files.getUploadURLExternal", filename=name, length=len(content))
+        url, number = given.get("upload_url"), given.get("file_id")
+        if not isinstance(url, str) or not isinstance(number, str):
+            raise NotSent("Slack named no address for a file")
+        await self._web.upload(url, content)
+        return {"id": number, "title": name}
+
+    async def _content(self, media: str) -> bytes:
+        if urlsplit(media).scheme in ("http", "https"):
+            return await self._web.fetch(media)
+        path = self._folder / media.removeprefix("file://")
+        try:
+            return await anyio.to_thread.run_sync(_read, path)
+        except OSError as error:
+            raise Refused(f"the file {path.name} cannot be read: {type(error).__name__}") from error
+
+    async def _receipt(self, request: SendRequest, channel: str, file: str) -> Receipt:
+        """The message of a posted file; if Slack does not show it in time, the id of the file stands for it."""
+        for wait in _WAITS:
+            try:
+                found = await self._web.call("files.info", file=file)
+            except PlatformError:
+                found = {}
+            ts = _share(found.get("file"), channel)
+            if ts is not None:
+                return Receipt(provider_id=ts, address=request.address)
+            await anyio.sleep(wait)
+        return Receipt(provider_id=file, address=request.address)
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(LARGEST_FILE + 1)
+
+
+def _ids(files: object) -> Iterator[str]:
+    for one in cast("list[Any]", files) if isinstance(files, list) else ():
+        number = cast("dict[str, Any]", one).get("id") if isinstance(one, dict) else None
+        if isinstance(number, str):
+            yield number
+
+
+def _share(file: object, channel: str) -> str | None:
+    """The id of the message that shows a file in a conversation."""
+    shares: Any = cast("dict[str, Any]", file).get("shares") if isinstance(file, dict) else None
+    for kind in ("public", "private"):
+        there: Any = shares.get(kind) if isinstance(shares, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        found: Any = there.get(channel) if isinstance(there, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        for one in cast("list[Any]", found) if isinstance(found, list) else ():
+            ts = cast("dict[str, Any]", one).get("ts") if isinstance(one, dict) else None
+            if isinstance(ts, str):
+                return ts
+    return None
