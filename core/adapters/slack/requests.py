@@ -67,7 +67,7 @@ def payload_of(text: str | None) -> dict[str, Any]:
         given: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Refused(f"the payload is no JSON: {error}") from None
-    found = {"blocks": given} if isinstance(given, list) else given
+    found: object = {"blocks": cast("list[Any]", given)} if isinstance(given, list) else given
     if not isinstance(found, dict):
         raise Refused("the payload is neither an object nor a list of blocks")
     payload = cast("dict[str, Any]", found)

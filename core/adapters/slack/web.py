@@ -76,10 +76,9 @@ class SlackWeb:
             return _body(await ask(**given))
         except SlackApiError as error:
             status, data, headers = _answer(error)
-            code = data.get("error") if isinstance(data, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-            if isinstance(code, str) and code in fine:
+            if isinstance(data, dict) and cast("dict[str, Any]", data).get("error") in fine:
                 return cast("dict[str, Any]", data)
-            raise of_response(status, data, headers) from error
+            raise of_response(status, cast(object, data), headers) from error
         except PlatformError:
             raise
         except (aiohttp.ClientError, TimeoutError, OSError) as error:

@@ -181,6 +181,15 @@ class Pushes:
         if self._connections.get(account) is connection:
             del self._connections[account]
 
+    def deliver_again(self, envelope: Envelope) -> None:
+        """Deliver a message again to the live connection, unless it was acknowledged meanwhile."""
+        for posted in tuple(self._unacked[envelope.address.account].values()):
+            if posted.due and (posted.envelope.address, posted.envelope.message_id) == (
+                envelope.address,
+                envelope.message_id,
+            ):
+                self._push(posted)
+
     def ack(self, envelope: Envelope) -> None:
         """Acknowledge a message: it is not delivered again."""
         self.changes += 1

@@ -12,9 +12,9 @@ import msgspec
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.adapters.slack.directory import SlackDirectory
 from trunkline.core.adapters.slack.inbound.events import SlackSelf, UnreadableUpdate
-from trunkline.core.adapters.slack.inbound.inbox import Done, Inbox
 from trunkline.core.adapters.slack.inbound.reader import LARGEST_UPDATE, OtherTeam, SlackReader
 from trunkline.core.adapters.slack.inbound.sockets import Frame, Frames
+from trunkline.core.adapters.slack.inbound.unacked import Done, UnackedUpdates
 from trunkline.core.errors import NotSent, PlatformError
 from trunkline.core.events.adapters import UpdateDropped
 from trunkline.core.reasons import Reason
@@ -32,7 +32,7 @@ class SlackFeed:
         self._reader = reader
         self._directory = directory
         self._host = host
-        self._inbox = Inbox()
+        self._unacked = UnackedUpdates()
         self._received: Received | None = None
         self._me: SlackSelf | None = None
         #: what is called when the connection is over, by those who wait for an acknowledgement
@@ -41,7 +41,7 @@ class SlackFeed:
     @contextmanager
     def open(self, received: Received, me: SlackSelf) -> Generator[None]:
         """The gateway listens while the block runs."""
-        self._inbox.clear()
+        self._unacked.clear()
         self._received, self._me = received, me
         try:
             yield
@@ -53,7 +53,7 @@ class SlackFeed:
 
     async def ack(self, envelope: Envelope) -> None:
         """A message is durable. Raises `NotSent` if Slack cannot learn it now: it delivers the message again."""
-        await self._inbox.ack(envelope)
+        await self._unacked.ack(envelope)
 
     async def envelopes(self, received: Received) -> AsyncIterator[Envelope]:
         """The messages of a connection, each with the name of its author."""
@@ -134,7 +134,7 @@ class SlackFeed:
             self.drop(update, str(error))
             return False
         if envelopes:
-            self._inbox.add(envelopes, done)
+            self._unacked.add(envelopes, done)
         for envelope in envelopes:
             self._received.put_nowait(envelope)
         return bool(envelopes)

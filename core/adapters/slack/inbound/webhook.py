@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qs
 
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
@@ -102,4 +102,4 @@ def _payload(call: WebhookCall) -> tuple[dict[str, Any] | None, bool]:
         found = parse_qs(call.body.decode("utf-8")).get("payload", [""])[0]
     except ValueError:
         return None, True
-    return cast("dict[str, Any] | None", parsed(found)), True
+    return parsed(found), True

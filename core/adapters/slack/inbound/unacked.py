@@ -18,7 +18,7 @@ class _Update:
     done: Done
 
 
-class Inbox:
+class UnackedUpdates:
     """Acknowledges an update to Slack when every message in it is durable in the gateway."""
 
     def __init__(self) -> None:
