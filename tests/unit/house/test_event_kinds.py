@@ -83,6 +83,7 @@ WITHOUT_PROJECTION = {
     "control.called": "the effect of a chat command is judged, not the command",
     "control.ended": "the effect of a chat command is judged, not the command",
     "delegation.progressed": "progress changes no result",
+    "delivery.failed": "the platform had accepted the message, which is judged",
     "chunker.failed": "the message is split anyway, and is judged",
     "cron.ended": "what the turn says is judged",
     "hand.progressed": "progress changes nothing that people see",
