@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from trunkline.core.config.base import Duration, Model
 
@@ -16,3 +16,13 @@ class SignalConfig(Model):
     """Address of `signal-cli daemon --http`."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)
     """How long a request may take until it is in doubt."""
+    silence: Duration = Field(default=60.0, gt=0, le=3600)
+    """How long the stream of events may be silent until it counts as broken. signal-cli sends a sign of life every
+    15 s."""
+
+    @field_validator("daemon")
+    @classmethod
+    def _is_an_address(cls, value: str) -> str:
+        if not value.startswith(("https://", "http://")):
+            raise ValueError("daemon: expected an address that begins with http:// or https://")
+        return value.rstrip("/")

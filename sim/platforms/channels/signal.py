@@ -10,7 +10,7 @@ from __future__ import annotations
 import string
 
 from trunkline.core.events import Recorder
-from trunkline.core.values import Markup
+from trunkline.core.values import ChatKind, Markup
 from trunkline.sim.platforms.actions.rules import ActionRules
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.channels.message_numbers import MessageTimes
@@ -40,6 +40,16 @@ class FakeSignal(FakePlatform):
         if what[0] in ("person", "bot"):
             return f"+1555{digits(self.channel, *what, length=7)}"
         return f"{letters(self.channel, *what, length=43, alphabet=_BASE64)}="
+
+    def account_id(self, number: str) -> str:
+        """The UUID of the person or bot with a number."""
+        found = letters(self.channel, "account-id", number, length=32, alphabet="0123456789abcdef")
+        return f"{found[:8]}-{found[8:12]}-4{found[13:16]}-a{found[17:20]}-{found[20:]}"
+
+    def number_of(self, account_id: str) -> str | None:
+        """The number of the person with a UUID, if an account can write to them."""
+        direct = (room.conversation for room in self.rooms if room.kind is ChatKind.DIRECT)
+        return next((number for number in direct if self.account_id(number) == account_id), None)
 
     def message_id(self, name: str, room: Room) -> str:
         """Its time in milliseconds, or the next free one in the conversation."""

@@ -1,0 +1,272 @@
+"""The adapter of a Signal number, by the HTTP daemon of signal-cli: JSON-RPC for requests, a stream of events.
+
+Signal has no idempotency keys and signal-cli no look-up, so a send whose response was lost stays in doubt. signal-cli
+acknowledges messages to Signal's servers as it receives them, and keeps the newest thousand in memory for a client that
+comes back: docs/platforms/signal.md says what follows from that.
+"""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from itertools import count
+from typing import Any
+
+import httpx
+import msgspec
+from httpx_sse import ServerSentEvent, aconnect_sse
+
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.adapters.evidence import of_httpx
+from trunkline.core.adapters.httpx_requests import HttpxRequests, is_address, read_file
+from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.adapters.signal.answers import SentResult, is_member, result_of, sent_of
+from trunkline.core.adapters.signal.authors import MessageAuthors
+from trunkline.core.adapters.signal.bodies import (
+    check_sendable,
+    delete_params,
+    edit_params,
+    message_params,
+    reaction_params,
+)
+from trunkline.core.adapters.signal.config import SignalConfig
+from trunkline.core.adapters.signal.cursor import EventCursor
+from trunkline.core.adapters.signal.updates import SaidMessage, UnreadableEvent, read_event
+from trunkline.core.channels import InboundStream, rules_for
+from trunkline.core.errors import NotSent, PlaceGone, PlatformError, Refused
+from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped
+from trunkline.core.reasons import Reason
+from trunkline.core.values import (
+    Address,
+    Capabilities,
+    Capability,
+    ChatKind,
+    DeliveryMode,
+    Envelope,
+    Idempotency,
+    Markup,
+    Peer,
+    Receipt,
+    SendRequest,
+)
+
+CHANNEL = "signal"
+#: name of the cursor, and its value before the first event: signal-cli sends all that it keeps for an unknown id
+_CURSOR, _BEGIN = "event", "0"
+_OK = 200
+#: failed members of a group that are recorded for one message
+_MOST_FAILED = 20
+
+
+class SignalAdapter:
+    """`trunkline.core.adapters.port.PlatformAdapter` for one number."""
+
+    def __init__(self, config: SignalConfig, host: AdapterHost) -> None:
+        self._config = config
+        self._host = host
+        self._http = HttpxRequests(config.request_timeout)
+        self._authors = MessageAuthors()
+        self._cursor = EventCursor()
+        self._calls = count(1)
+        self._limit = rules_for(CHANNEL).text_limit
+        self._capabilities = Capabilities(
+            can=frozenset({Capability.TEXT, Capability.MEDIA, Capability.MESSAGE_IDS}),
+            actions=frozenset(rules_for(CHANNEL).actions) - {Action.SEND, Action.BROADCAST},
+            mode=DeliveryMode.DIRECT,
+            idempotency=Idempotency.NONE,
+            in_flight_seconds=config.request_timeout,
+            markup=Markup.STYLED,
+            text_limit=self._limit,
+        )
+
+    @property
+    def channel(self) -> str:
+        return CHANNEL
+
+    @property
+    def account(self) -> str:
+        return self._host.account
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
+
+    def running(self) -> AbstractAsyncContextManager[object]:
+        """Its life; opens no connection."""
+        return self._http.running()
+
+    # ------------------------------------------------------------ inbound
+
+    def connect(self) -> InboundStream:
+        """Read the stream of events, from where the last acknowledged message was."""
+        return self._connect()
+
+    @asynccontextmanager
+    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
+        last = await self._host.cursors.load(_CURSOR)
+        self._cursor.begin()
+        config = self._config
+        timeout = httpx.Timeout(config.request_timeout, read=config.silence)
+        headers = {} if last is None else {"Last-Event-ID": last}
+        url, query = f"{config.daemon}/api/v1/events", {"account": config.number}
+        client = self._http.client
+        try:
+            async with aconnect_sse(client, "GET", url, params=query, headers=headers, timeout=timeout) as source:
+                _check_stream(source.response)
+                if last is None:
+                    # From now on, nothing that comes may be missed by the next process.
+                    await self._host.cursors.save(_CURSOR, _BEGIN)
+                self._host.events.record(AdapterConnected(channel=CHANNEL, account=self.account, by="events"))
+                async with aclosing(source.aiter_sse()) as events, aclosing(self._envelopes(events)) as found:
+                    yield found
+        except httpx.HTTPError as error:
+            raise of_httpx(error) from error
+
+    async def _envelopes(self, events: AsyncIterator[ServerSentEvent]) -> AsyncGenerator[Envelope]:
+        try:
+            async for event in events:
+                envelope = self._envelope(event)
+                message = None if envelope is None else (envelope.address.conversation, envelope.message_id)
+                if self._cursor.came(event.id, message) and envelope is not None:
+                    yield envelope
+        except httpx.HTTPError as error:
+            raise of_httpx(error) from error
+        raise NotSent("signal-cli closed the stream")
+
+    def _envelope(self, event: ServerSentEvent) -> Envelope | None:
+        if not event.data:
+            return None
+        try:
+            said = read_event(event.data, self._config.number)
+        except UnreadableEvent as error:
+            body = UpdateDropped(
+                channel=CHANNEL, account=self.account, reason=Reason.BAD_UPDATE, update=event.id, detail=str(error)
+            )
+            self._host.events.record(body)
+            return None
+        return None if said is None else self._heard(said)
+
+    def _heard(self, said: SaidMessage) -> Envelope:
+        kind = ChatKind.DIRECT if said.group is None else ChatKind.GROUP
+        conversation = said.author if said.group is None else said.group
+        return Envelope(
+            address=Address(channel=CHANNEL, account=self.account, kind=kind, conversation=conversation),
+            peer=Peer(id=said.author, name=said.name),
+            message_id=self._authors.note(conversation, said.time, said.author, said.text),
+            text=said.text,
+            sent_at=said.time / 1000,
+            reply_to=None if said.quotes is None else str(said.quotes),
+        )
+
+    async def ack(self, envelope: Envelope) -> None:
+        """Move the cursor, if every message before this one is durable too."""
+        reached = self._cursor.done((envelope.address.conversation, envelope.message_id))
+        if reached is not None:
+            await self._host.cursors.save(_CURSOR, reached)
+
+    # ------------------------------------------------------------ outbound
+
+    async def send(self, request: SendRequest) -> Receipt:
+        """Send one message. Its files are loaded first, and sent with it."""
+        check_sendable(request, self._limit)
+        files = [await self._attachment(media, request) for media in request.media]
+        sent = await self._do("send", message_params(request, files, self._authors), request.address)
+        place = request.address
+        receipt = self._authors.note(place.conversation, sent.timestamp, self._config.number, request.text)
+        return Receipt(provider_id=receipt, address=place)
+
+    async def act(self, request: ActionRequest) -> Receipt:
+        """Edit or delete a message of the account, or react to one. The message keeps its first id."""
+        method, params = self._change(request)
+        await self._do(method, params, request.address)
+        return Receipt(provider_id=request.message_id or "", address=request.address)
+
+    def _change(self, request: ActionRequest) -> tuple[str, dict[str, Any]]:
+        if request.action is Action.EDIT:
+            return "send", edit_params(request, self._authors, self._limit)
+        if request.action is Action.DELETE:
+            return "remoteDelete", delete_params(request, self._authors)
+        if request.action is Action.REACT:
+            return "sendReaction", reaction_params(request, self._authors, _named_author(request.fields))
+        raise Refused(f"Signal has no {request.action.value}")
+
+    async def find(self, address: Address, key: str) -> Receipt | None:
+        """Never called: there is no look-up."""
+        raise PlatformError("signal-cli has no look-up")
+
+    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
+        """Never called: there are no threads."""
+        raise Refused("Signal has no threads")
+
+    async def _do(self, method: str, params: dict[str, Any], place: Address) -> SentResult:
+        try:
+            sent = sent_of(await self._call(method, params))
+        except Refused as error:
+            raise await self._refined(error, place) from error
+        for one in sent.failed[:_MOST_FAILED]:
+            body = DeliveryFailed(
+                channel=CHANNEL,
+                account=self.account,
+                reason=Reason.REFUSED,
+                message_id=str(sent.timestamp),
+                recipient=one.name,
+                code=one.type,
+                detail=one.facts,
+            )
+            self._host.events.record(body)
+        return sent
+
+    async def _refined(self, error: Refused, place: Address) -> Refused:
+        """A refusal in a group, as `PlaceGone` if the account is no member of it: signal-cli has no code for that."""
+        if place.kind is not ChatKind.GROUP or isinstance(error, PlaceGone):
+            return error
+        try:
+            found = await self._call("listGroups", {"groupId": [place.conversation]})
+            return error if is_member(found, place.conversation) else PlaceGone(error.facts)
+        except (PlatformError, msgspec.MsgspecError):
+            return error
+
+    async def _call(self, method: str, params: dict[str, Any]) -> bytes:
+        """Make one call; returns its result as JSON. Raises a `PlatformError`."""
+        id = str(next(self._calls))  # noqa: A001 -- the word of JSON-RPC
+        body = {"jsonrpc": "2.0", "method": method, "id": id, "params": {"account": self._config.number, **params}}
+        found = await self._http.request("POST", f"{self._config.daemon}/api/v1/rpc", json=body)
+        return result_of(found.status_code, found.content, id)
+
+    async def _attachment(self, media: str, request: SendRequest) -> str:
+        """A file as signal-cli takes it from any machine: with its content in its address."""
+        if media.startswith("data:"):
+            return media
+        given = request.parts
+        name = (given.file_name if given is not None else None) or media.partition("?")[0].rpartition("/")[2]
+        kind = given.mime_type if given is not None else None
+        if is_address(media):
+            content, served = await self._http.download(media)
+            kind = kind or served
+        else:
+            content = await read_file(media)
+        kind = kind or mimetypes.guess_type(name)[0] or "application/octet-stream"
+        safe = "".join(sign if sign.isalnum() or sign in "._-" else "_" for sign in name) or "file"
+        return f"data:{kind};filename={safe};base64,{base64.b64encode(content).decode()}"
+
+
+def _check_stream(response: httpx.Response) -> None:
+    """Raise `NotSent` unless a response is a stream of events."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip()
+    if response.status_code != _OK or kind != "text/event-stream":
+        raise NotSent(f"no stream of events: status {response.status_code}, {kind or 'no media type'}")
+
+
+def _named_author(fields: str | None) -> str | None:
+    """The author of a message that the caller of the tool names."""
+    if fields is None:
+        return None
+    try:
+        given = msgspec.json.decode(fields, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return None
+    found = given.get("targetAuthor") or given.get("targetAuthorUuid")
+    return found.removeprefix("uuid:") if isinstance(found, str) else None

@@ -1,0 +1,30 @@
+"""The bench of a Signal account: a daemon of signal-cli on the wire."""
+
+from __future__ import annotations
+
+from tests.support.wire.bench import WireBench
+from trunkline.core.adapters.signal.adapter import SignalAdapter
+from trunkline.core.testing.adapter_kit import NotTried
+from trunkline.sim.wire.signal.server import SignalServer
+
+
+class SignalBench(WireBench):
+    """A number."""
+
+    platform = "signal"
+    config = {"number": "{token}", "daemon": "{url}", "request_timeout": 3, "silence": 20}  # noqa: RUF012 -- as the base
+    #: as the daemon gets any file, so that the bench can compare it
+    media = ("data:image/png;filename=lamp.png;base64,bGFtcA==", "data:image/png;filename=bulb.png;base64,YnVsYg==")
+
+    @property
+    def server(self) -> SignalServer:
+        assert isinstance(self.listener.server, SignalServer)
+        return self.listener.server
+
+    @property
+    def signal(self) -> SignalAdapter:
+        assert isinstance(self.real, SignalAdapter)
+        return self.real
+
+    async def unready(self) -> None:
+        raise NotTried("signal-cli does not say whether its account can send")

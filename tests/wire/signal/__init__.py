@@ -1,0 +1,1 @@
+"""Signal on the wire."""
