@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Literal
+
+from pydantic import Field, model_validator
 
 from trunkline.core.config.base import Duration, Model
 from trunkline.core.config.secrets import Secret
@@ -17,5 +19,13 @@ class DiscordConfig(Model):
     """Another REST API, such as a fake; its gateway is the one that it names."""
     message_content: bool = True
     """Ask for the texts of messages in servers. It is a privileged intent: switch it on in the developer portal."""
+    mentions: tuple[Literal["users", "roles", "everyone"], ...] = ("users",)
+    """Whom a mention in a text of the gateway notifies."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)
     """How long a request may take until it is in doubt."""
+
+    @model_validator(mode="after")
+    def _root_is_an_address(self) -> DiscordConfig:
+        if not self.api_root.startswith(("https://", "http://")):
+            raise ValueError("api_root: expected an address that begins with https:// or http://")
+        return self

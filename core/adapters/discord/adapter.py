@@ -1,0 +1,225 @@
+"""The adapter of Discord."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from trunkline.core.adapters.discord.bodies import message_body
+from trunkline.core.adapters.discord.calls import RestCall, at, post
+from trunkline.core.adapters.discord.client import OneRequestClient
+from trunkline.core.adapters.discord.config import DiscordConfig
+from trunkline.core.adapters.discord.errors import THREAD_EXISTS, DiscordRefused, unsent
+from trunkline.core.adapters.discord.files import load_files
+from trunkline.core.adapters.discord.payloads import ChannelData, PostedData
+from trunkline.core.adapters.discord.rest import LiveDiscordRest, read
+from trunkline.core.adapters.discord.stream import DiscordStream
+from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.bindings.records import Placement, PlaceState
+from trunkline.core.channels.adapter import InboundStream
+from trunkline.core.channels.bindings.discord_threads import DiscordThreads, ThreadManager, ThreadManagers, cut
+from trunkline.core.errors import IdentityGone, NotSent, PlaceGone, PlatformError, Refused
+from trunkline.core.values import (
+    Address,
+    Capabilities,
+    Capability,
+    ChatKind,
+    Envelope,
+    Idempotency,
+    Identity,
+    Receipt,
+    SendRequest,
+)
+
+#: "It will be checked for uniqueness in the past few minutes", says the documentation of `enforce_nonce`
+#: (https://discord.com/developers/docs/resources/message#create-message); a few are more than two
+KEY_SECONDS = 120.0
+#: options of a poll
+_POLL_OPTIONS = 10
+#: signs of a thread's name
+_LONGEST_NAME = 100
+
+
+class DiscordAdapter:
+    """One bot of Discord: `ChannelAdapter`, `Actions`, `Queries`, `Directory` and `BindsConversations`.
+
+    Sends carry a nonce that is a function of their key, so that Discord posts one message however often it is asked.
+    Those of webhooks have none. A direct conversation is named by its user; its channel is looked up before the send.
+    """
+
+    channel = "discord"
+    placements: tuple[Placement, ...] = DiscordThreads.placements
+
+    def __init__(self, config: DiscordConfig, host: AdapterHost) -> None:
+        self._config = config
+        self._host = host
+        self._token = host.secret(config.token)
+        self._running: tuple[OneRequestClient, DiscordStream, DiscordThreads] | None = None
+
+    @property
+    def account(self) -> str:
+        """The name of the account."""
+        return self._host.account
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What Discord has."""
+        return Capabilities(
+            can=frozenset(Capability) - {Capability.CARDS},
+            idempotency=Idempotency.KEY,
+            key_seconds=KEY_SECONDS,
+            in_flight_seconds=min(KEY_SECONDS, self._config.request_timeout),
+            poll_options=_POLL_OPTIONS,
+            text_limit=2000,
+            opens_threads=True,
+            identities=Idempotency.NONE,
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[object]:
+        """Its life. Opens no connection."""
+        client = OneRequestClient(self._config.api_root, self._token, self._config.request_timeout)
+        await client.open()
+        managers = ThreadManagers(LiveDiscordRest(client.call))
+        threads = DiscordThreads(managers.create(self.account, self._token))
+        self._running = (client, DiscordStream(self._config, self._host, client), threads)
+        try:
+            yield self
+        finally:
+            self._running = None
+            managers.stop(self.account)
+            await client.close()
+
+    # ------------------------------------------------------------ inbound
+
+    def connect(self) -> InboundStream:
+        """One connection to the gateway."""
+        return self._stream.connect()
+
+    async def ack(self, envelope: Envelope) -> None:
+        """A message is durable: the position moves past it, if everything before is durable too."""
+        await self._stream.acked(envelope)
+
+    # ------------------------------------------------------------ sends
+
+    async def send(self, request: SendRequest) -> Receipt:
+        """Post one message."""
+        place = request.address
+        files = await load_files(self._client.web, request.media, request.parts, self._host.folder)
+        body = message_body(request, self._config.mentions, files)
+        if request.identity is not None:
+            return await self._send_as(
+                request, request.identity, RestCall(method="POST", path="", json=body, files=files)
+            )
+        channel = await self._channel_of(place)
+        call = msgspec.structs.replace(post("channels", channel, "messages", json=body), files=files)
+        try:
+            return self._receipt(request, channel, await self._client.call(call))
+        except PlaceGone:
+            if place.kind is ChatKind.DIRECT:
+                self._stream.channels.forget_direct(place.conversation)
+            raise
+
+    async def _send_as(self, request: SendRequest, identity: Identity, call: RestCall) -> Receipt:
+        """Post by a webhook, in the thread or channel of the request."""
+        place = request.address
+        try:
+            webhook = await self._threads.webhook(place, identity)
+        except (IdentityGone, PlaceGone):
+            raise
+        except Refused as error:
+            raise IdentityGone(error.facts) from error
+        except PlatformError as error:
+            raise unsent(error) from error
+        params = {"wait": "true", "with_components": "true"}
+        if place.parent is not None:
+            params["thread_id"] = place.conversation
+        path = at("webhooks", webhook.id, webhook.secret or "")
+        # The secret in the path is what authorises it.
+        whole = msgspec.structs.replace(call, path=path, params=params, token="")
+        try:
+            return self._receipt(request, place.conversation, await self._client.call(whole))
+        except IdentityGone:
+            self._manager.forget_webhook(identity.id)
+            raise
+
+    def _receipt(self, request: SendRequest, channel: str, answer: object) -> Receipt:
+        """The receipt, with the place that the answer shows. Raises `Ambiguous` for an answer that names no message."""
+        posted = read(answer, PostedData)
+        place = request.address
+        if posted.channel_id != channel:
+            place = Address(
+                channel=self.channel, account=self.account, kind=ChatKind.CHANNEL, conversation=posted.channel_id
+            )
+        return Receipt(provider_id=posted.id, address=place, poll_id=None if request.poll is None else posted.id)
+
+    async def find(self, address: Address, key: str) -> Receipt | None:
+        """Discord has no look-up by nonce."""
+        raise Refused("Discord has no look-up by key")
+
+    async def _channel_of(self, place: Address) -> str:
+        """The id of the channel of a place. Raises `PlatformError`, never `Ambiguous`."""
+        if place.kind is not ChatKind.DIRECT:
+            return place.conversation
+        return await self._stream.channels.with_user(place.conversation)
+
+    # ------------------------------------------------------------ threads
+
+    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
+        """Open the thread on a message, or return the open one: it has the id of its message."""
+        room = place.parent or place.conversation
+        name = cut(title.strip(), _LONGEST_NAME) or "thread"
+        thread = message_id
+        try:
+            answer = await self._client.call(
+                post("channels", room, "messages", message_id, "threads", json={"name": name})
+            )
+            thread = read(answer, ChannelData).id
+        except DiscordRefused as error:
+            if error.code != THREAD_EXISTS:
+                raise
+        return Address(
+            channel=self.channel, account=self.account, kind=ChatKind.CHANNEL, conversation=thread, parent=room
+        )
+
+    async def open_child(self, parent: Address, title: str, key: str) -> Address:
+        """A thread under a channel."""
+        return await self._threads.open_child(parent, title, key)
+
+    async def inspect(self, place: Address) -> PlaceState:
+        """Whether a conversation accepts messages."""
+        return await self._threads.inspect(place)
+
+    async def reopen(self, place: Address) -> None:
+        """Unarchive a thread."""
+        await self._threads.reopen(place)
+
+    async def identity(self, place: Address, name: str) -> Identity | None:
+        """The webhook of the channel of a place, found or created."""
+        return await self._threads.identity(place, name)
+
+    # ------------------------------------------------------------ its parts while it runs
+
+    @property
+    def _client(self) -> OneRequestClient:
+        return self._parts[0]
+
+    @property
+    def _stream(self) -> DiscordStream:
+        return self._parts[1]
+
+    @property
+    def _threads(self) -> DiscordThreads:
+        return self._parts[2]
+
+    @property
+    def _manager(self) -> ThreadManager:
+        return self._threads.manager
+
+    @property
+    def _parts(self) -> tuple[OneRequestClient, DiscordStream, DiscordThreads]:
+        if self._running is None:
+            raise NotSent("the account is not running")
+        return self._running

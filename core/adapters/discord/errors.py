@@ -1,0 +1,110 @@
+"""What an error response of Discord means. Pure: decided by the status and by Discord's own error code.
+
+Codes are from https://discord.com/developers/docs/topics/opcodes-and-status-codes#json. Texts are only quoted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from trunkline.core.adapters.evidence import of_status
+from trunkline.core.errors import (
+    Ambiguous,
+    IdentityGone,
+    NotSent,
+    PlaceArchived,
+    PlaceGone,
+    PlatformError,
+    RateLimited,
+    Refused,
+    Unauthorized,
+)
+
+_TOO_MANY = 429
+_UNAUTHORIZED = 401
+#: a thread on this message exists already
+THREAD_EXISTS = 160004
+#: the interaction was answered already, or is over
+INTERACTION_OVER = frozenset({40060, 10062})
+#: error code -> what it proves; all come with 4xx, so nothing was done
+_BY_CODE: dict[int, type[PlatformError]] = {
+    10003: PlaceGone,  # unknown channel
+    50001: PlaceGone,  # missing access: the bot cannot see the channel
+    50083: PlaceArchived,  # the thread is archived
+    160005: PlaceArchived,  # the thread is locked
+    10015: IdentityGone,  # unknown webhook
+    50027: IdentityGone,  # invalid webhook token
+}
+#: how long the facts of an error may be
+_LONGEST = 300
+
+
+class ErrorBody(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Discord's JSON error. Other fields, such as the path to a wrong field, are not needed."""
+
+    code: int = 0
+    message: str = ""
+    retry_after: float | None = None
+
+
+class DiscordRefused(Refused):
+    """Discord refused it."""
+
+    def __init__(self, facts: str = "", *, code: int = 0) -> None:
+        super().__init__(facts)
+        #: Discord's error code; 0: none
+        self.code = code
+
+
+def error_of(status: int, headers: Mapping[str, str], body: bytes) -> PlatformError:
+    """The error of a response without success. A body that is no JSON, such as a page of a proxy, has no code."""
+    said = _body(body)
+    facts = f"{said.message[:_LONGEST]} (status {status}, code {said.code})" if said.code or said.message else ""
+    if status == _TOO_MANY:
+        wait = said.retry_after if said.retry_after is not None else _number(headers.get("Retry-After"))
+        return RateLimited(facts or "too many requests", retry_after=wait)
+    if not 400 <= status < 500 or status == _UNAUTHORIZED:
+        return of_status(status, facts)
+    known = _BY_CODE.get(said.code)
+    if known is not None:
+        return known(facts)
+    found = of_status(status, facts)
+    return DiscordRefused(found.facts, code=said.code) if type(found) is Refused else found
+
+
+def of_close(code: int | None) -> PlatformError:
+    """What the close code of a gateway socket means.
+
+    From https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway.
+    """
+    if code == 4004:
+        return Unauthorized("the gateway does not accept the token")
+    if code in (4010, 4011, 4012, 4013):
+        return Refused(f"the gateway refused the connection (close code {code})")
+    if code == 4014:
+        return Refused(
+            "the gateway refused the connection: switch on the message content intent in the developer portal,"
+            " or set message_content: false (close code 4014)"
+        )
+    return NotSent(f"the gateway closed the connection (close code {code})")
+
+
+def unsent(error: PlatformError) -> PlatformError:
+    """The error of a request that had to come before a message: whatever became of it, the message was not sent."""
+    return NotSent(f"before the message: {error.facts}") if isinstance(error, Ambiguous) else error
+
+
+def _body(body: bytes) -> ErrorBody:
+    try:
+        return msgspec.json.decode(body, type=ErrorBody)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ErrorBody()
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None

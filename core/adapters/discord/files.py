@@ -1,0 +1,96 @@
+"""The files of a message: read from a path, from a data URL, or from the web."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from mimetypes import MimeTypes
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+import aiohttp
+import anyio
+
+from trunkline.core.adapters.discord.calls import UploadFile
+from trunkline.core.adapters.evidence import of_aiohttp, of_status
+from trunkline.core.errors import NotSent, Refused
+from trunkline.core.message_parts import MessageParts
+
+#: the largest file that is read; Discord itself takes 10 MiB, and more in boosted servers
+_MOST = 100 * 1024 * 1024
+_UNKNOWN = "application/octet-stream"
+_TYPES = MimeTypes()
+
+
+async def load_files(
+    web: aiohttp.ClientSession, media: Sequence[str], parts: MessageParts | None, folder: Path
+) -> tuple[UploadFile, ...]:
+    """The files of a message, the first one with the name and type that the message gives it.
+
+    Raises `Refused` for a file that is not there, `NotSent` for one that cannot be had now: nothing was sent yet.
+    """
+    found: list[UploadFile] = []
+    for source in media:
+        name = parts.file_name if parts is not None and not found else None
+        kind = parts.mime_type if parts is not None and not found else None
+        found.append(await _load(web, source, name, kind, folder))
+    return tuple(found)
+
+
+async def _load(
+    web: aiohttp.ClientSession, source: str, name: str | None, kind: str | None, folder: Path
+) -> UploadFile:
+    if source.startswith("data:"):
+        return _from_data_url(source, name, kind)
+    if source.startswith(("https://", "http://")):
+        return await _from_web(web, source, name, kind)
+    path = Path(source.removeprefix("file://"))
+    return _file(name or path.name, kind, await _read(folder / path))
+
+
+async def _read(path: Path) -> bytes:
+    found = anyio.Path(path)
+    try:
+        if (await found.stat()).st_size > _MOST:
+            raise Refused(f"the file {path.name} is larger than {_MOST} bytes")
+        return await found.read_bytes()
+    except (OSError, ValueError) as error:
+        raise Refused(f"the file {path.name} cannot be read: {type(error).__name__}") from error
+
+
+async def _from_web(web: aiohttp.ClientSession, url: str, name: str | None, kind: str | None) -> UploadFile:
+    try:
+        async with web.get(url) as response:
+            if response.status != 200:
+                error = of_status(response.status, f"the file's address answers with status {response.status}")
+                raise error if isinstance(error, Refused) else NotSent(error.facts)
+            content = bytearray()
+            async for piece in response.content.iter_chunked(1 << 16):
+                content += piece
+                if len(content) > _MOST:
+                    raise Refused(f"the file at {urlsplit(url).netloc} is larger than {_MOST} bytes")
+            there = response.content_type
+    except (aiohttp.InvalidURL, ValueError) as error:
+        raise Refused("the file's address is none") from error
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise NotSent(f"the file could not be loaded: {of_aiohttp(error).facts}") from error
+    last = PurePosixPath(unquote(urlsplit(url).path)).name
+    return _file(name or last, kind or there, bytes(content))
+
+
+def _from_data_url(url: str, name: str | None, kind: str | None) -> UploadFile:
+    """A file that is in its own address, with its name as a parameter (`trunkline.core.actions.attachments`)."""
+    head, _, content = url.removeprefix("data:").partition(",")
+    given, *parameters = head.split(";")
+    named = next((unquote(one.removeprefix("name=")) for one in parameters if one.startswith("name=")), "")
+    try:
+        found = base64.b64decode(content, validate=True) if "base64" in parameters else unquote(content).encode()
+    except (binascii.Error, ValueError):
+        raise Refused("the file in a data: URL is not base64") from None
+    return _file(name or named, kind or given, found)
+
+
+def _file(name: str, kind: str | None, content: bytes) -> UploadFile:
+    shown = name or "attachment"
+    return UploadFile(name=shown, type=kind or _TYPES.guess_type(shown)[0] or _UNKNOWN, content=content)

@@ -1,0 +1,337 @@
+"""Receiving: one connection to the gateway at a time, what was missed before it, and what comes by it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import anyio
+import msgspec
+
+from trunkline.core.adapters.discord.calls import get, post
+from trunkline.core.adapters.discord.channels import KnownChannels
+from trunkline.core.adapters.discord.client import OneRequestClient
+from trunkline.core.adapters.discord.config import DiscordConfig
+from trunkline.core.adapters.discord.gateway import GatewayEvent, GatewaySocket, SessionLost
+from trunkline.core.adapters.discord.inbound import BadUpdate, BotIds, envelope_of, is_own, press_of
+from trunkline.core.adapters.discord.payloads import (
+    COMPONENT,
+    ChannelData,
+    GatewayAnswer,
+    GuildData,
+    InteractionData,
+    InteractionKind,
+    MessageData,
+    ReadyData,
+)
+from trunkline.core.adapters.discord.position import ReadPosition, StoredPosition
+from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.errors import NotSent, PlatformError, Refused, TargetError
+from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Envelope
+from trunkline.core.well_formed import well_formed
+
+T = TypeVar("T")
+#: cursor with the position
+_POSITION = "gateway"
+#: messages of a page of the history
+_PAGE = 100
+_CHANNEL_EVENTS = frozenset({"CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE"})
+_CHANNEL_ENDS = frozenset({"CHANNEL_DELETE", "THREAD_DELETE"})
+#: the answer to the use of a component that changes nothing yet
+_DEFERRED_UPDATE = 6
+
+
+class DiscordStream:
+    """The inbound messages of one account."""
+
+    def __init__(self, config: DiscordConfig, host: AdapterHost, client: OneRequestClient) -> None:
+        self._config = config
+        self._host = host
+        self._client = client
+        self.channels = KnownChannels(client.call, host.cursors)
+        self._position: ReadPosition | None = None
+        self._saved = StoredPosition()
+        self._saving = asyncio.Lock()
+        #: who the account is; known after the first connection
+        self.own: BotIds | None = None
+        #: servers whose history is still to be read
+        self._waiting: set[str] = set()
+        #: the open connection
+        self.socket: GatewaySocket | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # ------------------------------------------------------------ connecting
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
+        """Connect, and resume the session or begin a new one. Raises `PlatformError`."""
+        position = await self._load()
+        url = position.stored.url if position.stored.session else await self._gateway()
+        patience = self._config.request_timeout
+        socket = await GatewaySocket.opened(self._client, url, patience)
+        socket.durable = lambda: position.seq
+        beats = asyncio.get_running_loop().create_task(
+            socket.keep_alive(self._host.env.random("discord heartbeat").random())
+        )
+        try:
+            try:
+                with anyio.fail_after(patience):
+                    await self._begin(socket, position)
+            except TimeoutError:
+                raise NotSent("the gateway does not begin the session") from None
+            self._host.events.record(AdapterConnected(channel="discord", account=self._host.account, by="gateway"))
+            self.socket = socket
+            yield self._envelopes(socket, position)
+        finally:
+            self.socket = None
+            beats.cancel()
+            with anyio.CancelScope(shield=True):
+                # This code keeps the session, so that the next connection can resume it.
+                await socket.close(4000)
+
+    async def _load(self) -> ReadPosition:
+        if self._position is None:
+            await self.channels.load()
+            text = await self._host.cursors.load(_POSITION)
+            try:
+                self._saved = StoredPosition() if text is None else msgspec.json.decode(text, type=StoredPosition)
+            except msgspec.MsgspecError as error:
+                self._drop("", f"the stored position cannot be read, so the history is not: {error}")
+            self._position = ReadPosition(self._saved)
+        return self._position
+
+    async def _gateway(self) -> str:
+        """The address of the gateway, which the REST API names."""
+        answer = await self._client.call(get("gateway", "bot"))
+        try:
+            return msgspec.convert(answer, GatewayAnswer).url
+        except msgspec.ValidationError as error:
+            raise NotSent(f"the answer names no gateway: {error}") from None
+
+    async def _begin(self, socket: GatewaySocket, position: ReadPosition) -> None:
+        """Resume or identify, and wait until the gateway has accepted it."""
+        session = position.stored.session
+        if session is None:
+            await socket.start_session(message_content=self._config.message_content)
+        else:
+            await socket.resume_session(session, position.stored.seq)
+            position.resumed()
+            self._waiting.clear()
+        try:
+            while not socket.events:
+                await socket.receive()
+        except SessionLost:
+            position.lost_session()
+            await self._save()
+            raise
+
+    # ------------------------------------------------------------ receiving
+
+    async def _envelopes(self, socket: GatewaySocket, position: ReadPosition) -> AsyncIterator[Envelope]:
+        while True:
+            while socket.events:
+                async for envelope in self._handle(socket.events.popleft(), position):
+                    yield envelope
+            try:
+                await socket.receive()
+            except SessionLost:
+                position.lost_session()
+                await self._save()
+                raise
+
+    async def _handle(self, event: GatewayEvent, position: ReadPosition) -> AsyncIterator[Envelope]:
+        """The messages that an event brings. One that cannot be read is dropped, visibly."""
+        try:
+            if event.wrong:
+                raise BadUpdate(event.wrong)
+            if event.name == "READY":
+                await self._ready(_read(event.data, ReadyData), position)
+                async for envelope in self._missed_directly(position):
+                    yield envelope
+            elif event.name == "GUILD_CREATE":
+                async for envelope in self._guild(_read(event.data, GuildData), position):
+                    yield envelope
+            elif event.name == "MESSAGE_CREATE":
+                message = _read(event.data, MessageData)
+                envelope = await self._message(message)
+                if envelope is not None:
+                    position.handed_out(message.id, event.seq)
+                    yield envelope
+                    return
+            elif event.name == "INTERACTION_CREATE":
+                envelope = await self._pressed(event.data)
+                if envelope is not None:
+                    position.handed_out(envelope.message_id, event.seq, written=False)
+                    yield envelope
+                    return
+            elif event.name in _CHANNEL_EVENTS:
+                self.channels.note(_read(event.data, ChannelData))
+            elif event.name in _CHANNEL_ENDS:
+                self.channels.forget(_read(event.data, ChannelData).id)
+        except BadUpdate as error:
+            self._drop(f"{event.name} {_id_of(event.data)}".strip(), str(error))
+        position.passed(event.seq)
+
+    async def _ready(self, ready: ReadyData, position: ReadPosition) -> None:
+        """A new session began."""
+        application = ready.user.id if ready.application is None else ready.application.id
+        self.own = BotIds(user=ready.user.id, application=application)
+        position.identified(ready.session_id, ready.resume_gateway_url)
+        self._waiting = {guild.id for guild in ready.guilds}
+
+    async def _message(self, message: MessageData, channel: ChannelData | None = None) -> Envelope | None:
+        if is_own(message, await self._self()):
+            return None
+        if channel is None:
+            channel = await self._channel(message.channel_id)
+        try:
+            envelope = envelope_of(message, channel, self._host.account)
+        except TargetError as error:
+            raise BadUpdate(error.facts) from None
+        await self.channels.save()
+        return envelope
+
+    async def _pressed(self, data: object) -> Envelope | None:
+        """The use of a component, which Discord wants answered within three seconds."""
+        if _read(data, InteractionKind).type != COMPONENT:
+            return None
+        pressed = _read(data, InteractionData)
+        task = asyncio.get_running_loop().create_task(self._answer(pressed))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        channel = await self._channel(pressed.channel_id)
+        return press_of(pressed, channel, self._host.account, self._host.env.now())
+
+    async def _answer(self, pressed: InteractionData) -> None:
+        """Answer an interaction. If that fails, the person sees so, and the press is handled all the same."""
+        answer = post("interactions", pressed.id, pressed.token, "callback", json={"type": _DEFERRED_UPDATE})
+        try:
+            await self._client.call(msgspec.structs.replace(answer, token=""))
+        except PlatformError:
+            return
+
+    async def _channel(self, channel: str) -> ChannelData:
+        """The channel of a message. Raises `BadUpdate` if Discord does not show it."""
+        try:
+            return await self.channels.find(channel)
+        except Refused as error:
+            raise BadUpdate(f"channel {channel} is not shown: {error.facts}") from None
+
+    async def _self(self) -> BotIds:
+        """Who the account is. A resumed session does not say it again."""
+        if self.own is None:
+            user = await self._client.call(get("users", "@me"))
+            application = await self._client.call(get("applications", "@me"))
+            try:
+                self.own = BotIds(user=str(user["id"]), application=str(application["id"]))
+            except (TypeError, KeyError):
+                raise NotSent("the answer does not say who the account is") from None
+        return self.own
+
+    # ------------------------------------------------------------ what was missed
+
+    async def _guild(self, guild: GuildData, position: ReadPosition) -> AsyncIterator[Envelope]:
+        """Note the channels of a server; for the first time in a session, read what was missed in them."""
+        if guild.unavailable:
+            return
+        there = [self.channels.note(channel, guild.id) for channel in (*guild.channels, *guild.threads)]
+        if guild.id not in self._waiting:
+            return
+        since = position.since()
+        for channel in there:
+            last = int(channel.last_message_id or 0)
+            if since is None:
+                position.floor(last)
+            elif last > since:
+                async for envelope in self._missed(channel, since, position):
+                    yield envelope
+        self._waiting.discard(guild.id)
+        await self._history_over(position)
+
+    async def _missed_directly(self, position: ReadPosition) -> AsyncIterator[Envelope]:
+        """What was missed in direct conversations, which no event lists."""
+        since = position.since()
+        for direct in self.channels.direct if since is not None else ():
+            try:
+                channel = await self.channels.find(direct)
+            except Refused:
+                continue
+            async for envelope in self._missed(channel, since or 0, position):
+                yield envelope
+        await self._history_over(position)
+
+    async def _history_over(self, position: ReadPosition) -> None:
+        if not self._waiting:
+            position.history_read()
+            await self._save()
+
+    async def _missed(self, channel: ChannelData, since: int, position: ReadPosition) -> AsyncIterator[Envelope]:
+        """The messages of a channel after one, oldest first. A channel whose history is not shown has none."""
+        while True:
+            page = get("channels", channel.id, "messages", after=since, limit=_PAGE)
+            try:
+                answer: Any = await self._client.call(page)
+            except Refused:
+                return
+            found: list[Any] = answer if isinstance(answer, list) else []
+            for data in reversed(found):
+                since = max(since, _number(data))
+                try:
+                    message = _read(data, MessageData)
+                    envelope = await self._message(message, channel)
+                except BadUpdate as error:
+                    self._drop(f"message {_id_of(data)}".strip(), str(error))
+                    continue
+                if envelope is not None:
+                    position.handed_out(message.id, None)
+                    yield envelope
+            if len(found) < _PAGE:
+                return
+
+    # ------------------------------------------------------------ what is durable
+
+    async def acked(self, envelope: Envelope) -> None:
+        """A message is durable: move as far as everything before is."""
+        if self._position is not None and self._position.acked(envelope.message_id):
+            await self._save()
+
+    async def _save(self) -> None:
+        """Store the position. Calls that wait for another one are served by the first of them."""
+        async with self._saving:
+            if self._position is None or self._position.stored == self._saved:
+                return
+            stored = self._position.stored
+            await self._host.cursors.save(_POSITION, msgspec.json.encode(stored).decode())
+            self._saved = stored
+
+    def _drop(self, update: str, detail: str) -> None:
+        body = UpdateDropped(
+            channel="discord",
+            account=self._host.account,
+            reason=Reason.BAD_UPDATE,
+            update=well_formed(update),
+            detail=well_formed(detail),
+        )
+        self._host.events.record(body)
+
+
+def _read(data: object, kind: type[T]) -> T:
+    """Data as a struct. Raises `BadUpdate` with the field that is wrong."""
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise BadUpdate(str(error)) from None
+
+
+def _id_of(data: object) -> str:
+    found: object = data.get("id") if isinstance(data, dict) else None
+    return found[:40] if isinstance(found, str) else ""
+
+
+def _number(data: object) -> int:
+    found = _id_of(data)
+    return int(found) if found.isdecimal() and found.isascii() else 0
