@@ -30,7 +30,7 @@ from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.errors import of_close
 from trunkline.core.errors import NotSent
 
-#: what the account is told of: servers, their messages, direct messages
+#: the events that the account gets: servers, their messages, direct messages
 _INTENTS = (1 << 0) | (1 << 9) | (1 << 12)
 _MESSAGE_CONTENT = 1 << 15
 _DISPATCH, _HEARTBEAT, _RECONNECT, _INVALID_SESSION, _HELLO, _HEARTBEAT_ACK = 0, 1, 7, 9, 10, 11
@@ -40,7 +40,7 @@ _SESSION_OVER = frozenset({4003, 4007, 4009})
 _SHORTEST_BEAT = 0.05
 
 
-class GatewayEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class GatewayEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event of the gateway. `data` is None and `wrong` says why, if it could not be read."""
 
     name: str
@@ -153,7 +153,7 @@ class GatewaySocket(DiscordWebSocket):
 
     async def _control(self, op: int, data: Any) -> None:
         if op == _HELLO:
-            interval = data.get("heartbeat_interval") if isinstance(data, dict) else None
+            interval = cast("dict[str, Any]", data).get("heartbeat_interval") if isinstance(data, dict) else None
             self.interval = max(_SHORTEST_BEAT, interval / 1000) if isinstance(interval, int | float) else 41.25
             # An answer to a beat comes at least once in an interval.
             self._max_heartbeat_timeout = 2.5 * self.interval

@@ -57,6 +57,8 @@ class ReadPosition:
         self._recovering = False
         self._seq = 0
         self._highest = stored.after or 0
+        #: messages after the position that are durable already; they come again, and are not handed out again
+        self._ahead: set[str] = set()
 
     # ------------------------------------------------------------ sessions
 
@@ -91,6 +93,14 @@ class ReadPosition:
         """An event needs no acknowledgement."""
         self._add(_Entry(seq, None, done=True))
 
+    def came_again(self, message: str, seq: int | None, *, written: bool = True) -> bool:
+        """Whether a message is durable since an earlier connection; then it needs no acknowledgement either."""
+        if message not in self._ahead:
+            return False
+        self._ahead.discard(message)
+        self._add(_Entry(seq, message, done=True, number=int(message) if written else 0))
+        return True
+
     def handed_out(self, message: str, seq: int | None, *, written: bool = True) -> None:
         """A message goes to the gateway; `seq` is None if it is from the history.
 
@@ -117,6 +127,7 @@ class ReadPosition:
     # ------------------------------------------------------------ what moves
 
     def _begin(self, *, recovering: bool, seq: int) -> None:
+        self._ahead |= {entry.message for entry in self._entries if entry.done and entry.message is not None}
         self._entries.clear()
         self._recovering = recovering
         self._seq = seq

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import anyio
 import msgspec
@@ -155,26 +155,35 @@ class DiscordStream:
             elif event.name == "GUILD_CREATE":
                 async for envelope in self._guild(_read(event.data, GuildData), position):
                     yield envelope
-            elif event.name == "MESSAGE_CREATE":
-                message = _read(event.data, MessageData)
-                envelope = await self._message(message)
-                if envelope is not None:
-                    position.handed_out(message.id, event.seq)
-                    yield envelope
+            else:
+                found = await self._single(event)
+                if found is not None:
+                    if self._is_new(found, event.seq, position):
+                        yield found
                     return
-            elif event.name == "INTERACTION_CREATE":
-                envelope = await self._pressed(event.data)
-                if envelope is not None:
-                    position.handed_out(envelope.message_id, event.seq, written=False)
-                    yield envelope
-                    return
-            elif event.name in _CHANNEL_EVENTS:
-                self.channels.note(_read(event.data, ChannelData))
-            elif event.name in _CHANNEL_ENDS:
-                self.channels.forget(_read(event.data, ChannelData).id)
         except BadUpdate as error:
             self._drop(f"{event.name} {_id_of(event.data)}".strip(), str(error))
         position.passed(event.seq)
+
+    def _is_new(self, envelope: Envelope, seq: int | None, position: ReadPosition) -> bool:
+        """Whether a message goes to the gateway: not if it came by an earlier connection and is durable."""
+        written = envelope.pressed is None
+        if position.came_again(envelope.message_id, seq, written=written):
+            return False
+        position.handed_out(envelope.message_id, seq, written=written)
+        return True
+
+    async def _single(self, event: GatewayEvent) -> Envelope | None:
+        """The message or press of an event; None: it is about something else. Raises `BadUpdate`."""
+        if event.name == "MESSAGE_CREATE":
+            return await self._message(_read(event.data, MessageData))
+        if event.name == "INTERACTION_CREATE":
+            return await self._pressed(event.data)
+        if event.name in _CHANNEL_EVENTS:
+            self.channels.note(_read(event.data, ChannelData))
+        elif event.name in _CHANNEL_ENDS:
+            self.channels.forget(_read(event.data, ChannelData).id)
+        return None
 
     async def _ready(self, ready: ReadyData, position: ReadPosition) -> None:
         """A new session began."""
@@ -272,12 +281,13 @@ class DiscordStream:
     async def _missed(self, channel: ChannelData, since: int, position: ReadPosition) -> AsyncIterator[Envelope]:
         """The messages of a channel after one, oldest first. A channel whose history is not shown has none."""
         while True:
+            before = since
             page = get("channels", channel.id, "messages", after=since, limit=_PAGE)
             try:
                 answer: Any = await self._client.call(page)
             except Refused:
                 return
-            found: list[Any] = answer if isinstance(answer, list) else []
+            found = cast("list[Any]", answer) if isinstance(answer, list) else []
             for data in reversed(found):
                 since = max(since, _number(data))
                 try:
@@ -286,10 +296,9 @@ class DiscordStream:
                 except BadUpdate as error:
                     self._drop(f"message {_id_of(data)}".strip(), str(error))
                     continue
-                if envelope is not None:
-                    position.handed_out(message.id, None)
+                if envelope is not None and self._is_new(envelope, None, position):
                     yield envelope
-            if len(found) < _PAGE:
+            if len(found) < _PAGE or since == before:
                 return
 
     # ------------------------------------------------------------ what is durable
@@ -328,7 +337,7 @@ def _read(data: object, kind: type[T]) -> T:
 
 
 def _id_of(data: object) -> str:
-    found: object = data.get("id") if isinstance(data, dict) else None
+    found: object = cast("dict[str, object]", data).get("id") if isinstance(data, dict) else None
     return found[:40] if isinstance(found, str) else ""
 
 

@@ -1,0 +1,214 @@
+"""The bodies of requests: strictly read, and translated to what the platform takes."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, cast
+
+import msgspec
+from aiohttp import web
+
+from trunkline.core.message_parts import Button, MessageParts
+from trunkline.core.values import Poll
+from trunkline.sim.wire.discord.errors import DiscordSays
+from trunkline.sim.wire.discord.view import Json, mapping
+
+_SILENT = 1 << 12
+_ROW, _BUTTON, _LINK = 1, 2, 5
+_IN_A_ROW, _ROWS = 5, 5
+_LABEL, _CUSTOM_ID = 80, 100
+
+Nonce = Annotated[str, msgspec.Meta(max_length=25)] | int
+
+
+class ReferenceBody(msgspec.Struct, frozen=True, kw_only=True):
+    """The message that is answered."""
+
+    message_id: str
+    channel_id: str | None = None
+    fail_if_not_exists: bool = True
+
+
+class TextBody(msgspec.Struct, frozen=True, kw_only=True):
+    """A text of a poll."""
+
+    text: str = ""
+
+
+class PollAnswerBody(msgspec.Struct, frozen=True, kw_only=True):
+    """An option of a poll."""
+
+    poll_media: TextBody
+
+
+class PollBody(msgspec.Struct, frozen=True, kw_only=True):
+    """A poll."""
+
+    question: TextBody
+    answers: Annotated[list[PollAnswerBody], msgspec.Meta(min_length=1)]
+    duration: Annotated[int, msgspec.Meta(ge=1, le=768)] | None = None
+    allow_multiselect: bool = False
+    layout_type: int = 1
+
+
+class AttachmentBody(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of a multipart request."""
+
+    id: int | str
+    filename: str = ""
+
+
+class NewMessageBody(msgspec.Struct, frozen=True, kw_only=True):
+    """A new message. Fields that are not here are a payload of their own."""
+
+    content: str | None = None
+    nonce: Nonce | None = None
+    enforce_nonce: bool = False
+    tts: bool = False
+    flags: int = 0
+    embeds: Annotated[list[Json], msgspec.Meta(max_length=10)] = []
+    components: Annotated[list[Json], msgspec.Meta(max_length=_ROWS)] = []
+    message_reference: ReferenceBody | None = None
+    sticker_ids: Annotated[list[str], msgspec.Meta(max_length=3)] = []
+    poll: PollBody | None = None
+    attachments: list[AttachmentBody] = []
+    allowed_mentions: Json | None = None
+    username: Annotated[str, msgspec.Meta(min_length=1, max_length=80)] | None = None
+    avatar_url: str | None = None
+
+
+_KNOWN = frozenset(NewMessageBody.__struct_fields__)
+
+
+class SentMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message as the platform takes it."""
+
+    text: str
+    #: the nonce, if it is to be enforced
+    key: str | None
+    parts: dict[str, Any]
+    #: whom it is shown to be from, of a webhook
+    username: str | None
+
+
+async def read_json(request: web.Request) -> Json:
+    """The JSON of a request, also of a multipart one. Raises `DiscordSays`."""
+    if request.content_type == "multipart/form-data":
+        form = await request.post()
+        text = form.get("payload_json", "{}")
+        if isinstance(text, web.FileField):
+            text = text.file.read().decode("utf-8", "replace")
+        body: Any = _json(text if isinstance(text, str) else bytes(text))
+        names = [
+            one.filename for name, one in form.items() if isinstance(one, web.FileField) and name != "payload_json"
+        ]
+        if isinstance(body, dict):
+            return mapping(cast("object", body)) | {"_files": names}
+        raise DiscordSays(50109)
+    whole = await request.read()
+    if not whole:
+        return {}
+    if request.content_type != "application/json":
+        raise DiscordSays(50035, detail='Expected "Content-Type" header to be application/json or multipart/form-data')
+    found = _json(whole)
+    if not isinstance(found, dict):
+        raise DiscordSays(50109)
+    return mapping(cast("object", found))
+
+
+def convert(body: object, kind: type[Any]) -> Any:
+    """A body as a struct. Raises `DiscordSays` with the field that is wrong."""
+    try:
+        return msgspec.convert(body, kind)
+    except msgspec.ValidationError as error:
+        words = str(error)
+        where = words.partition(" - at `$")[2].strip("`").strip(".") or "_"
+        raise DiscordSays(50035, field=where.replace("[...]", ".0"), detail=words.partition(" - at")[0]) from None
+
+
+def message_of(body: Json) -> SentMessage:
+    """A new message. Raises `DiscordSays`."""
+    names: list[str] = body.get("_files", [])
+    found: NewMessageBody = convert({key: value for key, value in body.items() if key in _KNOWN}, NewMessageBody)
+    rest = {key: value for key, value in body.items() if key not in _KNOWN and key != "_files"}
+    embed, other_embeds = _embed(found.embeds)
+    buttons, components = _components(found.components)
+    if other_embeds:
+        rest["embeds"] = found.embeds
+    there = found.embeds or found.components or found.sticker_ids or found.poll or names
+    if not (found.content or "").strip() and not there:
+        raise DiscordSays(50006)
+    parts: dict[str, Any] = {"media": tuple(names)}
+    shown = MessageParts(
+        silent=bool(found.flags & _SILENT),
+        buttons=buttons,
+        components=components,
+        embed=embed,
+        sticker=found.sticker_ids[0] if found.sticker_ids else None,
+    )
+    if shown != MessageParts():
+        parts["parts"] = shown
+    if found.message_reference is not None:
+        parts["reply_to"] = found.message_reference.message_id
+    if found.poll is not None:
+        parts["poll"] = _poll(found.poll)
+    if rest:
+        parts["payload"] = json.dumps(rest)
+    key = str(found.nonce) if found.enforce_nonce and found.nonce is not None else None
+    return SentMessage(text=found.content or "", key=key, parts=parts, username=found.username)
+
+
+def _poll(body: PollBody) -> Poll:
+    options = tuple(one.poll_media.text for one in body.answers)
+    return Poll(
+        question=body.question.text,
+        options=options,
+        max_selections=len(options) if body.allow_multiselect else 1,
+        duration_hours=body.duration,
+    )
+
+
+def _embed(embeds: list[Json]) -> tuple[str | None, bool]:
+    """The description of the one embed that has nothing else, and whether there are others."""
+    if len(embeds) == 1 and set(embeds[0]) == {"description"} and isinstance(embeds[0]["description"], str):
+        return embeds[0]["description"], False
+    return None, bool(embeds)
+
+
+def _components(rows: list[Json]) -> tuple[tuple[tuple[Button, ...], ...], str | None]:
+    """Rows of plain buttons, or the components as JSON if they are anything else."""
+    found: list[tuple[Button, ...]] = []
+    for number, row in enumerate(rows):
+        inner = row.get("components")
+        inside = cast("list[object]", inner) if isinstance(inner, list) else []
+        if row.get("type") != _ROW or not 1 <= len(inside) <= _IN_A_ROW:
+            raise DiscordSays(50035, field=f"components.{number}", detail="Must be a row of 1 to 5 components")
+        buttons = [_button(mapping(one), f"components.{number}.components.{at}") for at, one in enumerate(inside)]
+        found.append(tuple(one for one in buttons if one is not None))
+        if None in buttons:
+            return (), json.dumps(rows)
+    return tuple(found), None
+
+
+def _button(data: Json, where: str) -> Button | None:
+    """A plain button; None for any other component."""
+    if not isinstance(data.get("type"), int):
+        raise DiscordSays(50035, field=where, detail="Must be a component")
+    if data["type"] != _BUTTON:
+        return None
+    label, value, url = data.get("label", ""), data.get("custom_id"), data.get("url")
+    link = data.get("style") == _LINK
+    if len(str(label)) > _LABEL or (link and not isinstance(url, str)):
+        raise DiscordSays(50035, field=f"{where}.label")
+    if not link and (not isinstance(value, str) or not 1 <= len(value) <= _CUSTOM_ID):
+        raise DiscordSays(50035, field=f"{where}.custom_id", detail="Must be between 1 and 100 in length.")
+    if set(data) - {"type", "style", "label", "custom_id", "url"} or data.get("style") not in (2, _LINK):
+        return None
+    return Button(text=str(label), value="" if link or value == label else str(value), url=url if link else None)
+
+
+def _json(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise DiscordSays(50109) from None

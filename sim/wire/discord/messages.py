@@ -1,0 +1,210 @@
+"""Messages: posting, editing, deleting, reactions, pins, polls, the history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from trunkline.core.actions.names import Action
+from trunkline.core.values import Identity, Receipt
+from trunkline.sim.platforms.actions.message_board import BoardMessage
+from trunkline.sim.platforms.rooms import Room
+from trunkline.sim.wire.discord.bodies import convert, message_of
+from trunkline.sim.wire.discord.errors import DiscordSays, nothing, reply
+from trunkline.sim.wire.discord.exchange import RestExchange
+from trunkline.sim.wire.discord.view import Json
+
+_MOST = 100
+
+
+async def create(call: RestExchange) -> web.StreamResponse:
+    """Post a message."""
+    body = await call.body()
+    sent = message_of(body)
+    place = call.place()
+    send = call.server.send_request(place, sent.text, sent.key, **sent.parts)
+
+    def answer(receipt: Receipt) -> web.StreamResponse:
+        shown = posted(call, receipt)
+        if body.get("nonce") is not None:
+            shown["nonce"] = body["nonce"]
+        room = call.server.platform.room_at(receipt.address)
+        if room is not None:
+            call.server.hub.posted(call.account, room, shown)
+        return reply(shown)
+
+    return await call.server.send(call.request, send, call.number, answer)
+
+
+def posted(call: RestExchange, receipt: Receipt) -> Json:
+    """An accepted message. One without an id, by a fault, is shown so."""
+    room = call.server.platform.room_at(receipt.address)
+    message = None if room is None else call.server.platform.board.get(room, receipt.provider_id)
+    if room is None or message is None:
+        return {"id": receipt.provider_id, "channel_id": receipt.address.conversation}
+    return call.view.message(call.account, message)
+
+
+async def get(call: RestExchange) -> web.StreamResponse:
+    """One message."""
+    return reply(call.view.message(call.account, call.message()))
+
+
+async def history(call: RestExchange) -> web.StreamResponse:
+    """The messages of a channel, newest first."""
+    room = call.room()
+    return await call.ask(
+        Action.READ, room.address(call.account), lambda _: reply(_page(call, room)), fields={"limit": _MOST}
+    )
+
+
+def _page(call: RestExchange, room: Room) -> list[Json]:
+    given = call.request.query
+    limit = given.get("limit", "50")
+    if not limit.isdecimal() or not 1 <= int(limit) <= _MOST:
+        raise DiscordSays(50035, field="limit", detail="int value should be between 1 and 100.")
+    found = [one for one in call.server.platform.board.within(room) if one.id.isdecimal()]
+    found.sort(key=lambda one: int(one.id))
+    if "after" in given:
+        found = [one for one in found if int(one.id) > _snowflake(given["after"])][: int(limit)]
+    elif "before" in given:
+        found = [one for one in found if int(one.id) < _snowflake(given["before"])][-int(limit) :]
+    elif "around" in given:
+        middle = sum(int(one.id) < _snowflake(given["around"]) for one in found)
+        start = max(0, middle - int(limit) // 2)
+        found = found[start : start + int(limit)]
+    else:
+        found = found[-int(limit) :]
+    for one in found:
+        call.server.hub.shown(call.account, one.id)
+    return [call.view.message(call.account, one) for one in reversed(found)]
+
+
+def _snowflake(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise DiscordSays(50035, detail=f'Value "{text[:40]}" is not snowflake.')
+    return int(text)
+
+
+async def edit(call: RestExchange, identity: Identity | None = None, place: Any = None) -> web.StreamResponse:
+    """Change the text of a message."""
+    text = convert(await call.body(), Json).get("content")
+    if not isinstance(text, str):
+        raise DiscordSays(50035, field="content", detail="Must be a string")
+    room = call.room(place)
+
+    def answer(receipt: Receipt) -> web.StreamResponse:
+        found = call.server.platform.board.get(room, receipt.provider_id)
+        return nothing() if found is None else reply(call.view.message(call.account, found))
+
+    where = room.address(call.account)
+    return await call.act(Action.EDIT, where, answer, message=call.named("message"), text=text, identity=identity)
+
+
+async def delete(call: RestExchange, identity: Identity | None = None, place: Any = None) -> web.StreamResponse:
+    """Delete a message. Deleting it again is an error on Discord, which does not know the message any more."""
+    room, message = call.room(place), call.named("message")
+    there = call.server.platform.board.get(room, message)
+    gone = there is not None and there.deleted
+
+    def answer(_: Receipt) -> web.StreamResponse:
+        return DiscordSays(10008).response() if gone else nothing()
+
+    where = room.address(call.account)
+    return await call.act(Action.DELETE, where, answer, message=message, identity=identity)
+
+
+async def react(call: RestExchange) -> web.StreamResponse:
+    """Add a reaction."""
+    where = call.room().address(call.account)
+    return await call.act(Action.REACT, where, message=call.named("message"), text=call.named("emoji"))
+
+
+async def unreact(call: RestExchange) -> web.StreamResponse:
+    """Take the own reaction away."""
+    where = call.room().address(call.account)
+    message, emoji = call.named("message"), call.named("emoji")
+    return await call.act(Action.REACT, where, message=message, text=emoji, remove=True)
+
+
+async def reactions(call: RestExchange) -> web.StreamResponse:
+    """Who reacted with an emoji."""
+    emoji = call.named("emoji")
+
+    def answer(found: list[Json]) -> web.StreamResponse:
+        users: list[str] = [user for one in found if one["emoji"] == emoji for user in one["users"]]
+        return reply([call.view.person(user) for user in users])
+
+    where = call.room().address(call.account)
+    return await call.ask(Action.REACTIONS, where, answer, message=call.named("message"))
+
+
+async def pin(call: RestExchange) -> web.StreamResponse:
+    """Pin a message."""
+    return await call.act(Action.PIN, call.room().address(call.account), message=call.named("message"))
+
+
+async def unpin(call: RestExchange) -> web.StreamResponse:
+    """Take a pin away."""
+    return await call.act(Action.UNPIN, call.room().address(call.account), message=call.named("message"))
+
+
+async def pins(call: RestExchange) -> web.StreamResponse:
+    """The pinned messages, in the newer form with times."""
+    room = call.room()
+
+    def answer(_: object) -> web.StreamResponse:
+        shown = [call.view.message(call.account, one) for one in _pinned(call, room)]
+        return reply({"items": [{"pinned_at": one["timestamp"], "message": one} for one in shown], "has_more": False})
+
+    return await call.ask(Action.LIST_PINS, room.address(call.account), answer)
+
+
+async def pins_list(call: RestExchange) -> web.StreamResponse:
+    """The pinned messages, in the older form."""
+    room = call.room()
+
+    def answer(_: object) -> web.StreamResponse:
+        return reply([call.view.message(call.account, one) for one in _pinned(call, room)])
+
+    return await call.ask(Action.LIST_PINS, room.address(call.account), answer)
+
+
+def _pinned(call: RestExchange, room: Room) -> list[BoardMessage]:
+    return [one for one in reversed(list(call.server.platform.board.within(room))) if one.pinned]
+
+
+async def voters(call: RestExchange) -> web.StreamResponse:
+    """Who voted for an option of a poll, by its number from 1."""
+    message, option = call.message(), call.named("answer")
+    if not option.isdecimal():
+        raise DiscordSays(50035, field="answer_id")
+    chosen = [who for who, options in message.votes.items() if int(option) - 1 in options]
+    return reply({"users": [call.view.person(who) for who in chosen]})
+
+
+async def typing(call: RestExchange) -> web.StreamResponse:
+    """Show that the bot is typing."""
+    call.room()
+    return nothing()
+
+
+MESSAGE_ROUTES: dict[tuple[str, str], Any] = {
+    ("POST", "/channels/{channel}/messages"): create,
+    ("GET", "/channels/{channel}/messages"): history,
+    ("GET", "/channels/{channel}/messages/pins"): pins,
+    ("PUT", "/channels/{channel}/messages/pins/{message}"): pin,
+    ("DELETE", "/channels/{channel}/messages/pins/{message}"): unpin,
+    ("GET", "/channels/{channel}/pins"): pins_list,
+    ("PUT", "/channels/{channel}/pins/{message}"): pin,
+    ("DELETE", "/channels/{channel}/pins/{message}"): unpin,
+    ("GET", "/channels/{channel}/messages/{message}"): get,
+    ("PATCH", "/channels/{channel}/messages/{message}"): edit,
+    ("DELETE", "/channels/{channel}/messages/{message}"): delete,
+    ("PUT", "/channels/{channel}/messages/{message}/reactions/{emoji}/@me"): react,
+    ("DELETE", "/channels/{channel}/messages/{message}/reactions/{emoji}/@me"): unreact,
+    ("GET", "/channels/{channel}/messages/{message}/reactions/{emoji}"): reactions,
+    ("GET", "/channels/{channel}/polls/{message}/answers/{answer}"): voters,
+    ("POST", "/channels/{channel}/typing"): typing,
+}

@@ -1,0 +1,267 @@
+"""Channels, threads, direct conversations and webhooks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import msgspec
+from aiohttp import web
+
+from trunkline.core.actions.names import Action
+from trunkline.core.errors import PlaceGone
+from trunkline.core.values import Address, ChatKind, Identity, Receipt
+from trunkline.sim.platforms.api.api_calls import asked_key
+from trunkline.sim.platforms.rooms import Room
+from trunkline.sim.wire.discord import messages
+from trunkline.sim.wire.discord.bodies import convert, message_of
+from trunkline.sim.wire.discord.errors import DiscordSays, nothing, reply
+from trunkline.sim.wire.discord.exchange import RestExchange
+from trunkline.sim.wire.discord.view import Json, is_archived
+
+#: parameter of a channel -> its name in the message tool
+_SETTINGS = {
+    "name": "name",
+    "topic": "topic",
+    "position": "position",
+    "nsfw": "nsfw",
+    "rate_limit_per_user": "rateLimitPerUser",
+    "parent_id": "parentId",
+}
+
+
+class ThreadBody(msgspec.Struct, frozen=True, kw_only=True):
+    """A new thread."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+    type: int = 12
+    auto_archive_duration: int | None = None
+
+
+class WebhookBody(msgspec.Struct, frozen=True, kw_only=True):
+    """A new webhook."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
+
+
+class RecipientBody(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom a direct conversation is with."""
+
+    recipient_id: str
+
+
+# -------------------------------------------------------------------- channels
+
+
+async def channel(call: RestExchange) -> web.StreamResponse:
+    """A channel or thread."""
+    wanted = call.named("channel")
+
+    def look() -> Json:
+        room = call.view.room(call.account, wanted)
+        if room is None or room.closed == "deleted" or call.account in room.left:
+            raise PlaceGone(f"there is no channel {wanted}")
+        return call.view.channel(call.account, room)
+
+    return await call.call(("channel", wanted), call.place(), look, reply)
+
+
+async def edit_channel(call: RestExchange) -> web.StreamResponse:
+    """Change a channel; of a thread, whether it is archived."""
+    body, room = await call.body(), call.room()
+    place = room.address(call.account)
+    if room.parent is not None and body.get("archived") is False:
+        unarchive = partial(call.server.platform.threads.unarchive, place)
+        return await call.call(("unarchive", room.conversation), place, unarchive, lambda _: _shown(call, room))
+    fields = {_SETTINGS[name]: value for name, value in body.items() if name in _SETTINGS}
+    action = Action.CHANNEL_MOVE if set(fields) <= {"position", "parentId"} else Action.CHANNEL_EDIT
+    return await call.act(action, place, lambda _: _shown(call, room), fields=fields)
+
+
+def _shown(call: RestExchange, room: Room) -> web.Response:
+    return reply(call.view.channel(call.account, room))
+
+
+async def delete_channel(call: RestExchange) -> web.StreamResponse:
+    """Delete a channel, thread or category."""
+    category = call.server.platform.server.kept("category").get(call.named("channel"))
+    if category is not None:
+        shown = call.server.category(call.named("channel"), category)
+        place = Address(
+            channel=call.server.channel, account=call.account, kind=ChatKind.CHANNEL, conversation="@server"
+        )
+        fields = {"categoryId": call.named("channel")}
+        return await call.act(Action.CATEGORY_DELETE, place, lambda _: reply(shown), fields=fields)
+    room = call.room()
+    return await call.act(Action.CHANNEL_DELETE, room.address(call.account), lambda _: _shown(call, room))
+
+
+async def open_dm(call: RestExchange) -> web.StreamResponse:
+    """Open a direct conversation, or return the open one."""
+    user = convert(await call.body(), RecipientBody).recipient_id
+    direct = [one for one in call.view.rooms(call.account) if one.kind is ChatKind.DIRECT]
+    found = next((one for one in direct if one.conversation == user), None)
+    if found is None:
+        raise DiscordSays(50033)
+    return await call.call(("dm", user), found.address(call.account), lambda: None, lambda _: _shown(call, found))
+
+
+# -------------------------------------------------------------------- threads
+
+
+async def thread(call: RestExchange) -> web.StreamResponse:
+    """Open a thread without a message."""
+    body: ThreadBody = convert(await call.body(), ThreadBody)
+    place = call.room().address(call.account)
+    key = call.server.attribution.opening(place, body.name)
+
+    def create() -> Room:
+        named = key or asked_key(body.name.replace("/", "-").replace(":", "-"))
+        return call.server.platform.threads.child(place, body.name, named)
+
+    what = ("child", key or body.name)
+    return await call.call(what, place, create, lambda room: _created(call, room), opens=True)
+
+
+async def thread_on_message(call: RestExchange) -> web.StreamResponse:
+    """Open the thread on a message; a message has one."""
+    body: ThreadBody = convert(await call.body(), ThreadBody)
+    room, message = call.room(), call.named("message")
+    call.message(room)
+    existing = call.view.room(call.account, message)
+    place = room.address(call.account)
+
+    def create() -> Room | None:
+        return call.server.platform.threads.on_message(place, message, body.name)
+
+    def answer(opened: Room | None) -> web.StreamResponse:
+        if existing is not None:
+            return DiscordSays(160004).response()
+        return DiscordSays(50024).response() if opened is None else _created(call, opened)
+
+    return await call.call(("thread", message), place, create, answer, opens=True)
+
+
+def _created(call: RestExchange, room: Room) -> web.Response:
+    call.server.hub.opened(call.account, room)
+    return reply(call.view.channel(call.account, room), 201)
+
+
+async def archived(call: RestExchange) -> web.StreamResponse:
+    """The archived threads of a channel."""
+    room = call.room()
+    found = [call.view.channel(call.account, one) for one in call.server.platform.rooms_under(room)]
+    return reply({"threads": [one for one in found if is_archived(one)], "members": [], "has_more": False})
+
+
+async def active(call: RestExchange) -> web.StreamResponse:
+    """The active threads of the server."""
+    place = call.in_server()
+    shown = [call.view.channel(call.account, one) for one in call.view.rooms(call.account) if one.parent is not None]
+    found = [one for one in shown if not is_archived(one)]
+    return await call.call(("threads",), place, lambda: None, lambda _: reply({"threads": found, "members": []}))
+
+
+# -------------------------------------------------------------------- webhooks
+
+
+async def create_webhook(call: RestExchange) -> web.StreamResponse:
+    """Create a webhook in a channel."""
+    name = convert(await call.body(), WebhookBody).name
+    place = call.room().address(call.account)
+
+    def answer(found: str) -> web.StreamResponse:
+        return reply(_webhook(call, place, call.account, found, name))
+
+    make = partial(call.server.platform.webhooks.make, place, name)
+    return await call.call(("webhook", place.conversation), place, make, answer)
+
+
+async def webhooks(call: RestExchange) -> web.StreamResponse:
+    """The webhooks of a channel. Only its creator sees the token of one."""
+    place = call.room().address(call.account)
+
+    def answer(found: list[tuple[str, str, str]]) -> web.StreamResponse:
+        return reply([_webhook(call, place, *one) for one in found])
+
+    listed = partial(call.server.platform.webhooks.listed, place)
+    return await call.call(("webhooks", place.conversation), place, listed, answer)
+
+
+def _webhook(call: RestExchange, place: Address, owner: str, webhook: str, name: str) -> Json:
+    shown: Json = {
+        "id": webhook,
+        "type": 1,
+        "name": name,
+        "avatar": None,
+        "guild_id": call.view.guild_id,
+        "channel_id": place.parent or place.conversation,
+        "application_id": call.server.application_id(owner),
+        "user": call.view.bot(owner),
+    }
+    if owner == call.account:
+        shown["token"] = call.server.secret(owner, webhook)
+    return shown
+
+
+async def execute(call: RestExchange) -> web.StreamResponse:
+    """Post by a webhook, in its channel or in a thread of that."""
+    body = await call.body()
+    sent, place = message_of(body), _place_of_webhook(call)
+    identity = Identity(id=call.named("webhook"), name=sent.username or "")
+    send = call.server.send_request(place, sent.text, None, identity=identity, **sent.parts)
+    waits = call.request.query.get("wait") == "true"
+
+    def answer(receipt: Receipt) -> web.StreamResponse:
+        return reply(messages.posted(call, receipt)) if waits else nothing()
+
+    return await call.server.send(call.request, send, call.number, answer)
+
+
+async def edit_by_webhook(call: RestExchange) -> web.StreamResponse:
+    """Change the text of a message of a webhook."""
+    place = _place_of_webhook(call)
+    return await messages.edit(call, _identity(call, place), place.conversation)
+
+
+async def delete_by_webhook(call: RestExchange) -> web.StreamResponse:
+    """Delete a message of a webhook."""
+    place = _place_of_webhook(call)
+    return await messages.delete(call, _identity(call, place), place.conversation)
+
+
+def _place_of_webhook(call: RestExchange) -> Address:
+    thread_id = call.request.query.get("thread_id")
+    channel_id = call.server.channel_of_webhook(call.account, call.named("webhook"))
+    place = call.place(thread_id or channel_id)
+    if thread_id is not None and place.parent is None and call.view.room(call.account, thread_id) is None:
+        # A thread that is not there, of the webhook's channel.
+        return msgspec.structs.replace(place, parent=channel_id)
+    return place
+
+
+def _identity(call: RestExchange, place: Address) -> Identity | None:
+    """The identity that posted the message, whose name the request does not repeat."""
+    room = call.server.platform.room_at(place)
+    message = None if room is None else call.server.platform.board.get(room, call.named("message"))
+    return None if message is None else message.identity
+
+
+CHANNEL_ROUTES: dict[tuple[str, str], Any] = {
+    ("POST", "/users/@me/channels"): open_dm,
+    ("GET", "/channels/{channel}"): channel,
+    ("PATCH", "/channels/{channel}"): edit_channel,
+    ("DELETE", "/channels/{channel}"): delete_channel,
+    ("POST", "/channels/{channel}/threads"): thread,
+    ("POST", "/channels/{channel}/messages/{message}/threads"): thread_on_message,
+    ("GET", "/channels/{channel}/threads/archived/public"): archived,
+    ("GET", "/guilds/{guild}/threads/active"): active,
+    ("POST", "/channels/{channel}/webhooks"): create_webhook,
+    ("GET", "/channels/{channel}/webhooks"): webhooks,
+}
+#: below ``/webhooks/{webhook}/{token}``
+WEBHOOK_ROUTES: dict[tuple[str, str], Any] = {
+    ("POST", ""): execute,
+    ("PATCH", "/messages/{message}"): edit_by_webhook,
+    ("DELETE", "/messages/{message}"): delete_by_webhook,
+}

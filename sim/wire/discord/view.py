@@ -1,0 +1,378 @@
+"""The objects of Discord as JSON: users, members, servers, channels, messages. Complete for strict client libraries."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from trunkline.core.message_parts import MessageParts
+from trunkline.core.values import ChatKind, Envelope, Poll
+from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
+from trunkline.sim.platforms.channels.discord import FakeDiscord
+from trunkline.sim.platforms.rooms import Room, digits
+
+Json = dict[str, Any]
+TEXT_CHANNEL, DM_CHANNEL, PUBLIC_THREAD = 0, 1, 11
+_JOINED = "2024-01-01T00:00:00.000000+00:00"
+_SILENT = 1 << 12
+_NEVER_SET = (
+    *("afk_channel_id", "application_id", "banner", "description", "discovery_splash", "icon", "incidents_data"),
+    *("max_presences", "public_updates_channel_id", "rules_channel_id", "safety_alerts_channel_id", "splash"),
+    *("system_channel_id", "vanity_url_code", "widget_channel_id"),
+)
+
+
+class DiscordView:
+    """What Discord shows of a platform. `epoch`: the start of the world in seconds since 1970."""
+
+    def __init__(self, platform: FakeDiscord, epoch: float) -> None:
+        self._platform = platform
+        self._epoch = epoch
+        #: (account, id of the channel) -> user of a direct conversation
+        self._users: dict[tuple[str, str], str] = {}
+        #: messages as they were handed out, by conversation and id: they say who wrote them
+        self._said: dict[tuple[str, str], Envelope] = {}
+
+    # ------------------------------------------------------------ ids
+
+    @property
+    def guild_id(self) -> str:
+        """The id of the one server: its name in the scenario, or a number if it has none."""
+        return self._platform.spec.guild or digits("discord", "guild", length=18)
+
+    def dm_id(self, account: str, user: str) -> str:
+        """The id of the channel of a direct conversation, which has the id of its user in the world."""
+        found = digits("discord", "dm", account, user, length=18)
+        self._users[account, found] = user
+        return found
+
+    def room(self, account: str, channel: str) -> Room | None:
+        """The conversation that a channel id means for an account; None if it sees none."""
+        for room in self._platform.rooms:
+            if room.kind is ChatKind.DIRECT and room.owner == account:
+                self.dm_id(account, room.conversation)
+        wanted = self._users.get((account, channel), channel)
+        direct = (account, channel) in self._users
+        for room in self._platform.rooms:
+            fits = room.conversation == wanted and (room.kind is ChatKind.DIRECT) is direct
+            if fits and account in room.accounts and room.owner in ("", account):
+                return room
+        return None
+
+    def channel_id(self, account: str, room: Room) -> str:
+        """The channel id of a conversation."""
+        return self.dm_id(account, room.conversation) if room.kind is ChatKind.DIRECT else room.conversation
+
+    def date(self, at: float) -> str:
+        """A time of the world."""
+        return datetime.fromtimestamp(self._epoch + at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f+00:00")
+
+    # ------------------------------------------------------------ people
+
+    def user(self, user: str, name: str = "", *, bot: bool = False) -> Json:
+        """A user."""
+        shown = name or user
+        return {
+            "id": user,
+            "username": shown.lower().replace(" ", "_"),
+            "global_name": shown,
+            "discriminator": "0000" if bot else "0",
+            "avatar": None,
+            "bot": bot,
+            "system": False,
+            "flags": 0,
+            "public_flags": 0,
+            "banner": None,
+            "accent_color": None,
+        }
+
+    def bot(self, account: str) -> Json:
+        """The bot of an account."""
+        return self.user(self._platform.bot_id(account), account, bot=True)
+
+    def person(self, user: str) -> Json:
+        """Anybody, by id: a bot of the gateway or a person."""
+        for account in self._platform.spec.accounts:
+            if self._platform.bot_id(account) == user:
+                return self.bot(account)
+        member = self._platform.server.members.get(user)
+        return self.user(user, "" if member is None else member.peer.name)
+
+    def member(self, user: str, roles: tuple[str, ...] | None = None) -> Json:
+        """A user as a member of the server."""
+        if roles is None:
+            roles = self._platform.server.roles(user, self._platform.usual_roles.get(user, ()))
+        return {
+            "user": self.person(user),
+            "nick": None,
+            "avatar": None,
+            "banner": None,
+            "roles": list(roles),
+            "joined_at": _JOINED,
+            "premium_since": None,
+            "communication_disabled_until": None,
+            "deaf": False,
+            "mute": False,
+            "pending": False,
+            "flags": 0,
+            "permissions": "8",
+        }
+
+    def roles(self) -> list[Json]:
+        """The roles of the server; everybody has the one with the server's id."""
+        known = {
+            role
+            for person in self._platform.server.members
+            for role in self._platform.server.roles(person, self._platform.usual_roles.get(person, ()))
+        }
+        return [self._role(self.guild_id, "@everyone"), *(self._role(role, role) for role in sorted(known))]
+
+    def _role(self, role: str, name: str) -> Json:
+        return {
+            "id": role,
+            "name": name,
+            "color": 0,
+            "colors": {"primary_color": 0, "secondary_color": None, "tertiary_color": None},
+            "hoist": False,
+            "icon": None,
+            "unicode_emoji": None,
+            "position": 0,
+            "permissions": "8",
+            "managed": False,
+            "mentionable": False,
+            "flags": 0,
+        }
+
+    # ------------------------------------------------------------ servers and channels
+
+    def guild(self) -> Json:
+        """The server without its channels."""
+        return {
+            **dict.fromkeys(_NEVER_SET),
+            "id": self.guild_id,
+            "name": self._platform.spec.guild or "guild",
+            "owner_id": digits("discord", "owner", length=18),
+            "afk_timeout": 300,
+            "default_message_notifications": 0,
+            "emojis": [],
+            "explicit_content_filter": 0,
+            "features": [],
+            "max_members": 500000,
+            "max_video_channel_users": 25,
+            "mfa_level": 0,
+            "nsfw_level": 0,
+            "preferred_locale": "en-US",
+            "premium_progress_bar_enabled": False,
+            "premium_subscription_count": 0,
+            "premium_tier": 0,
+            "roles": self.roles(),
+            "stickers": [],
+            "system_channel_flags": 0,
+            "verification_level": 0,
+            "widget_enabled": False,
+        }
+
+    def guild_create(self, account: str) -> Json:
+        """The server as its event brings it, with everything that the account sees."""
+        rooms = [room for room in self.rooms(account) if room.kind is not ChatKind.DIRECT]
+        channels = [self.channel(account, room) for room in rooms]
+        return {
+            **self.guild(),
+            "channels": [one for one in channels if one["type"] == TEXT_CHANNEL],
+            "threads": [one for one in channels if one["type"] != TEXT_CHANNEL and not is_archived(one)],
+            "guild_scheduled_events": [],
+            "joined_at": _JOINED,
+            "large": False,
+            "member_count": len(self._platform.server.members) + 1,
+            "members": [self.member(self._platform.bot_id(account), ())],
+            "presences": [],
+            "soundboard_sounds": [],
+            "stage_instances": [],
+            "unavailable": False,
+            "voice_states": [],
+        }
+
+    def rooms(self, account: str) -> list[Room]:
+        """The conversations that an account sees."""
+        rooms = self._platform.rooms
+        return [one for one in rooms if account in one.accounts and one.closed != "deleted" and account not in one.left]
+
+    def channel(self, account: str, room: Room) -> Json:
+        """A channel, thread or direct conversation."""
+        last = max((int(one.id) for one in self._platform.board.within(room) if one.id.isdecimal()), default=None)
+        shown: Json = {
+            "id": self.channel_id(account, room),
+            "last_message_id": None if last is None else str(last),
+            "flags": 0,
+        }
+        if room.kind is ChatKind.DIRECT:
+            return {**shown, "type": DM_CHANNEL, "recipients": [self.person(room.conversation)]}
+        shown |= {"guild_id": self.guild_id, "name": room.title or room.name, "rate_limit_per_user": 0}
+        if room.parent is None:
+            settings = self._platform.server.rooms.get(room.conversation, {})
+            return {
+                **shown,
+                "type": TEXT_CHANNEL,
+                "position": settings.get("position", 0),
+                "permission_overwrites": [],
+                "parent_id": settings.get("parentId"),
+                "nsfw": bool(settings.get("nsfw", False)),
+                "topic": settings.get("topic"),
+                "last_pin_timestamp": None,
+            }
+        return {
+            **shown,
+            "type": PUBLIC_THREAD,
+            "parent_id": room.parent,
+            "owner_id": self._platform.bot_id(account),
+            "message_count": 0,
+            "member_count": 1,
+            "total_message_sent": 0,
+            "thread_metadata": {
+                "archived": room.closed == "archived",
+                "auto_archive_duration": 1440,
+                "archive_timestamp": _JOINED,
+                "locked": room.locked,
+                "create_timestamp": _JOINED,
+            },
+        }
+
+    # ------------------------------------------------------------ messages
+
+    def note(self, envelope: Envelope) -> None:
+        """Remember who wrote a message."""
+        self._said[envelope.address.conversation, envelope.message_id] = envelope
+
+    def message(self, account: str, one: BoardMessage) -> Json:
+        """A message of the history."""
+        said = self._said.get((one.room.conversation, one.id))
+        if said is not None:
+            return {**self.said(account, said, one.room), "content": one.text, "pinned": one.pinned}
+        author, webhook = self.person(one.author), None
+        request = one.request if isinstance(one, PostedMessage) else None
+        if one.identity is not None:
+            author, webhook = self.user(one.identity.id, one.identity.name, bot=True), one.identity.id
+        shown = self._whole(account, one.room, one.id, one.at, one.text, author)
+        shown |= {"pinned": one.pinned, "edited_timestamp": self.date(one.at) if one.edits else None}
+        if webhook is not None:
+            shown["webhook_id"] = webhook
+        if one.reactions:
+            shown["reactions"] = [
+                reaction(emoji, who, self._platform.bot_id(account)) for emoji, who in one.reactions.items()
+            ]
+        if request is not None:
+            shown |= _parts(request.parts)
+            shown |= {} if request.poll is None else {"poll": poll_json(request.poll, one, self.date(one.at))}
+            shown |= _reply(self.channel_id(account, one.room), request.reply_to)
+            shown["attachments"] = [attachment(number, name) for number, name in enumerate(request.media)]
+        return shown
+
+    def said(self, account: str, envelope: Envelope, room: Room) -> Json:
+        """A message of a person, a bot or a webhook, as its event brings it."""
+        author = self.user(envelope.peer.id, envelope.peer.name, bot=envelope.bot)
+        shown = self._whole(account, room, envelope.message_id, envelope.sent_at, envelope.text, author)
+        if envelope.webhook is not None:
+            shown["webhook_id"] = envelope.webhook
+        elif room.kind is not ChatKind.DIRECT:
+            member = self.member(envelope.peer.id, envelope.roles)
+            del member["user"]
+            shown["member"] = member
+        if room.kind is not ChatKind.DIRECT:
+            shown["guild_id"] = self.guild_id
+        return shown | _reply(self.channel_id(account, room), envelope.reply_to)
+
+    def _whole(self, account: str, room: Room, message: str, at: float, text: str, author: Json) -> Json:
+        return {
+            "id": message,
+            "channel_id": self.channel_id(account, room),
+            "author": author,
+            "content": text,
+            "timestamp": self.date(at),
+            "edited_timestamp": None,
+            "tts": False,
+            "mention_everyone": False,
+            "mentions": [],
+            "mention_roles": [],
+            "attachments": [],
+            "embeds": [],
+            "components": [],
+            "pinned": False,
+            "type": 0,
+            "flags": 0,
+        }
+
+
+def mapping(value: object) -> Json:
+    """A JSON object; anything else counts as an empty one."""
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+def is_archived(channel: Json) -> bool:
+    """Whether a channel is an archived thread."""
+    return bool(channel.get("thread_metadata", {}).get("archived"))
+
+
+def reaction(emoji: str, who: list[str], bot: str) -> Json:
+    """A reaction on a message."""
+    return {
+        "emoji": emoji_json(emoji),
+        "count": len(who),
+        "count_details": {"burst": 0, "normal": len(who)},
+        "me": bot in who,
+        "me_burst": False,
+        "burst_colors": [],
+    }
+
+
+def emoji_json(emoji: str) -> Json:
+    """An emoji: a sign, or ``name:id`` of a server's own."""
+    name, _, number = emoji.partition(":")
+    return {"id": number or None, "name": name}
+
+
+def attachment(number: int, name: str) -> Json:
+    """A file of a message."""
+    return {
+        "id": str(number),
+        "filename": name,
+        "size": 1,
+        "url": f"https://cdn.discordapp.invalid/{name}",
+        "proxy_url": f"https://media.discordapp.invalid/{name}",
+    }
+
+
+def poll_json(poll: Poll, message: BoardMessage, expiry: str) -> Json:
+    """A poll with the votes so far."""
+    chosen = [option for options in message.votes.values() for option in options]
+    return {
+        "question": {"text": poll.question},
+        "answers": [{"answer_id": n, "poll_media": {"text": text}} for n, text in enumerate(poll.options, 1)],
+        "expiry": expiry,
+        "allow_multiselect": poll.max_selections > 1,
+        "layout_type": 1,
+        "results": {
+            "is_finalized": False,
+            "answer_counts": [
+                {"id": n, "count": chosen.count(n - 1), "me_voted": False} for n in range(1, len(poll.options) + 1)
+            ],
+        },
+    }
+
+
+def _parts(parts: MessageParts | None) -> Json:
+    if parts is None:
+        return {}
+    shown: Json = {"flags": _SILENT if parts.silent else 0}
+    if parts.embed is not None:
+        shown["embeds"] = [{"type": "rich", "description": parts.embed}]
+    if parts.components is not None:
+        shown["components"] = json.loads(parts.components)
+    return shown
+
+
+def _reply(channel: str, answered: str | None) -> Json:
+    if answered is None:
+        return {}
+    reference = {"type": 0, "message_id": answered, "channel_id": channel}
+    return {"type": 19, "message_reference": reference, "referenced_message": None}
