@@ -47,6 +47,8 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
         self._began = self._machine()
         #: transports of the connections of each process, and of the world
         self._connections: dict[Node | None, list[Any]] = {}
+        #: the sockets on which processes listen
+        self._listening: dict[Node, list[Any]] = {}
         #: what the sockets of a frozen process wait for: descriptor, events, callbacks
         self._asleep: dict[Node, list[tuple[int, int, Any]]] = {}
 
@@ -93,8 +95,18 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
         there.append(transport)
         return transport
 
+    def _start_serving(self, protocol_factory: Any, sock: Any, *args: Any, **options: Any) -> None:
+        node = NODE.get()
+        if node is not None:
+            self._listening.setdefault(node, []).append(sock)
+        super()._start_serving(protocol_factory, sock, *args, **options)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+
     def close_connections(self, node: Node) -> None:
-        """Close the connections of a dead process at once, as its operating system does."""
+        """Close the sockets of a dead process at once, as its operating system does."""
+        for sock in self._listening.pop(node, []):
+            if sock.fileno() >= 0:
+                self._forget(sock.fileno())
+                sock.close()
         for _, _, callbacks in self._asleep.pop(node, []):
             _cancel(callbacks)
         self._close_all(node)

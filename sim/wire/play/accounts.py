@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -14,7 +14,8 @@ from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.wire.server import WireServer
 
 #: names of the secrets of an account
-_TOKEN = "TOKEN"
+_TOKEN, _APP_SECRET, _WORD = "TOKEN", "APP_SECRET", "WORD"
+_VERIFY = "a word of ours"
 
 
 class WireAccount(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,24 +26,60 @@ class WireAccount(msgspec.Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str]
 
 
+@runtime_checkable
+class CallsGateway(Protocol):
+    """A server that calls the gateway to hand messages over."""
+
+    def app_secret(self, account: str) -> str: ...
+    async def subscribe(self, account: str, url: str, verify_token: str) -> bool: ...
+
+
 Section = dict[str, Any]
-_ENV = {"env": _TOKEN}
 
 
-def _telegram(server: WireServer[Any], account: str) -> Section:
-    return {"token": _ENV, "api_root": server.url}
+def _env(name: str) -> dict[str, str]:
+    return {"env": name}
+
+
+def _telegram(server: Any, account: str) -> Section:
+    return {"token": _env(_TOKEN), "api_root": server.url}
+
+
+def _discord(server: Any, account: str) -> Section:
+    return {"token": _env(_TOKEN), "api_root": f"{server.url}/api/v10"}
+
+
+def _whatsapp(server: Any, account: str) -> Section:
+    return {
+        "token": _env(_TOKEN),
+        "api_root": f"{server.url}/v23.0",
+        "phone_number_id": server.phone_number_id(account),
+        "app_secret": _env(_APP_SECRET),
+        "verify_token": _env(_WORD),
+    }
 
 
 #: platform -> the section of an account in the file of `trunkline serve`
-_SECTIONS: dict[str, Callable[[WireServer[Any], str], Section]] = {"telegram": _telegram}
+_SECTIONS: dict[str, Callable[[Any, str], Section]] = {
+    "telegram": _telegram,
+    "discord": _discord,
+    "whatsapp": _whatsapp,
+}
 
 
 def account_on(server: WireServer[Any], platform: FakePlatform, account: str) -> WireAccount:
     """An account with its newest token."""
     section = _SECTIONS[platform.channel](server, account)
     environ = {_TOKEN: server.token(account, platform.tokens.newest(account))}
+    if isinstance(server, CallsGateway):
+        environ |= {_APP_SECRET: server.app_secret(account), _WORD: _VERIFY}
     config = AccountConfig.model_validate({"account": account, platform.channel: section})
     return WireAccount(config=config, environ=environ)
+
+
+async def subscribe(server: CallsGateway, account: str, url: str) -> None:
+    """Let the platform call the gateway at an address. It asks there for a word first."""
+    await server.subscribe(account, url, _VERIFY)
 
 
 def transported_keys() -> dict[str, Callable[[str], str]]:

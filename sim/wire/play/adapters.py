@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.cursors import StoreCursors
 from trunkline.core.adapters.factory import make_adapter
-from trunkline.core.adapters.port import AdapterHost, PlatformAdapter
+from trunkline.core.adapters.port import AdapterHost, PlatformAdapter, TakesWebhooks
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.events import EventSink
 from trunkline.core.gateway import Gateway
@@ -23,9 +24,10 @@ from trunkline.sim.platforms.process_adapters import InMemory
 from trunkline.sim.run.env import sim_env
 from trunkline.sim.run.world import World
 from trunkline.sim.wire.listener import WireListener
-from trunkline.sim.wire.play.accounts import account_on, transported_keys
+from trunkline.sim.wire.play.accounts import CallsGateway, account_on, subscribe, transported_keys
 from trunkline.sim.wire.play.call_book import CallBook
 from trunkline.sim.wire.servers import ON_THE_WIRE, listening
+from trunkline.sim.wire.webhook_receiver import WebhookReceiver
 
 #: seconds that processes have to close their connections at the end of a run
 _CLOSING = 0.9
@@ -41,6 +43,7 @@ class WireAdapters:
         self._listeners: dict[str, WireListener] = {}
         self._made: dict[Node, list[PlatformAdapter]] = {}
         self._serving: dict[Node, asyncio.Task[Any]] = {}
+        self._context = copy_context()
 
     def _lane(self, place: Address) -> tuple[str, str, str, str]:
         conversation, thread = self._world.platforms[place.channel].canonical(place)
@@ -107,13 +110,28 @@ class WireAdapters:
         assert task is not None
         self._serving[node] = task
         async with AsyncExitStack() as stack:
+            receiver: WebhookReceiver | None = None
             for adapter in self._made.get(node, ()):
                 await stack.enter_async_context(adapter.running())
+                server = self._listeners[adapter.channel].server
+                if isinstance(server, CallsGateway) and isinstance(adapter, TakesWebhooks):
+                    receiver = receiver or await _receiving(stack)
+                    url = receiver.take(adapter.channel, adapter.account, adapter)
+                    # In the world: what the platform delivers goes on when this process is dead.
+                    call = subscribe(server, adapter.account, url)
+                    self._loop.create_task(call, name=f"subscribe {adapter.channel}", context=self._context.copy())
             await gateway.run()
 
     def gone(self, node: Node) -> None:
         """Close the connections of a process, as its operating system does."""
         self._loop.close_connections(node)
+
+
+async def _receiving(stack: AsyncExitStack) -> WebhookReceiver:
+    receiver = WebhookReceiver()
+    await receiver.open()
+    stack.push_async_callback(receiver.close)
+    return receiver
 
 
 class _NoCursors:

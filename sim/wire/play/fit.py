@@ -18,6 +18,10 @@ from trunkline.sim.wire.servers import ON_THE_WIRE
 LONGEST = 900.0
 
 
+#: platforms that open the connections themselves
+_CALL_THE_GATEWAY = {"whatsapp"}
+
+
 class WireUnfit(msgspec.Struct, frozen=True, kw_only=True):
     """Why a scenario is not played on the wire."""
 
@@ -43,7 +47,7 @@ def _reasons(file: ScenarioFile, bugs: Iterable[str]) -> Iterator[str]:
         if name in ON_THE_WIRE:
             yield from _of_platform(name, spec)
     for step in file.scenario.script:
-        yield from _of_step(step)
+        yield from _of_step(step, file)
 
 
 def _of_platform(name: str, spec: PlatformSpec) -> Iterator[str]:
@@ -72,14 +76,18 @@ _IDEMPOTENCY = {
 }
 
 
-def _of_step(step: ScriptStep) -> Iterator[str]:
+def _of_step(step: ScriptStep, file: ScenarioFile) -> Iterator[str]:
     if step.rotate is not None:
         yield "a token is replaced while the gateway runs: a real account gets its new one by a restart"
     if step.fault is not None:
-        yield from _of_fault(step.fault)
+        yield from _of_fault(step.fault, file)
 
 
-def _of_fault(fault: Fault) -> Iterator[str]:
+def _of_fault(fault: Fault, file: ScenarioFile) -> Iterator[str]:
+    if fault.on == "connect":
+        struck = file.scenario.world.platforms if fault.place is None else (file.resolve(fault.place).platform,)
+        for name in set(struck) & _CALL_THE_GATEWAY:
+            yield f"the connection of {name} breaks: the real one has none, it calls the gateway"
     if fault.on == "ready":
         yield "an account that is not ready although its platform can be reached: nothing on a socket says so"
     if fault.on == "lookup":
