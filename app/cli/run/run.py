@@ -55,7 +55,8 @@ class RunOptions(Selection):
     """Put the platforms on sockets of this machine, and the gateway on its real adapters; compare the verdicts with
     those in virtual time. Scenarios that do not fit are listed with the reason."""
     speed: float | None = None
-    """With --wire: how many times faster than the clock waiting passes; by default 100."""
+    """With --wire: how many times faster than the clock waiting passes; by default 100, and up to 1000 for long
+    scripts."""
 
 
 _DEFAULTS = RunOptions()

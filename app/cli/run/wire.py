@@ -26,11 +26,11 @@ class WireRuns:
             raise UsageError(
                 f"--wire needs the package {_SERVER}, which is not installed: pip install 'trunkline[fakes]'"
             )
-        from trunkline.sim.wire.play.run import FASTEST, SPEED
+        from trunkline.sim.wire.play.run import FASTEST
 
-        self._speed = SPEED if speed is None else speed
-        if not 0 < self._speed <= FASTEST:
-            raise UsageError(f"--speed {self._speed:g}: expected a number above 0, at most {FASTEST:g}")
+        self._speed = speed
+        if speed is not None and not 0 < speed <= FASTEST:
+            raise UsageError(f"--speed {speed:g}: expected a number above 0, at most {FASTEST:g}")
         #: id of a scenario -> why it is not on the wire
         self.left_out: dict[str, tuple[str, ...]] = {}
         #: runs that came to other verdicts than in virtual time

@@ -6,16 +6,17 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from trunkline.core.values import Idempotency
+from trunkline.core.values import DeliveryMode, Idempotency
 from trunkline.sim.bugs import BUGS
+from trunkline.sim.platforms import PLATFORMS
 from trunkline.sim.run.wiring import replaces_adapters
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.model.scenario import AccountSpec, Fault, PlatformSpec, ScriptStep
 from trunkline.sim.scenario.model.world import idempotency_of
 from trunkline.sim.wire.servers import ON_THE_WIRE
 
-#: seconds of the script: at the usual speed a run of them ends in seconds
-LONGEST = 900.0
+#: seconds of the script: at the highest speed a run of them takes seconds
+LONGEST = 7200.0
 
 
 #: platforms that open the connections themselves
@@ -62,8 +63,9 @@ def _of_platform(name: str, spec: PlatformSpec) -> Iterator[str]:
         yield f"{name} that posts in the room of a deleted thread: only the fake in memory does"
     usual = idempotency_of(name, PlatformSpec(), AccountSpec())
     for account in spec.accounts.values():
-        if account.mode or spec.mode:
-            yield f"{name} with another transport: its adapter has its own"
+        mode = account.mode or spec.mode
+        if mode not in (None, DeliveryMode.DIRECT, PLATFORMS[name].mode):
+            yield f"{name} with the transport {mode}: its adapter has none but the direct one"
         offered = idempotency_of(name, spec, account)
         if offered is not usual:
             yield f"{name} {_IDEMPOTENCY[offered]}: the real one is {_IDEMPOTENCY[usual]}"

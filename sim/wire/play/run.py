@@ -16,12 +16,18 @@ from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.wire.play.adapters import WireAdapters
 from trunkline.sim.wire.play.fit import unfit
 
-#: seconds of a run in one second of waiting. A time-out of 30 s is 0.3 s without a byte on any socket, which no busy
-#: machine explains: while the process is not scheduled, its clock stands still
-SPEED = 100.0
-FASTEST = 1000.0
+#: seconds of a run in one second of waiting: the usual, and the highest. A time-out of 30 s is 0.3 s, or 30 ms, without
+#: a byte on any socket. Both ends of a connection are in this process, so only the kernel could be late
+SPEED, FASTEST = 100.0, 1000.0
+#: seconds of the machine that a long script should wait at most, if that is possible
+_PATIENCE = 6.0
 #: seconds within which everything must come to rest after the script; in virtual time it is four hours
 REST_BOUND = 1200.0
+
+
+def speed_for(file: ScenarioFile) -> float:
+    """How fast a scenario waits by default: `SPEED`, and faster where its script is long."""
+    return min(max(SPEED, max(file.times, default=0.0) / _PATIENCE), FASTEST)
 
 
 def run_on_wire(
@@ -29,13 +35,14 @@ def run_on_wire(
     *,
     seed: int | None = None,
     bugs: Iterable[str] = (),
-    speed: float = SPEED,
+    speed: float | None = None,
     watch: Callable[[Event], None] | None = None,
 ) -> RunResult:
-    """Run a scenario on the wire. `speed`: how many times faster than the clock it waits, up to `FASTEST`.
+    """Run a scenario on the wire. `speed`: how many times faster than the clock it waits; by default `speed_for`.
 
     Raises `UsageError` for a scenario that does not fit (`trunkline.sim.wire.play.fit.unfit`).
     """
+    speed = speed_for(file) if speed is None else speed
     if not 0 < speed <= FASTEST:
         raise UsageError(f"the speed must be above 0, and at most {FASTEST:g}, not {speed:g}")
     own_seed, names = file.scenario.seed if seed is None else seed, bugs_of(file, bugs)

@@ -1,0 +1,32 @@
+"""The scenarios that are not played on the wire, and why; `python -m tests.wire.play.table` writes the table anew."""
+
+from functools import cache
+from pathlib import Path
+
+from trunkline.sim import BUGS, INVARIANTS, ScenarioFile, find_scenarios, load_scenario
+from trunkline.sim.wire.play.fit import unfit
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+TABLE = Path(__file__).with_name("not_on_the_wire.txt")
+
+
+@cache
+def shipped() -> tuple[ScenarioFile, ...]:
+    """All scenarios that ship."""
+    paths = find_scenarios((SCENARIOS,))
+    return tuple(load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS) for path in paths)
+
+
+def fitting() -> tuple[ScenarioFile, ...]:
+    """Those that are played on the wire."""
+    return tuple(file for file in shipped() if not unfit(file))
+
+
+def table() -> str:
+    """A line for each scenario that is not, with all reasons."""
+    lines = [f"{file.id}: {'; '.join(one.reason for one in unfit(file))}" for file in shipped() if unfit(file)]
+    return "".join(f"{line}\n" for line in sorted(lines))
+
+
+if __name__ == "__main__":
+    TABLE.write_text(table())
