@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import gc
 import inspect
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable, Generator
 from contextvars import copy_context
 from typing import Any, TypeVar, cast
 
@@ -53,10 +55,15 @@ def run_real_time(
     `waits_only`: only waiting is faster, and work takes no time; see `RealTimeLoop`.
     """
     _refuse_running_loop()
-    return _run(main, RealTimeLoop(seed, factor=factor, waits_only=waits_only, max_steps=max_steps))
+    loop = RealTimeLoop(seed, factor=factor, waits_only=waits_only, max_steps=max_steps)
+    return _run(main, loop, ending=_unheard)
 
 
-def _run(main: Callable[[L], Awaitable[T]], loop: L) -> T:
+def _run(
+    main: Callable[[L], Awaitable[T]],
+    loop: L,
+    ending: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
+) -> T:
     world = copy_context()
     world.run(NODE.set, None)
     world.run(mark_library)
@@ -65,7 +72,23 @@ def _run(main: Callable[[L], Awaitable[T]], loop: L) -> T:
         # Inside the world too: asyncio's callback that ends the run captures the context it is set in.
         return world.run(loop.run_until_complete, task)
     finally:
-        _dismantle(loop)
+        with ending():
+            _dismantle(loop)
+
+
+@contextlib.contextmanager
+def _unheard() -> Generator[None]:
+    """Drop what the finally blocks of libraries raise and warn of when their dead processes are taken apart.
+
+    They find their sockets closed, and their loop too: in a process that is killed they would not have run at all.
+    """
+    hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+    try:
+        yield
+        # What refers to itself is taken apart here, and not at some later moment.
+        gc.collect()
+    finally:
+        sys.unraisablehook = hook
 
 
 async def _call(main: Callable[[L], Awaitable[T]], loop: L) -> T:

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from trunkline.core.actions.names import Action
 from trunkline.core.values import DeliveryMode, Idempotency
 from trunkline.sim.bugs import BUGS
 from trunkline.sim.platforms import PLATFORMS
 from trunkline.sim.run.wiring import replaces_adapters
 from trunkline.sim.scenario import ScenarioFile
-from trunkline.sim.scenario.model.scenario import AccountSpec, Fault, PlatformSpec, ScriptStep
+from trunkline.sim.scenario.model.scenario import AccountSpec, Fault, PlatformSpec, Scenario, ScriptStep
 from trunkline.sim.scenario.model.world import idempotency_of
 from trunkline.sim.wire.servers import ON_THE_WIRE
 
@@ -19,8 +20,14 @@ from trunkline.sim.wire.servers import ON_THE_WIRE
 LONGEST = 7200.0
 
 
+#: the id of a forum's own topic
+_GENERAL = "1"
 #: platforms that open the connections themselves
 _CALL_THE_GATEWAY = {"whatsapp"}
+
+
+#: actions that an adapter lacks although the rules of the channel have them
+_LACKING = {"telegram": frozenset({Action.POLL_RESULTS})}
 
 
 class WireUnfit(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,12 +54,17 @@ def _reasons(file: ScenarioFile, bugs: Iterable[str]) -> Iterator[str]:
     for name, spec in platforms.items():
         if name in ON_THE_WIRE:
             yield from _of_platform(name, spec)
+    for name, actions in _LACKING.items():
+        for action in sorted(actions & asked_actions(file.scenario)) if name in platforms else ():
+            yield f"{action.value} on {name}: its adapter does not have it"
     for step in file.scenario.script:
         yield from _of_step(step, file)
 
 
 def _of_platform(name: str, spec: PlatformSpec) -> Iterator[str]:
     """Settings that the real platform, or its adapter, does not have."""
+    if name == "telegram" and any(one.id == _GENERAL for room in spec.rooms.values() for one in room.threads.values()):
+        yield "a topic with the id 1: on Telegram that is General, whose messages name no topic"
     if spec.cannot:
         yield f"{name} without {', '.join(spec.cannot)}: the real one has it"
     if not spec.stable_ids:
@@ -86,11 +98,27 @@ def _of_step(step: ScriptStep, file: ScenarioFile) -> Iterator[str]:
 
 
 def _of_fault(fault: Fault, file: ScenarioFile) -> Iterator[str]:
-    if fault.on == "connect":
-        struck = file.scenario.world.platforms if fault.place is None else (file.resolve(fault.place).platform,)
-        for name in set(struck) & _CALL_THE_GATEWAY:
-            yield f"the connection of {name} breaks: the real one has none, it calls the gateway"
+    worlds = file.scenario.world.platforms
+    struck = [one for one in ON_THE_WIRE if one in worlds]
+    if fault.place is not None:
+        struck = [one for one in struck if one == file.resolve(fault.place).platform]
     if fault.on == "ready":
         yield "an account that is not ready although its platform can be reached: nothing on a socket says so"
     if fault.on == "lookup":
         yield "a fault on the look-up of a send: no adapter looks sends up"
+    if fault.on == "connect":
+        for name in [one for one in struck if one in _CALL_THE_GATEWAY]:
+            yield f"the connection of {name} breaks: the real one has none, it calls the gateway"
+    if fault.on == "send" and fault.do == "refuse-connection" and struck:
+        yield "a connection that is refused to one send: a socket refuses all, or none"
+    if fault.on == "send" and fault.do == "error":
+        for name in [
+            one for one in struck if idempotency_of(one, PlatformSpec(), AccountSpec()) is not Idempotency.KEY
+        ]:
+            yield f"an error of {name} that has certainly done nothing: on the wire it is a status 500, which may have"
+
+
+def asked_actions(scenario: Scenario) -> frozenset[Action]:
+    """The actions of the message tool that the agents of a scenario use."""
+    rules = (rule for agent in scenario.cast.agents.values() for rule in agent)
+    return frozenset(Action(did.act.action) for rule in rules for did in rule.do if did.act is not None)
