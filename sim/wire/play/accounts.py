@@ -59,10 +59,15 @@ def _whatsapp(server: Any, account: str) -> Section:
     }
 
 
+def _matrix(server: Any, account: str) -> Section:
+    return {"token": _env(_TOKEN), "homeserver": server.url, "user": server.platform.bot_id(account)}
+
+
 #: platform -> the section of an account in the file of `trunkline serve`
 _SECTIONS: dict[str, Callable[[Any, str], Section]] = {
     "telegram": _telegram,
     "discord": _discord,
+    "matrix": _matrix,
     "whatsapp": _whatsapp,
 }
 
@@ -86,6 +91,7 @@ def transported_keys() -> dict[str, Callable[[str], str]]:
     """Channel -> the form in which its adapter puts the key of a send on the wire."""
     return {
         "discord": partial(_derived, "trunkline.core.adapters.discord.calls", "nonce_of"),
+        "matrix": partial(_derived, "trunkline.core.adapters.matrix.adapter", "transaction"),
     }
 
 
