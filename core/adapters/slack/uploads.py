@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import unquote, urlsplit
 
 import anyio
-import anyio.to_thread
 
+from trunkline.core.adapters.slack.files import load_file
 from trunkline.core.adapters.slack.places import SlackPlaces
-from trunkline.core.adapters.slack.web import LARGEST_FILE, SlackWeb
+from trunkline.core.adapters.slack.web import SlackWeb
 from trunkline.core.errors import NotSent, PlatformError, Refused
 from trunkline.core.values import Receipt, SendRequest
 
@@ -57,28 +56,15 @@ class Uploads:
             raise
 
     async def _upload(self, media: str, request: SendRequest) -> dict[str, str]:
-        content = await self._content(media)
-        if not content:
-            raise Refused("a file is empty, which Slack does not take")
-        if len(content) > LARGEST_FILE:
-            raise Refused(f"a file is larger than {LARGEST_FILE // 1024**2} MB")
+        file = await load_file(self._web, media, self._folder)
         shown = request.parts.file_name if request.parts is not None and len(request.media) == 1 else None
-        name = shown or unquote(urlsplit(media).path.rpartition("/")[2]) or "file"
-        given = await self._web.call("files.getUploadURLExternal", filename=name, length=len(content))
+        name = shown or file.name
+        given = await self._web.call("files.getUploadURLExternal", filename=name, length=len(file.content))
         url, number = given.get("upload_url"), given.get("file_id")
         if not isinstance(url, str) or not isinstance(number, str):
             raise NotSent("Slack named no address for a file")
-        await self._web.upload(url, content)
+        await self._web.upload(url, file.content)
         return {"id": number, "title": name}
-
-    async def _content(self, media: str) -> bytes:
-        if urlsplit(media).scheme in ("http", "https"):
-            return await self._web.fetch(media)
-        path = self._folder / media.removeprefix("file://")
-        try:
-            return await anyio.to_thread.run_sync(_read, path)
-        except OSError as error:
-            raise Refused(f"the file {path.name} cannot be read: {type(error).__name__}") from error
 
     async def _receipt(self, request: SendRequest, channel: str, file: str) -> Receipt:
         """The message of a posted file; if Slack does not show it in time, the id of the file stands for it."""
@@ -92,11 +78,6 @@ class Uploads:
                 return Receipt(provider_id=ts, address=request.address)
             await anyio.sleep(wait)
         return Receipt(provider_id=file, address=request.address)
-
-
-def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(LARGEST_FILE + 1)
 
 
 def _ids(files: object) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from trunkline.core.errors import PlatformError
 from trunkline.core.values import Address, Envelope
 
 Done = Callable[[], Awaitable[None]]
@@ -32,11 +33,19 @@ class UnackedUpdates:
             self._waiting.setdefault(_key(envelope), []).append(update)
 
     async def ack(self, envelope: Envelope) -> None:
-        """Note that a message is durable. Raises what `done` raises: Slack delivers the update again."""
+        """Note that a message is durable. Raises `PlatformError` if Slack cannot learn it: it delivers again."""
+        failed: PlatformError | None = None
         for update in self._waiting.pop(_key(envelope), ()):
             update.left -= 1
-            if update.left == 0:
+            if update.left:
+                continue
+            try:
                 await update.done()
+            except PlatformError as error:
+                # Of two deliveries, one may have come by a socket that is gone.
+                failed = error
+        if failed is not None:
+            raise failed
 
     def clear(self) -> None:
         """Forget what an earlier connection brought: it comes again."""
