@@ -20,8 +20,8 @@ _PAUSE, _PATIENCE = 60.0, 5.0
 #: names that are remembered, pages of a list, and entries of a page
 _MOST, _PAGES, _PAGE = 10_000, 100, 200
 _SIGNS = re.compile(r"\A(?:slack:)?(?:(?:channel|group|user|dm|conversation|room):)?\s*[<@#]*", re.IGNORECASE)
-_USER = re.compile(r"[UW][A-Z0-9]{2,}")
-_CONVERSATION = re.compile(r"[CDG][A-Z0-9]{2,}")
+_USER = re.compile(r"[UW][A-Z0-9]+")
+_CONVERSATION = re.compile(r"[CDG][A-Z0-9]+")
 _UNKNOWN = frozenset({"channel_not_found", "user_not_found", "users_not_found", "user_not_visible"})
 
 
@@ -58,14 +58,18 @@ class SlackDirectory:
     async def resolve(self, text: str) -> Resolved | None:
         """The conversation that a text names, by id or by name. Raises `PlatformError`, `AmbiguousTarget`."""
         bare = _SIGNS.sub("", text.strip()).rstrip(">").partition("|")[0].strip()
-        if _USER.fullmatch(bare):
-            found = await self._web.call("users.info", user=bare, fine=_UNKNOWN)
-            return Resolved(target=f"user:{bare}", kind=ChatKind.DIRECT) if found.get("ok") else None
-        if _CONVERSATION.fullmatch(bare):
-            found = await self._web.call("conversations.info", channel=bare, fine=_UNKNOWN)
-            entry = entry_of(_fields(found.get("channel"))) if found.get("ok") else None
-            return None if entry is None else Resolved(target=entry.target, kind=entry.kind)
-        return find_in_directory(text, await self._all(), "slack")
+        return await self._by_id(bare) or find_in_directory(text, await self._all(), "slack")
+
+    async def _by_id(self, text: str) -> Resolved | None:
+        """The conversation with an id; None: it is none, or Slack does not know it. It may be a name then."""
+        if _USER.fullmatch(text):
+            found = await self._web.call("users.info", user=text, fine=_UNKNOWN)
+            return Resolved(target=f"user:{text}", kind=ChatKind.DIRECT) if found.get("ok") else None
+        if not _CONVERSATION.fullmatch(text):
+            return None
+        found = await self._web.call("conversations.info", channel=text, fine=_UNKNOWN)
+        entry = entry_of(_fields(found.get("channel"))) if found.get("ok") else None
+        return None if entry is None else Resolved(target=entry.target, kind=entry.kind)
 
     async def _all(self) -> tuple[DirectoryEntry, ...]:
         if self._steady() >= self._entries_until:

@@ -14,7 +14,7 @@ from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.wire.server import WireServer
 
 #: names of the secrets of an account
-_TOKEN, _APP_SECRET, _WORD = "TOKEN", "APP_SECRET", "WORD"
+_TOKEN, _APP_TOKEN, _APP_SECRET, _WORD = "TOKEN", "APP_TOKEN", "APP_SECRET", "WORD"
 _VERIFY = "a word of ours"
 
 
@@ -32,6 +32,13 @@ class CallsGateway(Protocol):
 
     def app_secret(self, account: str) -> str: ...
     async def subscribe(self, account: str, url: str, verify_token: str) -> bool: ...
+
+
+@runtime_checkable
+class HasAppTokens(Protocol):
+    """A server with a second token, for the sockets of an app."""
+
+    def app_token(self, account: str) -> str: ...
 
 
 Section = dict[str, Any]
@@ -63,10 +70,15 @@ def _matrix(server: Any, account: str) -> Section:
     return {"token": _env(_TOKEN), "homeserver": server.url, "user": server.platform.bot_id(account)}
 
 
+def _slack(server: Any, account: str) -> Section:
+    return {"bot_token": _env(_TOKEN), "app_token": _env(_APP_TOKEN), "api_root": f"{server.url}/api/"}
+
+
 #: platform -> the section of an account in the file of `trunkline serve`
 _SECTIONS: dict[str, Callable[[Any, str], Section]] = {
     "telegram": _telegram,
     "discord": _discord,
+    "slack": _slack,
     "matrix": _matrix,
     "whatsapp": _whatsapp,
 }
@@ -76,6 +88,8 @@ def account_on(server: WireServer[Any], platform: FakePlatform, account: str) ->
     """An account with its newest token."""
     section = _SECTIONS[platform.channel](server, account)
     environ = {_TOKEN: server.token(account, platform.tokens.newest(account))}
+    if isinstance(server, HasAppTokens):
+        environ[_APP_TOKEN] = server.app_token(account)
     if isinstance(server, CallsGateway):
         environ |= {_APP_SECRET: server.app_secret(account), _WORD: _VERIFY}
     config = AccountConfig.model_validate({"account": account, platform.channel: section})
