@@ -1,0 +1,1 @@
+"""The adapter of Matrix, and gateways that use it, against a real homeserver."""

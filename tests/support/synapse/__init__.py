@@ -1,0 +1,1 @@
+"""A real Matrix homeserver on loopback: `tools/synapse.sh` installs it."""
