@@ -24,7 +24,7 @@ class DaemonEvent:
         self.number, self.id, self.data = number, id, data
 
 
-class EventFeed:
+class DaemonEvents:
     """The events of one account. The daemon receives while a client is connected (``--receive-mode=manual``).
 
     It acknowledges each message to Signal as it receives it, as signal-cli does: from then on only this memory has it.
@@ -77,7 +77,7 @@ class EventFeed:
         self._stop()
 
     def forget(self, started: int) -> None:
-        """The daemon starts again: what it kept is gone, and ids begin anew."""
+        """The daemon starts again: what it kept is gone, and ids begin again."""
         self.close()
         self._events.clear()
         self._run, self._last = started, 0

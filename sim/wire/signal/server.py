@@ -1,6 +1,6 @@
 """A daemon of signal-cli on the wire: ``/api/v1/rpc``, ``/api/v1/events`` and ``/api/v1/check``, for all accounts.
 
-There are no tokens: whoever reaches the daemon may use it. An account is named by its number.
+There are no tokens: everybody who reaches the daemon may use it. An account is named by its number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from trunkline.sim.wire.signal.calls import (
     result_for,
     styles_of,
 )
-from trunkline.sim.wire.signal.events import EventFeed
+from trunkline.sim.wire.signal.events import DaemonEvents
 from trunkline.sim.wire.sockets import reset
 
 #: seconds between two signs of life of a stream
@@ -44,7 +44,7 @@ class SignalServer(WireServer[FakeSignal]):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._feeds: dict[str, EventFeed] = {}
+        self._feeds: dict[str, DaemonEvents] = {}
         self._starts = 1
 
     def token(self, account: str, number: int) -> str:
@@ -56,10 +56,10 @@ class SignalServer(WireServer[FakeSignal]):
         app.router.add_get("/api/v1/events", self._events)
         app.router.add_get("/api/v1/check", self._check)
 
-    def feed(self, account: str) -> EventFeed:
+    def feed(self, account: str) -> DaemonEvents:
         """The events of an account."""
         if account not in self._feeds:
-            self._feeds[account] = EventFeed(self.platform, account, self._starts)
+            self._feeds[account] = DaemonEvents(self.platform, account, self._starts)
         return self._feeds[account]
 
     def restart(self) -> None:
