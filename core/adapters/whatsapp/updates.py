@@ -17,6 +17,8 @@ from trunkline.core.values import Address, ChatKind, Envelope, Peer
 from trunkline.core.well_formed import is_well_formed, well_formed
 
 T = TypeVar("T")
+#: seconds since 1970; later is no time
+_LATEST = 1e11
 #: characters of an id
 _LONGEST_ID = 512
 #: kinds of messages that say nothing: somebody reacted, or has a new number
@@ -196,7 +198,7 @@ def _envelope(names: dict[str, str], account: str, given: dict[str, Any]) -> Env
         peer=Peer(id=who, name=well_formed(names.get(who, ""))),
         message_id=_checked(message.id, "id"),
         text=well_formed(_text(message) if pressed is None else pressed.id or pressed.title),
-        sent_at=float(message.timestamp),
+        sent_at=_time(message.timestamp),
         reply_to=quoted if pressed is None and quoted and is_well_formed(quoted) else None,
         pressed=None if pressed is None or not quoted else _checked(quoted, "context"),
     )
@@ -210,6 +212,13 @@ def _person(message: _Message) -> str:
     if message.from_user_id:
         return _checked(message.from_user_id, "from_user_id")
     raise UnreadableWebhook("it has no sender")
+
+
+def _time(given: str | int) -> float:
+    seconds = float(given)
+    if not 0 <= seconds < _LATEST:
+        raise UnreadableWebhook("its timestamp is no time")
+    return seconds
 
 
 def _choice(message: _Message) -> _Choice | None:

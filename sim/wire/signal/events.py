@@ -41,6 +41,11 @@ class DaemonEvents:
         self._receiver: asyncio.Task[None] | None = None
         self._connection: Connection | None = None
 
+    @property
+    def silent(self) -> bool:
+        """Whether a fault lets nothing through, not even signs of life."""
+        return self._connection is not None and self._connection.silent
+
     def join(self, last_id: str | None) -> asyncio.Queue[DaemonEvent | None]:
         """Connect a client. With an id it first gets what it has missed since; all that is kept, for an unknown one."""
         queue: asyncio.Queue[DaemonEvent | None] = asyncio.Queue()

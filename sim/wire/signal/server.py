@@ -31,8 +31,6 @@ from trunkline.sim.wire.signal.calls import (
 from trunkline.sim.wire.signal.events import DaemonEvents
 from trunkline.sim.wire.sockets import reset
 
-#: seconds between two signs of life of a stream
-_ALIVE = 15.0
 _CALL, _PLACE = web.RequestKey("call", RpcRequest), web.RequestKey("place", Address)
 _NO_METHOD, _BAD_REQUEST, _BAD_JSON = -32601, -32600, -32700
 
@@ -41,6 +39,8 @@ class SignalServer(WireServer[FakeSignal]):
     """The three endpoints."""
 
     channel = "signal"
+    #: seconds between two signs of life of a stream
+    alive = 15.0
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -97,9 +97,10 @@ class SignalServer(WireServer[FakeSignal]):
         try:
             while True:
                 try:
-                    event = await asyncio.wait_for(queue.get(), _ALIVE)
+                    event = await asyncio.wait_for(queue.get(), self.alive)
                 except TimeoutError:
-                    await response.write(b":\n")
+                    if not feed.silent:
+                        await response.write(b":\n")
                     continue
                 if event is None:
                     raise reset(request)
