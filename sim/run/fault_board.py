@@ -23,6 +23,8 @@ from trunkline.sim.store.preloaded import damage
 
 #: a connection that goes silent: this strikes a connection, and not the account for a period
 DEAD = "dead"
+#: what a fault strikes from the moment it is armed, for its duration
+PERIODS = ("mirror", "ready")
 
 
 def text_matches(pattern: str, text: str) -> bool:
@@ -68,6 +70,11 @@ class FaultBoard:
         self._armed: list[ArmedFault] = []
         #: matches that faults let pass, without an event
         self.passed = 0
+
+    @property
+    def armed(self) -> tuple[ArmedFault, ...]:
+        """The faults that may still strike, in the order in which they were armed."""
+        return tuple(one for one in self._armed if one.fault.on not in PERIODS or self._now() < one.until)
 
     def arm(self, fault: Fault) -> None:
         self._armed.append(ArmedFault(fault, fault.nth - 1, fault.times, self._now() + fault.for_))

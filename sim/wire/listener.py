@@ -47,6 +47,11 @@ class WireListener:
         await self.open()
 
     @property
+    def port(self) -> int:
+        """The port, also while it does not listen; 0 before it ever did."""
+        return self._port
+
+    @property
     def is_open(self) -> bool:
         """Whether it listens."""
         return self._runner is not None

@@ -135,3 +135,36 @@ def raw(body: bytes, kind: str = EVENTS, *, status: int = 200, size: int = 0) ->
     """These bytes, in pieces of a size."""
     parts: Sequence[bytes] = [body[at : at + size] for at in range(0, len(body), size)] if size else [body]
     return ModelReply(status=status, kind=kind, steps=tuple(Send(part) for part in parts))
+
+
+def text_said(reply: ModelReply) -> str:
+    """The text of a reply, whole or streamed; of a failure its message."""
+    body = b"".join(step.data for step in reply.steps if isinstance(step, Send)).decode("utf-8", "replace")
+    values = [body] if reply.kind == JSON else [line[6:] for line in body.splitlines() if line.startswith("data: {")]
+    found: list[str] = []
+    for value in values:
+        try:
+            whole = msgspec.json.decode(value, type=_Whole)
+        except msgspec.MsgspecError:
+            continue
+        found += [choice.message.content or choice.delta.content or "" for choice in whole.choices]
+        found += [] if whole.error is None else [whole.error.message]
+    return "".join(found)
+
+
+class _Said(msgspec.Struct, frozen=True):
+    content: str | None = None
+
+
+class _Choice(msgspec.Struct, frozen=True):
+    delta: _Said = _Said()
+    message: _Said = _Said()
+
+
+class _Error(msgspec.Struct, frozen=True):
+    message: str = ""
+
+
+class _Whole(msgspec.Struct, frozen=True):
+    choices: list[_Choice] = []
+    error: _Error | None = None

@@ -71,6 +71,8 @@ WITHOUT_PROJECTION = {
     "action.answered": "an answer changes nothing that people see",
     "action.previewed": "a dry run has no effect",
     "wire.answered": "an answer changes nothing that people see",
+    "model.answered": "the model is no part of the gateway",
+    "model.asked": "the model is no part of the gateway",
     "peer.deleted": "the gateway does not hear of it",
     "peer.edited": "the gateway does not hear of it",
     "peer.reacted": "the gateway does not hear of it",

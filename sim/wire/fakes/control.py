@@ -1,0 +1,284 @@
+"""The control interface of the fakes, for tests in any language: JSON over HTTP, on loopback only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
+
+import anyio
+import msgspec
+from aiohttp import web
+
+from trunkline.core.config import parse_duration
+from trunkline.core.errors import UnknownName
+from trunkline.core.events import Event, encode_event
+from trunkline.sim.events.script import FaultFired
+from trunkline.sim.wire.fakes.fakes import Fakes
+from trunkline.sim.wire.fakes.guard import only_this_machine
+from trunkline.sim.wire.fakes.messages import MessageFilter
+from trunkline.sim.wire.fakes.overview import overview
+from trunkline.sim.wire.fakes.problems import BadRequest, answer, with_problems
+from trunkline.sim.wire.listener import HOST, WireListener
+from trunkline.sim.wire.model.answers import WrittenAnswer
+from trunkline.sim.wire.model.server import ModelServer
+
+T = TypeVar("T")
+_LONGEST_BODY = 16 * 1024 * 1024
+#: seconds that a client may wait for messages at once
+_LONGEST_WAIT = 600.0
+_WAIT = 10.0
+
+
+class Restart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long a server is down: seconds, or a text such as ``2s``."""
+
+    down: float | str = 0.0
+
+
+class Rotation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose token is replaced; by default the only account's, or that called ``default``."""
+
+    account: str | None = None
+
+
+class Control:
+    """The endpoints."""
+
+    def __init__(self, fakes: Fakes) -> None:
+        self._fakes = fakes
+        self._runner: web.AppRunner | None = None
+        self.url = ""
+
+    def app(self) -> web.Application:
+        """The application with all endpoints."""
+        app = web.Application(client_max_size=_LONGEST_BODY, middlewares=[only_this_machine, with_problems])
+        app.add_routes(
+            [
+                web.get("/", self._overview),
+                web.post("/steps", self._steps),
+                web.get("/messages", self._messages),
+                web.get("/messages/wait", self._wait),
+                web.get("/faults", self._faults),
+                web.post("/faults", self._arm),
+                web.delete("/faults", self._heal),
+                web.post("/servers/{name}/{do:break|stop|start|restart}", self._server),
+                web.post("/tokens/{platform}", self._rotate),
+                web.post("/model/answers", self._answers),
+                web.get("/model/asked", self._asked),
+                web.get("/events", self._events),
+                web.post("/reset", self._reset),
+            ]
+        )
+        return app
+
+    async def open(self, port: int = 0) -> None:
+        """Listen. Raises `OSError` for a port that is taken."""
+        runner = self._runner = web.AppRunner(
+            self.app(), handler_cancellation=True, access_log=None, shutdown_timeout=0.0
+        )
+        await runner.setup()
+        await web.TCPSite(runner, HOST, port, reuse_address=True).start()
+        self.url = f"http://{HOST}:{runner.addresses[0][1]}"
+
+    async def close(self) -> None:
+        """Close the socket."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+
+    # ------------------------------------------------------------ people
+
+    async def _overview(self, _request: web.Request) -> web.Response:
+        return answer(overview(self._fakes, self.url))
+
+    async def _steps(self, request: web.Request) -> web.Response:
+        """One step, or several, which are played in order until one is wrong."""
+        given = await _json(request)
+        steps = cast("list[object]", given) if isinstance(given, list) else [given]
+        played: list[dict[str, str]] = []
+        for number, step in enumerate(steps):
+            try:
+                name = self._fakes.play(step)
+            except UnknownName as error:
+                at = f"[{number}]" if isinstance(given, list) else ""
+                remedy = f"{number} steps before it were played" if number else ""
+                raise BadRequest(at, error.facts or str(error), remedy, status=409) from error
+            played.append({"message": name} if name else {})
+        return answer({"played": played})
+
+    async def _messages(self, request: web.Request) -> web.Response:
+        return answer({"messages": self._found(_filter(request.query))})
+
+    def _found(self, wanted: MessageFilter) -> list[Any]:
+        try:
+            return [msgspec.to_builtins(one) for one in self._fakes.messages.find(wanted)]
+        except UnknownName as error:
+            raise BadRequest("in" if wanted.place else "by", error.facts or str(error), status=422) from error
+
+    async def _wait(self, request: web.Request) -> web.Response:
+        """Wait for messages; 408 with those that there are if they do not come in time."""
+        wanted = _filter(request.query)
+        count = int(_number(request.query, "count", 1.0, 1_000_000))
+        within = _number(request.query, "timeout", _WAIT, _LONGEST_WAIT)
+        found = self._found(wanted)
+        # The clock of the loop is that of the machine here.
+        with anyio.move_on_after(within):
+            while len(found) < count:
+                await self._fakes.change()
+                found = self._found(wanted)
+        if len(found) >= count:
+            return answer({"messages": found})
+        message = f"{len(found)} of {count} within {within:g} s"
+        return answer({"messages": found, "error": {"code": "timeout", "message": message}}, 408)
+
+    # ------------------------------------------------------------ faults
+
+    async def _faults(self, _request: web.Request) -> web.Response:
+        armed = [
+            {**one.fault.model_dump(by_alias=True, exclude_unset=True, mode="json"), "left": one.left}
+            for one in self._fakes.world.faults.armed
+        ]
+        fired = [
+            {"fault": event.body.fault, "detail": event.body.detail, "at": event.at}
+            for event in self._fakes.world.log.events
+            if isinstance(event.body, FaultFired)
+        ]
+        return answer({"armed": armed, "fired": fired})
+
+    async def _arm(self, request: web.Request) -> web.Response:
+        self._fakes.play({"fault": await _json(request)})
+        return await self._faults(request)
+
+    async def _heal(self, request: web.Request) -> web.Response:
+        self._fakes.world.faults.heal()
+        return await self._faults(request)
+
+    # ------------------------------------------------------------ servers and tokens
+
+    async def _server(self, request: web.Request) -> web.Response:
+        name, do = request.match_info["name"], request.match_info["do"]
+        listener = self._fakes.listeners.get(name)
+        if listener is None:
+            there = ", ".join(self._fakes.listeners)
+            raise BadRequest("", f"there is no server {name!r}", f"there are: {there}", status=404)
+        broken = await self._do(listener, do, request)
+        return answer({"server": name, "url": listener.server.url, "listens": listener.is_open, "broken": broken})
+
+    async def _do(self, listener: WireListener, do: str, request: web.Request) -> int:
+        broken = listener.break_connections() if do == "break" else 0
+        if do == "restart":
+            await listener.restart(_seconds((await _body(request, Restart)).down))
+        elif do == "stop":
+            await listener.close()
+        elif do == "start":
+            await listener.open()
+        return broken
+
+    async def _rotate(self, request: web.Request) -> web.Response:
+        """Replace a token: requests with the old one are refused."""
+        name = request.match_info["platform"]
+        listener = self._fakes.listeners.get(name)
+        if listener is None:
+            there = ", ".join(self._fakes.listeners)
+            raise BadRequest("", f"there is no platform {name!r}", f"there are: {there}", status=404)
+        given = await _body(request, Rotation)
+        accounts = listener.server.platform.spec.accounts
+        if given.account is not None and given.account not in accounts:
+            raise BadRequest("account", f"there is no account {given.account!r}", f"there are: {', '.join(accounts)}")
+        account = self._fakes.world.account_of(name, given.account)
+        if account not in accounts:
+            raise BadRequest("account", "there are several accounts", f"name one: {', '.join(accounts)}")
+        self._fakes.play({"rotate": {"platform": name, "account": account}})
+        number = listener.server.platform.tokens.newest(account)
+        return answer({"platform": name, "account": account, "token": listener.server.token(account, number)})
+
+    # ------------------------------------------------------------ the model
+
+    def _model(self) -> ModelServer:
+        if self._fakes.model is None:
+            raise BadRequest("", "there is no model", "start the fakes with `--platforms ...,model`", status=404)
+        return self._fakes.model
+
+    async def _answers(self, request: web.Request) -> web.Response:
+        """Answers that the model gives next, in order; afterwards it echoes again."""
+        model, given = self._model(), await _json(request)
+        several = cast("list[object]", given) if isinstance(given, list) else [given]
+        answers = _converted(several, list[WrittenAnswer])
+        model.then(*(one.made() for one in answers))
+        return answer({"left": model.left})
+
+    async def _asked(self, request: web.Request) -> web.Response:
+        after = int(_number(request.query, "after", 0.0, 1e15))
+        asked = self._model().asked
+        return answer({"count": len(asked), "asked": [one.body for one in asked[after:]]})
+
+    # ------------------------------------------------------------ the world
+
+    async def _events(self, request: web.Request) -> web.Response:
+        """What happened, a JSON object a line, as in the file of `--record`."""
+        after = int(_number(request.query, "after", 0.0, 1e15))
+        events: list[Event] = [event for event in self._fakes.world.log.events if event.seq > after]
+        body = b"".join(encode_event(event) + b"\n" for event in events)
+        return web.Response(body=body, content_type="application/jsonl")
+
+    async def _reset(self, _request: web.Request) -> web.Response:
+        await self._fakes.reset()
+        return answer(overview(self._fakes, self.url))
+
+
+async def _json(request: web.Request) -> Any:
+    """The JSON value of a body. Raises `BadRequest`."""
+    try:
+        return msgspec.json.decode(await request.read())
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRequest("", f"the body is no JSON: {error}", "send a JSON value, in UTF-8") from None
+
+
+async def _body(request: web.Request, kind: type[T]) -> T:
+    """The value of a body of a kind; without a body the default one."""
+    return _converted(await _json(request) if request.can_read_body else {}, kind)
+
+
+def _converted(given: object, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        message, _, at = str(error).partition(" - at `$")
+        raise BadRequest(at.rstrip("`").lstrip("."), message, "docs/fakes.md says what may stand there") from None
+
+
+_FILTERS: Mapping[str, str] = {"in": "place", "by": "by", "text": "text", "after": "after", "deleted": "deleted"}
+_OF_WAITING = ("count", "timeout")
+
+
+def _filter(query: Mapping[str, str]) -> MessageFilter:
+    known = (*_FILTERS, *_OF_WAITING)
+    for name in query:
+        if name not in known:
+            raise BadRequest(name, f"there is no parameter {name!r}", f"there are: {', '.join(known)}")
+    return MessageFilter(
+        place=query.get("in"),
+        by=query.get("by"),
+        text=query.get("text"),
+        after=int(_number(query, "after", 0.0, 1e15)),
+        deleted=query.get("deleted", "false") in ("true", "1"),
+    )
+
+
+def _number(query: Mapping[str, str], name: str, default: float, most: float) -> float:
+    return default if name not in query else _checked(name, query[name], float, most)
+
+
+def _seconds(given: float | str) -> float:
+    return _checked("down", given, parse_duration, _LONGEST_WAIT)
+
+
+def _checked(name: str, given: Any, read: Callable[[Any], float], most: float) -> float:
+    try:
+        found = read(given)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= most:
+        wrong = f"expected a number from 0 to {most:g}, found {str(given)[:40]!r}"
+        raise BadRequest(name, wrong, "write seconds as a plain number")
+    return found
