@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 import msgspec
 
+from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionQuery, ActionRequest
+from trunkline.core.adapters.discord.actions.action_desk import ActionDesk
 from trunkline.core.adapters.discord.bodies import message_body
 from trunkline.core.adapters.discord.calls import RestCall, at, post
 from trunkline.core.adapters.discord.client import OneRequestClient
@@ -14,12 +18,13 @@ from trunkline.core.adapters.discord.config import DiscordConfig
 from trunkline.core.adapters.discord.errors import THREAD_EXISTS, DiscordRefused, unsent
 from trunkline.core.adapters.discord.files import load_files
 from trunkline.core.adapters.discord.payloads import ChannelData, PostedData
+from trunkline.core.adapters.discord.receiving.stream import DiscordStream
 from trunkline.core.adapters.discord.rest import LiveDiscordRest, read
-from trunkline.core.adapters.discord.stream import DiscordStream
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.bindings.records import Placement, PlaceState
-from trunkline.core.channels.adapter import InboundStream
-from trunkline.core.channels.bindings.discord_threads import DiscordThreads, ThreadManager, ThreadManagers, cut
+from trunkline.core.channels import rules_for
+from trunkline.core.channels.adapter import InboundStream, Resolved
+from trunkline.core.channels.bindings.discord_threads import DiscordThreads, ThreadManagers, cut
 from trunkline.core.errors import IdentityGone, NotSent, PlaceGone, PlatformError, Refused
 from trunkline.core.values import (
     Address,
@@ -42,6 +47,15 @@ _POLL_OPTIONS = 10
 _LONGEST_NAME = 100
 
 
+class _Parts(NamedTuple):
+    """What an account has while it runs."""
+
+    client: OneRequestClient
+    stream: DiscordStream
+    threads: DiscordThreads
+    desk: ActionDesk
+
+
 class DiscordAdapter:
     """One bot of Discord: `ChannelAdapter`, `Actions`, `Queries`, `Directory` and `BindsConversations`.
 
@@ -56,7 +70,7 @@ class DiscordAdapter:
         self._config = config
         self._host = host
         self._token = host.secret(config.token)
-        self._running: tuple[OneRequestClient, DiscordStream, DiscordThreads] | None = None
+        self._running: _Parts | None = None
 
     @property
     def account(self) -> str:
@@ -68,6 +82,7 @@ class DiscordAdapter:
         """What Discord has."""
         return Capabilities(
             can=frozenset(Capability) - {Capability.CARDS},
+            actions=frozenset(rules_for(self.channel).actions) - {Action.SEND, Action.BROADCAST},
             idempotency=Idempotency.KEY,
             key_seconds=KEY_SECONDS,
             in_flight_seconds=min(KEY_SECONDS, self._config.request_timeout),
@@ -84,7 +99,9 @@ class DiscordAdapter:
         await client.open()
         managers = ThreadManagers(LiveDiscordRest(client.call))
         threads = DiscordThreads(managers.create(self.account, self._token))
-        self._running = (client, DiscordStream(self._config, self._host, client), threads)
+        stream = DiscordStream(self._config, self._host, client)
+        desk = ActionDesk(self._host, client, stream, threads, self._config.mentions)
+        self._running = _Parts(client, stream, threads, desk)
         try:
             yield self
         finally:
@@ -142,7 +159,7 @@ class DiscordAdapter:
         try:
             return self._receipt(request, place.conversation, await self._client.call(whole))
         except IdentityGone:
-            self._manager.forget_webhook(identity.id)
+            self._threads.manager.forget_webhook(identity.id)
             raise
 
     def _receipt(self, request: SendRequest, channel: str, answer: object) -> Receipt:
@@ -164,6 +181,20 @@ class DiscordAdapter:
         if place.kind is not ChatKind.DIRECT:
             return place.conversation
         return await self._stream.channels.with_user(place.conversation)
+
+    # ------------------------------------------------------------ changes and questions
+
+    async def act(self, request: ActionRequest) -> Receipt:
+        """Carry out a change."""
+        return await self._parts.desk.act(request)
+
+    async def ask(self, query: ActionQuery) -> object:
+        """Answer a question."""
+        return await self._parts.desk.ask(query)
+
+    async def resolve_target(self, text: str) -> Resolved | None:
+        """Look a name up among the channels and members of the bot's servers."""
+        return await self._parts.desk.resolve(text)
 
     # ------------------------------------------------------------ threads
 
@@ -204,22 +235,18 @@ class DiscordAdapter:
 
     @property
     def _client(self) -> OneRequestClient:
-        return self._parts[0]
+        return self._parts.client
 
     @property
     def _stream(self) -> DiscordStream:
-        return self._parts[1]
+        return self._parts.stream
 
     @property
     def _threads(self) -> DiscordThreads:
-        return self._parts[2]
+        return self._parts.threads
 
     @property
-    def _manager(self) -> ThreadManager:
-        return self._threads.manager
-
-    @property
-    def _parts(self) -> tuple[OneRequestClient, DiscordStream, DiscordThreads]:
+    def _parts(self) -> _Parts:
         if self._running is None:
             raise NotSent("the account is not running")
         return self._running

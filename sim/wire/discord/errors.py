@@ -28,6 +28,7 @@ _KNOWN: dict[int, tuple[int, str]] = {
     10013: (404, "Unknown User"),
     10014: (404, "Unknown Emoji"),
     10015: (404, "Unknown Webhook"),
+    10065: (404, "Unknown Voice State"),
     10062: (404, "Unknown interaction"),
     30003: (400, "Maximum number of pins reached for the channel (50)"),
     40060: (400, "Interaction has already been acknowledged."),

@@ -72,6 +72,10 @@ class RestExchange:
         """The place of a change of the server. Raises `DiscordSays` for another server."""
         if self.named("guild") != self.view.guild_id:
             raise DiscordSays(10004)
+        return self.on_server()
+
+    def on_server(self) -> Address:
+        """The place of a change of the one server."""
         return Address(channel=self.server.channel, account=self.account, kind=ChatKind.CHANNEL, conversation="@server")
 
     # ------------------------------------------------------------ what the platform does

@@ -17,17 +17,8 @@ from trunkline.sim.wire.discord import messages
 from trunkline.sim.wire.discord.bodies import convert, message_of
 from trunkline.sim.wire.discord.errors import DiscordSays, nothing, reply
 from trunkline.sim.wire.discord.exchange import RestExchange
+from trunkline.sim.wire.discord.guilds import CHANNEL_FIELDS
 from trunkline.sim.wire.discord.view import Json, is_archived
-
-#: parameter of a channel -> its name in the message tool
-_SETTINGS = {
-    "name": "name",
-    "topic": "topic",
-    "position": "position",
-    "nsfw": "nsfw",
-    "rate_limit_per_user": "rateLimitPerUser",
-    "parent_id": "parentId",
-}
 
 
 class ThreadBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,13 +58,23 @@ async def channel(call: RestExchange) -> web.StreamResponse:
 
 
 async def edit_channel(call: RestExchange) -> web.StreamResponse:
-    """Change a channel; of a thread, whether it is archived."""
-    body, room = await call.body(), call.room()
+    """Change a channel or category; of a thread, whether it is archived."""
+    body, number = await call.body(), call.named("channel")
+    category = call.server.platform.server.kept("category").get(number)
+    if category is not None:
+        given = {CHANNEL_FIELDS[name]: value for name, value in body.items() if name in CHANNEL_FIELDS}
+        return await call.act(
+            Action.CATEGORY_EDIT,
+            call.on_server(),
+            lambda _: reply(call.server.category(number, category)),
+            fields={"categoryId": number, **given},
+        )
+    room = call.room()
     place = room.address(call.account)
     if room.parent is not None and body.get("archived") is False:
         unarchive = partial(call.server.platform.threads.unarchive, place)
         return await call.call(("unarchive", room.conversation), place, unarchive, lambda _: _shown(call, room))
-    fields = {_SETTINGS[name]: value for name, value in body.items() if name in _SETTINGS}
+    fields = {CHANNEL_FIELDS[name]: value for name, value in body.items() if name in CHANNEL_FIELDS}
     action = Action.CHANNEL_MOVE if set(fields) <= {"position", "parentId"} else Action.CHANNEL_EDIT
     return await call.act(action, place, lambda _: _shown(call, room), fields=fields)
 
@@ -87,11 +88,8 @@ async def delete_channel(call: RestExchange) -> web.StreamResponse:
     category = call.server.platform.server.kept("category").get(call.named("channel"))
     if category is not None:
         shown = call.server.category(call.named("channel"), category)
-        place = Address(
-            channel=call.server.channel, account=call.account, kind=ChatKind.CHANNEL, conversation="@server"
-        )
         fields = {"categoryId": call.named("channel")}
-        return await call.act(Action.CATEGORY_DELETE, place, lambda _: reply(shown), fields=fields)
+        return await call.act(Action.CATEGORY_DELETE, call.on_server(), lambda _: reply(shown), fields=fields)
     room = call.room()
     return await call.act(Action.CHANNEL_DELETE, room.address(call.account), lambda _: _shown(call, room))
 

@@ -14,8 +14,6 @@ from trunkline.core.adapters.discord.calls import get, post
 from trunkline.core.adapters.discord.channels import KnownChannels
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.config import DiscordConfig
-from trunkline.core.adapters.discord.gateway import GatewayEvent, GatewaySocket, SessionLost
-from trunkline.core.adapters.discord.inbound import BadUpdate, BotIds, envelope_of, is_own, press_of
 from trunkline.core.adapters.discord.payloads import (
     COMPONENT,
     ChannelData,
@@ -26,7 +24,9 @@ from trunkline.core.adapters.discord.payloads import (
     MessageData,
     ReadyData,
 )
-from trunkline.core.adapters.discord.position import ReadPosition, StoredPosition
+from trunkline.core.adapters.discord.receiving.gateway import GatewayEvent, GatewaySocket, SessionLost
+from trunkline.core.adapters.discord.receiving.inbound import BadUpdate, BotIds, envelope_of, is_own, press_of
+from trunkline.core.adapters.discord.receiving.position import ReadPosition, StoredPosition
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.errors import NotSent, PlatformError, Refused, TargetError
 from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
@@ -193,7 +193,7 @@ class DiscordStream:
         self._waiting = {guild.id for guild in ready.guilds}
 
     async def _message(self, message: MessageData, channel: ChannelData | None = None) -> Envelope | None:
-        if is_own(message, await self._self()):
+        if is_own(message, await self.who()):
             return None
         if channel is None:
             channel = await self._channel(message.channel_id)
@@ -230,7 +230,7 @@ class DiscordStream:
         except Refused as error:
             raise BadUpdate(f"channel {channel} is not shown: {error.facts}") from None
 
-    async def _self(self) -> BotIds:
+    async def who(self) -> BotIds:
         """Who the account is. A resumed session does not say it again."""
         if self.own is None:
             user = await self._client.call(get("users", "@me"))

@@ -1,0 +1,1 @@
+"""What the message tool asks of Discord: changes, questions, names."""

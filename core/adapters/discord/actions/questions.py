@@ -1,0 +1,315 @@
+"""Answers to the questions of the message tool, from Discord's REST API. They have the field names of the tool."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Any, cast
+
+import msgspec
+
+from trunkline.core.actions.names import Action
+from trunkline.core.adapters.discord.actions.permissions import permissions_in
+from trunkline.core.adapters.discord.calls import get
+from trunkline.core.adapters.discord.channels import Request
+from trunkline.core.adapters.discord.errors import DiscordRefused
+from trunkline.core.errors import PlatformError, Refused
+
+Json = dict[str, Any]
+#: entries of a list, unless the question asks for fewer
+_MOST = 50
+#: different reactions whose people are listed
+_MOST_EMOJI = 20
+#: the person is in no voice channel
+_NO_VOICE = 10065
+
+
+class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A question with everything that its requests need."""
+
+    request: Request
+    #: the parameters of the tool
+    fields: Mapping[str, Any]
+    #: id of the channel that it concerns; empty: none
+    channel: str
+    message_id: str | None
+    server: str
+    #: id of the bot
+    bot: Callable[[], Awaitable[str]]
+
+    @property
+    def message(self) -> str:
+        """The message that is meant. Raises `Refused`."""
+        return self.message_id or self.word("pollId")
+
+    @property
+    def guild(self) -> str:
+        """The server. Raises `Refused`."""
+        return self.word("guildId", self.server)
+
+    @property
+    def most(self) -> int:
+        """How many entries a list may have."""
+        limit = self.fields.get("limit")
+        return min(_MOST, limit) if isinstance(limit, int) and limit > 0 else _MOST
+
+    def word(self, name: str, otherwise: str = "") -> str:
+        """A parameter as a text. Raises `Refused` if it is blank."""
+        found = str(self.fields.get(name) or "").strip() or otherwise
+        if not found:
+            raise Refused(f"{name} is missing")
+        return found
+
+    async def json(self, *parts: str, **params: object) -> Json:
+        """An answer that is an object. Raises `PlatformError` for any other one."""
+        return _object(await self.request(get(*parts, **params)))
+
+    async def listed(self, *parts: str, **params: object) -> list[Json]:
+        """An answer that is a list. Raises `PlatformError` for any other one."""
+        return _objects(await self.request(get(*parts, **params)))
+
+
+Answering = Callable[[AskedQuestion], Awaitable[object]]
+
+
+async def answer_to(action: Action, question: AskedQuestion) -> object:
+    """The answer to a question. Raises `Refused` for one that Discord cannot answer, and other `PlatformError`s."""
+    answer = QUESTIONS.get(action)
+    if answer is None:
+        raise Refused(f"there is no {action.value} on Discord")
+    return await answer(question)
+
+
+# -------------------------------------------------------------------- messages
+
+
+def _message(one: Json) -> Json:
+    author = _part(one, "author")
+    return {
+        "messageId": one.get("id"),
+        "authorId": author.get("id"),
+        "author": author.get("global_name") or author.get("username"),
+        "text": one.get("content", ""),
+        "at": _seconds(one.get("timestamp")),
+        "pinned": bool(one.get("pinned")),
+    }
+
+
+async def _reactions(question: AskedQuestion) -> list[Json]:
+    """Each reaction with those who added it, by one further request for each."""
+    where = ("channels", question.channel, "messages", question.message)
+    message = await question.json(*where)
+    found: list[Json] = []
+    for one in _objects(message.get("reactions", []))[:_MOST_EMOJI]:
+        emoji = _part(one, "emoji")
+        name = str(emoji.get("name")) if emoji.get("id") is None else f"{emoji.get('name')}:{emoji.get('id')}"
+        users = await question.listed(*where, "reactions", name, limit=question.most)
+        found.append({"emoji": name, "count": one.get("count", 0), "users": [user.get("id") for user in users]})
+    return found
+
+
+async def _read(question: AskedQuestion) -> list[Json]:
+    """The newest messages first."""
+    places = {name: question.fields[name] for name in ("before", "after", "around") if question.fields.get(name)}
+    found = await question.listed("channels", question.channel, "messages", limit=question.most, **places)
+    return [_message(one) for one in found]
+
+
+async def _pins(question: AskedQuestion) -> list[Json]:
+    found = await question.json("channels", question.channel, "messages", "pins", limit=question.most)
+    return [_message(_part(one, "message")) for one in _objects(found.get("items", []))]
+
+
+async def _poll_results(question: AskedQuestion) -> Json:
+    message = await question.json("channels", question.channel, "messages", question.message)
+    poll = _part(message, "poll")
+    if not poll:
+        raise Refused("the message has no poll")
+    results = _part(poll, "results")
+    counts = {one.get("id"): one.get("count", 0) for one in _objects(results.get("answer_counts", []))}
+    options: list[Json] = [
+        {"text": _part(one, "poll_media").get("text", ""), "votes": counts.get(one.get("answer_id"), 0)}
+        for one in _objects(poll.get("answers", []))
+    ]
+    return {
+        "messageId": message.get("id"),
+        "pollId": message.get("id"),
+        "question": _part(poll, "question").get("text", ""),
+        "options": options,
+        "final": bool(results.get("is_finalized")),
+    }
+
+
+async def _search(question: AskedQuestion) -> list[Json]:
+    """Messages with words. Discord may still be indexing the server; then it has no answer yet."""
+    fields = question.fields
+    authors = fields.get("authorIds") or fields.get("authorId")
+    channels = fields.get("channelIds") or fields.get("channelId")
+    params = {
+        "content": question.word("query"),
+        "limit": min(25, question.most),
+        "author_id": _first(authors),
+        "channel_id": _first(channels),
+        "min_id": fields.get("after"),
+        "max_id": fields.get("before"),
+    }
+    found = await question.json("guilds", question.guild, "messages", "search", **params)
+    if "messages" not in found:
+        raise PlatformError("Discord is still indexing the server")
+    groups = cast("list[Any]", found["messages"]) if isinstance(found["messages"], list) else []
+    return [_message(one) for group in groups for one in _objects(group)]
+
+
+def _first(value: object) -> object:
+    values = cast("list[object]", value) if isinstance(value, list) else [value]
+    return values[0] if values else None
+
+
+# -------------------------------------------------------------------- the server
+
+
+async def _member(question: AskedQuestion) -> Json:
+    member = await question.json("guilds", question.guild, "members", question.word("userId"))
+    user, until = _part(member, "user"), member.get("communication_disabled_until")
+    return {
+        "userId": user.get("id"),
+        "name": member.get("nick") or user.get("global_name") or user.get("username"),
+        "roles": member.get("roles", []),
+        "status": "timed out" if until else "member",
+        "timeoutUntil": until,
+        "joinedAt": member.get("joined_at"),
+    }
+
+
+async def _roles(question: AskedQuestion) -> list[Json]:
+    found = await question.listed("guilds", question.guild, "roles")
+    return [{"roleId": one.get("id"), "name": one.get("name")} for one in found]
+
+
+async def _emoji(question: AskedQuestion) -> list[Json]:
+    found = await question.listed("guilds", question.guild, "emojis")
+    return [{"emojiId": one.get("id"), "name": one.get("name")} for one in found]
+
+
+def _channel(one: Json) -> Json:
+    state = _part(one, "thread_metadata")
+    shown = {
+        "channelId": one.get("id"),
+        "name": one.get("name"),
+        "type": one.get("type"),
+        "parentId": one.get("parent_id"),
+        "topic": one.get("topic"),
+        "position": one.get("position"),
+        "archived": state.get("archived", False),
+    }
+    return {name: value for name, value in shown.items() if value is not None}
+
+
+async def _channel_info(question: AskedQuestion) -> Json:
+    return _channel(await question.json("channels", question.word("channelId", question.channel)))
+
+
+async def _channels(question: AskedQuestion) -> list[Json]:
+    return [_channel(one) for one in await question.listed("guilds", question.guild, "channels")]
+
+
+async def _threads(question: AskedQuestion) -> list[Json]:
+    """The active threads of the server, or of one channel; the archived ones of the channel if they are asked for."""
+    above = question.fields.get("channelId")
+    active = await question.json("guilds", question.guild, "threads", "active")
+    found = [one for one in _objects(active.get("threads", [])) if above in (None, "", one.get("parent_id"))]
+    if question.fields.get("includeArchived") in (True, "true") and above:
+        before = question.fields.get("before")
+        more = await question.json(
+            "channels", str(above), "threads", "archived", "public", limit=question.most, before=before
+        )
+        found += _objects(more.get("threads", []))
+    return [_channel(one) for one in found[: question.most]]
+
+
+async def _permissions(question: AskedQuestion) -> Json:
+    channel = await question.json("channels", question.channel)
+    guild = channel.get("guild_id")
+    if not isinstance(guild, str):
+        return {"channelId": question.channel, "permissions": []}
+    if channel.get("thread_metadata") is not None:
+        # A thread has the permissions of its channel.
+        channel = await question.json("channels", str(channel.get("parent_id")))
+    bot = await question.bot()
+    member = await question.json("guilds", guild, "members", bot)
+    roles = await question.listed("guilds", guild, "roles")
+    overwrites = _objects(channel.get("permission_overwrites", []))
+    names = permissions_in(guild, bot, tuple(member.get("roles", [])), roles, overwrites)
+    return {"channelId": question.channel, "permissions": list(names)}
+
+
+async def _voice(question: AskedQuestion) -> Json:
+    user = question.word("userId")
+    try:
+        state = await question.json("guilds", question.guild, "voice-states", user)
+    except DiscordRefused as error:
+        if error.code != _NO_VOICE:
+            raise
+        return {"userId": user, "connected": False}
+    return {"userId": user, "connected": state.get("channel_id") is not None, "channelId": state.get("channel_id")}
+
+
+async def _events(question: AskedQuestion) -> list[Json]:
+    found = await question.listed("guilds", question.guild, "scheduled-events")
+    return [
+        {
+            "eventId": one.get("id"),
+            "name": one.get("name"),
+            "startTime": one.get("scheduled_start_time"),
+            "endTime": one.get("scheduled_end_time"),
+            "desc": one.get("description"),
+        }
+        for one in found
+    ]
+
+
+# -------------------------------------------------------------------- values of unknown form
+
+
+def _object(value: object) -> Json:
+    if not isinstance(value, dict):
+        raise PlatformError("the answer is no object")
+    return cast("Json", value)
+
+
+def _objects(value: object) -> list[Json]:
+    if not isinstance(value, list):
+        raise PlatformError("the answer is no list")
+    return [_object(one) for one in cast("list[object]", value)]
+
+
+def _part(value: Json, name: str) -> Json:
+    """An object inside another one; an empty one if it is not there."""
+    found = value.get(name)
+    return cast("Json", found) if isinstance(found, dict) else {}
+
+
+def _seconds(timestamp: object) -> float:
+    try:
+        return datetime.fromisoformat(timestamp).timestamp() if isinstance(timestamp, str) else 0.0
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+#: what Discord answers
+QUESTIONS: dict[Action, Answering] = {
+    Action.REACTIONS: _reactions,
+    Action.READ: _read,
+    Action.LIST_PINS: _pins,
+    Action.POLL_RESULTS: _poll_results,
+    Action.SEARCH: _search,
+    Action.MEMBER_INFO: _member,
+    Action.ROLE_INFO: _roles,
+    Action.EMOJI_LIST: _emoji,
+    Action.CHANNEL_INFO: _channel_info,
+    Action.CHANNEL_LIST: _channels,
+    Action.THREAD_LIST: _threads,
+    Action.PERMISSIONS: _permissions,
+    Action.VOICE_STATUS: _voice,
+    Action.EVENT_LIST: _events,
+}

@@ -1,0 +1,1 @@
+"""How messages come from Discord."""
