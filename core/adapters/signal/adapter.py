@@ -20,7 +20,6 @@ from httpx_sse import ServerSentEvent, aconnect_sse
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.adapters.evidence import of_httpx
 from trunkline.core.adapters.httpx_requests import HttpxRequests, is_address, read_file
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.adapters.signal.answers import SentResult, is_member, result_of, sent_of
@@ -123,7 +122,7 @@ class SignalAdapter:
                 async with aclosing(source.aiter_sse()) as events, aclosing(self._envelopes(events)) as found:
                     yield found
         except httpx.HTTPError as error:
-            raise of_httpx(error) from error
+            raise NotSent(f"the stream of events broke: {type(error).__name__}") from error
 
     async def _envelopes(self, events: AsyncIterator[ServerSentEvent]) -> AsyncGenerator[Envelope]:
         try:
@@ -133,7 +132,7 @@ class SignalAdapter:
                 if self._cursor.came(event.id, message) and envelope is not None:
                     yield envelope
         except httpx.HTTPError as error:
-            raise of_httpx(error) from error
+            raise NotSent(f"the stream of events broke: {type(error).__name__}") from error
         raise NotSent("signal-cli closed the stream")
 
     def _envelope(self, event: ServerSentEvent) -> Envelope | None:

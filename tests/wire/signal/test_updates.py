@@ -1,0 +1,143 @@
+"""What is read of an event of signal-cli, and where the stream goes on after it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from trunkline.core.adapters.signal.cursor import EventCursor
+from trunkline.core.adapters.signal.updates import SaidMessage, UnreadableEvent, read_event
+
+NUMBER = "+15550009999"
+TIME = 1_700_000_000_000
+
+
+def event(data: Any = None, account: str | None = NUMBER, **envelope: Any) -> str:
+    who = {"source": "+1555", "sourceNumber": "+15551", "sourceUuid": "0a1b", "sourceName": "Ana", "timestamp": TIME}
+    body = who | ({} if data is None else {"dataMessage": data}) | envelope
+    return json.dumps({"envelope": body, "account": account})
+
+
+def said(message: Any = "hello", **fields: Any) -> dict[str, Any]:
+    return {"timestamp": TIME, "message": message, "expiresInSeconds": 0, "viewOnce": False, **fields}
+
+
+def read(text: str) -> SaidMessage | None:
+    return read_event(text, NUMBER)
+
+
+def test_a_text() -> None:
+    found = read(event(said(quote={"id": 7, "author": "+1"}, new_in_2031={"deep": [1]})))
+    assert found == SaidMessage(author="+15551", name="Ana", group=None, time=TIME, text="hello", quotes=7)
+
+
+def test_a_group_and_a_person_who_hides_their_number() -> None:
+    found = read(event(said(groupInfo={"groupId": "q83vEg==", "type": "DELIVER"}), sourceNumber=None))
+    assert found is not None
+    assert (found.group, found.author) == ("q83vEg==", "0a1b")
+
+
+def test_a_mention_is_a_name() -> None:
+    mentions = [{"name": "Bo", "number": "+2", "start": 3, "length": 1}, {"uuid": "0c", "start": 5, "length": 1}]
+    found = read(event(said("👍 ￼ ￼!", mentions=mentions)))
+    assert found is not None and found.text == "👍 @Bo @0c!"
+    # Ranges outside of the text are left alone.
+    for start, length in ((90, 1), (-1, 1), (0, 0), (0, 90)):
+        found = read(event(said("hello", mentions=[{"name": "Bo", "start": start, "length": length}])))
+        assert found is not None and found.text == "hello"
+
+
+@pytest.mark.parametrize("part", ["attachments", "sticker", "contacts"])
+def test_a_message_without_a_text_is_one_all_the_same(part: str) -> None:
+    found = read(event(said(None, **{part: [{"id": "1"}]})))
+    assert found is not None and found.text == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        event(receiptMessage={"when": TIME}),
+        event(typingMessage={"action": "STARTED"}),
+        event(editMessage={"targetSentTimestamp": TIME, "dataMessage": said("new")}),
+        event(syncMessage={"sentMessage": said("from my phone") | {"destination": "+1"}}),
+        event(said(None, reaction={"emoji": "👍", "targetSentTimestamp": TIME})),
+        event(said(None, remoteDelete={"timestamp": TIME})),
+        event(said(None, groupInfo={"groupId": "q=", "type": "UPDATE"})),
+        event(said(None, isExpirationUpdate=True)),
+        event(said(), sourceNumber=NUMBER),
+        event(said(), account="+15550000000"),
+        "{}",
+    ],
+    ids=[
+        "receipt", "typing", "edit", "own device", "reaction", "deletion", "group update", "expiration", "own message",
+        "another account", "nothing",
+    ],
+)  # fmt: skip
+def test_what_is_no_message_of_a_person_to_the_account(text: str) -> None:
+    assert read(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no json",
+        "[]",
+        "[" * 100_000,
+        event(said(7)),
+        event(said(timestamp="soon")),
+        event(said(timestamp=0)),
+        event(said(timestamp=10**30)),
+        event(said(), source=None, sourceNumber=None, sourceUuid=None),
+        event(said(), sourceNumber="+1\ud83d"),
+        event(said(), sourceNumber="x" * 300),
+        event(said(groupInfo={"groupId": ""})),
+        event(said(groupInfo={})),
+        event({"message": "no time"}),
+        event("no object"),
+        json.dumps({"account": NUMBER, "exception": {"type": "UntrustedIdentityException", "message": "?"}}),
+    ],
+)
+def test_a_bad_event_is_reported(text: str) -> None:
+    with pytest.raises(UnreadableEvent) as found:
+        read(text)
+    assert str(found.value).encode()
+
+
+def test_half_a_surrogate_pair_in_a_text_costs_that_sign_only() -> None:
+    found = read(event(said("a\ud83d!", mentions=[{"name": "\udc00", "start": 0, "length": 1}])))
+    assert found is not None and found.text == "@??!"
+
+
+def test_ten_megabytes_are_read() -> None:
+    found = read(event(said("x" * 10_000_000)))
+    assert found is not None and len(found.text) == 10_000_000
+
+
+# ---------------------------------------------------------------- the cursor
+
+
+def test_the_cursor_moves_over_what_is_done_without_a_gap() -> None:
+    cursor = EventCursor()
+    one, two = ("c", "1"), ("c", "2")
+    assert cursor.came("e1", one) and not cursor.came("e2", None) and cursor.came("e3", two)
+    assert cursor.done(two) is None
+    assert cursor.done(one) == "e3"
+    assert cursor.done(one) is None
+
+
+def test_what_is_durable_is_not_handed_on_again() -> None:
+    cursor = EventCursor()
+    one, two = ("c", "1"), ("c", "2")
+    cursor.came("e1", one)
+    cursor.came("e2", two)
+    assert cursor.done(two) is None
+    cursor.begin()
+    assert cursor.came("e1", one) and not cursor.came("e2", two)
+    assert cursor.done(one) == "e2"
+
+
+def test_without_ids_there_is_nothing_to_go_back_to() -> None:
+    cursor = EventCursor()
+    assert cursor.came("", ("c", "1"))
+    assert cursor.done(("c", "1")) is None
