@@ -10,7 +10,7 @@ from aiohttp import web
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionQuery
-from trunkline.core.errors import Refused
+from trunkline.core.errors import PlaceGone
 from trunkline.core.values import Address, ChatKind, Peer
 from trunkline.sim.platforms.rooms import Room
 from trunkline.sim.wire.slack.call import SlackCall
@@ -151,7 +151,7 @@ async def emoji(server: SlackServer, call: SlackCall) -> web.StreamResponse:
 def _visible(server: SlackServer, call: SlackCall, place: Address) -> Room:
     room = server.platform.room_at(place)
     if room is None or call.account not in room.accounts or room.closed == "deleted":
-        raise Refused("no such conversation")
+        raise PlaceGone("no such conversation")
     return room
 
 

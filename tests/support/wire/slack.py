@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 import msgspec
 from aiohttp import web
 
-from tests.support.wire.bench import WireBench
+from tests.support.wire.bench import WireBench, wire_bench
 from trunkline.core.adapters.port import TakesWebhooks, WebhookCall
+from trunkline.core.errors import PlatformError
+from trunkline.core.events import Body
 from trunkline.core.testing.adapter_kit import NotTried, SeenMessage
+from trunkline.core.values import Address, Envelope, IntentId, SendRequest
+from trunkline.sim.loop import RealTimeLoop, run_real_time
+from trunkline.sim.scenario.model.scenario import Fault
 from trunkline.sim.wire.listener import HOST
 from trunkline.sim.wire.slack.server import SlackServer
 
+T = TypeVar("T", bound=Body)
 PAYLOAD = '{"blocks": [{"type": "divider"}], "unfurl_links": false}'
 
 
@@ -34,6 +42,20 @@ class SlackBench(WireBench):
         server = self.listener.server
         assert isinstance(server, SlackServer)
         return server
+
+    def events(self, kind: type[T]) -> list[T]:
+        """The events of a kind so far."""
+        return [event.body for event in self._world.log.events if isinstance(event.body, kind)]
+
+    def fault(self, do: str, on: str = "send", **fields: Any) -> None:
+        """Let something fail once; see the faults of scenarios."""
+        self._world.arm(Fault.model_validate({"on": on, "do": do, **fields}))
+
+    def message(self, text: str, place: Address | None = None, **fields: Any) -> SendRequest:
+        """A send to the first room, or to another place."""
+        return SendRequest(
+            address=place or self.places[0], text=text, key=text, intent=IntentId(text), chunk=0, attempt=1, **fields
+        )
 
     async def accepted(self) -> Sequence[SeenMessage]:
         """Slack transports no key."""
@@ -83,3 +105,63 @@ class SlackWebhookBench(SlackBench):
 
     async def break_stream(self) -> None:
         raise NotTried("Slack calls the gateway: there is no connection that could break")
+
+
+class Listening:
+    """What an open connection has delivered so far."""
+
+    def __init__(self, bench: SlackBench, *, acks: bool) -> None:
+        self.bench = bench
+        self.envelopes: list[Envelope] = []
+        #: how the stream ended
+        self.error: Exception | None = None
+        self._acks = acks
+
+    async def read(self, stream: AsyncIterator[Envelope]) -> None:
+        try:
+            async for envelope in stream:
+                self.envelopes.append(envelope)
+                if self._acks:
+                    await self.bench.real.ack(envelope)
+        except PlatformError as error:
+            self.error = error
+
+    @property
+    def texts(self) -> list[str]:
+        return [one.text for one in self.envelopes]
+
+    async def until(self, enough: Callable[[], bool], seconds: float = 5.0) -> None:
+        """Wait for a condition. Fails if it does not hold in time."""
+        async with asyncio.timeout(seconds):
+            while not enough():  # noqa: ASYNC110 -- the fake notifies nobody
+                await asyncio.sleep(0.01)
+
+    async def brings(self, *texts: str) -> None:
+        """Wait until exactly these texts have come."""
+        await self.until(lambda: len(self.envelopes) >= len(texts))
+        await asyncio.sleep(0.1)
+        assert self.texts == list(texts)
+
+
+@asynccontextmanager
+async def listening_to(bench: SlackBench, *, acks: bool = True) -> AsyncGenerator[Listening]:
+    """An open connection of the adapter."""
+    async with bench.real.connect() as stream:
+        listening = Listening(bench, acks=acks)
+        task = asyncio.create_task(listening.read(stream))
+        try:
+            yield listening
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def on_slack(test: Callable[[SlackBench], Awaitable[None]], kind: type[SlackBench] = SlackBench) -> None:
+    """Run a test with a world around Slack on the wire and its real adapter."""
+
+    async def main(loop: RealTimeLoop) -> None:
+        async with wire_bench(loop, kind) as bench:
+            assert isinstance(bench, SlackBench)
+            await test(bench)
+
+    run_real_time(main)

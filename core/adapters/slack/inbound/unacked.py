@@ -35,16 +35,18 @@ class UnackedUpdates:
     async def ack(self, envelope: Envelope) -> None:
         """Note that a message is durable. Raises `PlatformError` if Slack cannot learn it: it delivers again."""
         failed: PlatformError | None = None
+        safe = False
         for update in self._waiting.pop(_key(envelope), ()):
             update.left -= 1
             if update.left:
                 continue
             try:
                 await update.done()
+                safe = True
             except PlatformError as error:
                 # Of two deliveries, one may have come by a socket that is gone.
                 failed = error
-        if failed is not None:
+        if failed is not None and not safe:
             raise failed
 
     def clear(self) -> None:
