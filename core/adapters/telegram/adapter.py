@@ -103,14 +103,20 @@ class TelegramAdapter:
             self._source = LongPolling(api, self._host, _CHANNEL, self._bot)
         else:
             self._source = BotWebhook(api, self._host, _CHANNEL, self._bot, self._config.webhook.url, self._secret)
+        thrown_away = False
         try:
             yield
+        except GeneratorExit:
+            # Nothing can be awaited any more, and nobody uses the connections.
+            thrown_away = True
+            raise
         finally:
             for task in tuple(self._answering):
                 task.cancel()
             self._api = self._source = self._topics = None
-            with anyio.CancelScope(shield=True):
-                await api.close()
+            if not thrown_away:
+                with anyio.CancelScope(shield=True):
+                    await api.close()
 
     # ------------------------------------------------------------ inbound
 
