@@ -23,7 +23,7 @@ from trunkline.core.adapters.telegram.polling import LongPolling
 from trunkline.core.adapters.telegram.requests import BotApi, BotCall, CallRefused
 from trunkline.core.adapters.telegram.sends import call_of
 from trunkline.core.adapters.telegram.topics import BotTopics
-from trunkline.core.adapters.telegram.webhook import BotWebhook
+from trunkline.core.adapters.telegram.webhook import BotWebhook, check_secret
 from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels import InboundStream, rules_for
 from trunkline.core.channels.bindings.telegram_topics import TelegramTopics
@@ -70,7 +70,7 @@ class TelegramAdapter:
         if not number.isdecimal():
             raise ConfigError("the token of a Telegram bot is its number, a colon and letters, as @BotFather gave it")
         self._bot = int(number)
-        self._secret = None if config.webhook is None else host.secret(config.webhook.secret)
+        self._secret = None if config.webhook is None else check_secret(host.secret(config.webhook.secret))
         self._files = None if config.files is None else host.folder / config.files
         rules = rules_for(_CHANNEL).capabilities
         self._capabilities = msgspec.structs.replace(

@@ -28,7 +28,8 @@ class OpenUpdates:
         self._open: set[int] = set()
         #: handed to the gateway on this connection
         self._handed: set[int] = set()
-        self._numbers: dict[MessageKey, int] = {}
+        #: a message may come in several updates
+        self._numbers: dict[MessageKey, set[int]] = {}
         #: needs no acknowledgement any more, and is not confirmed
         self._done: set[int] = set()
         self._changed = anyio.Event()
@@ -46,17 +47,15 @@ class OpenUpdates:
             return False
         self._handed.add(number)
         self._open.add(number)
-        self._numbers[key_of(envelope)] = number
+        self._numbers.setdefault(key_of(envelope), set()).add(number)
         return True
 
     def ack(self, envelope: Envelope) -> None:
-        """The message of an update is durable."""
-        number = self._numbers.pop(key_of(envelope), None)
-        if number is None:
-            return
-        self._open.discard(number)
-        self._handed.discard(number)
-        self._done.add(number)
+        """A message is durable."""
+        numbers = self._numbers.pop(key_of(envelope), set())
+        self._open -= numbers
+        self._handed -= numbers
+        self._done |= numbers
         self._changed.set()
 
     @property

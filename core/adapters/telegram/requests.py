@@ -16,7 +16,7 @@ from telegram.request import BaseRequest, HTTPXRequest, RequestData
 from trunkline.core.adapters.evidence import of_httpx
 from trunkline.core.adapters.telegram.config import TelegramConfig
 from trunkline.core.adapters.telegram.errors import BotApiAnswer, read_answer
-from trunkline.core.errors import Ambiguous, NotSent, PlatformError
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Refused
 
 #: seconds to open a connection, and to wait for a free one
 _CONNECT, _POOL = 10.0, 5.0
@@ -24,6 +24,7 @@ _CONNECT, _POOL = 10.0, 5.0
 _CONNECTIONS = 64
 #: seconds that a poll may take longer than Telegram was asked to hold it
 _POLL_MARGIN = 10.0
+_CONFLICT = 409
 
 
 class BotCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,6 +147,10 @@ class BotApi:
             asked["offset"] = offset
         try:
             _, body = await self._polls.do_request(f"{self._bot.base_url}/getUpdates?{urlencode(asked)}", "POST")
+        except BotApiFailed as failed:
+            if failed.answer.status == _CONFLICT:
+                raise Refused("another program asks for the updates of this bot (409)") from None
+            raise failed.answer.error() from None
         except Exception as error:
             raise evidence_of(error) from error
         return body

@@ -33,12 +33,17 @@ _MOST = 1000
 _REMEMBERED = 10_000
 
 
+def check_secret(secret: str) -> str:
+    """The secret, if Telegram takes it. Raises `ConfigError`."""
+    if not _SECRET.fullmatch(secret):
+        raise ConfigError("the secret of a Telegram webhook has 1 to 256 letters, digits, `_` and `-`")
+    return secret
+
+
 class BotWebhook:
     """The updates of one bot, brought to the gateway's server."""
 
     def __init__(self, api: BotApi, host: AdapterHost, channel: str, bot: int, url: str, secret: str) -> None:
-        if not _SECRET.fullmatch(secret):
-            raise ConfigError("the secret of a Telegram webhook has 1 to 256 letters, digits, `_` and `-`")
         self._api = api
         self._host = host
         self._channel = channel
@@ -46,7 +51,7 @@ class BotWebhook:
         self._url = f"{url.rstrip('/')}/v1/platforms/{channel}/{quote(host.account, safe='')}"
         self._secret = secret
         self._sender: MemoryObjectSendStream[Envelope] | None = None
-        #: message -> the event that its acknowledgement sets
+        #: message -> the event that ends the wait for its acknowledgement
         self._open: dict[MessageKey, anyio.Event] = {}
         self._done: LRUCache[MessageKey, bool] = LRUCache(_REMEMBERED)
 
@@ -67,7 +72,6 @@ class BotWebhook:
     async def envelopes(self) -> AsyncGenerator[Envelope]:
         """The messages, until Telegram has lost the webhook. Raises `PlatformError`."""
         sender, receiver = anyio.create_memory_object_stream[Envelope](_MOST)
-        self._open.clear()
         self._sender = sender
         try:
             with sender, receiver:
@@ -82,6 +86,10 @@ class BotWebhook:
         finally:
             if self._sender is sender:
                 self._sender = None
+            # Telegram brings again what was not acknowledged.
+            for waiting in self._open.values():
+                waiting.set()
+            self._open.clear()
 
     async def _look(self) -> None:
         """Raise `Refused` if somebody else has set another webhook, or none."""
@@ -94,7 +102,7 @@ class BotWebhook:
         if call.tail or call.method != "POST":
             return WebhookAnswer(status=404 if call.tail else 405)
         given = call.headers.get(_HEADER, "")
-        if not hmac.compare_digest(given.encode(), self._secret.encode()):
+        if not hmac.compare_digest(given.encode("utf-8", "backslashreplace"), self._secret.encode()):
             self._refused("no secret" if not given else "another secret")
             return WebhookAnswer(status=401)
         update = read_body(call.body, self._host.account, self._bot)
@@ -122,7 +130,7 @@ class BotWebhook:
                 return WebhookAnswer(status=503)
         with anyio.move_on_after(_PATIENCE):
             await waiting.wait()
-        return WebhookAnswer(status=200 if waiting.is_set() else 503)
+        return WebhookAnswer(status=200 if key in self._done else 503)
 
     def _refused(self, detail: str) -> None:
         self._host.events.record(

@@ -120,6 +120,16 @@ class Pushes:
         )
         connection.queue.put_nowait(msgspec.structs.replace(envelope, cause=seq))
 
+    def repeat(self, envelope: Envelope) -> None:
+        """Record that a message is delivered once more, by a server that calls until it is answered."""
+        for posted in self._unacked[envelope.address.account].values():
+            if posted.envelope.message_id == envelope.message_id and posted.envelope.address == envelope.address:
+                posted.times += 1
+                body = PlatformPushed(
+                    address=posted.place, message_id=envelope.message_id, original_id=posted.original, replay=True
+                )
+                self._platform.events.record(body, posted.cause)
+
     @property
     def waiting(self) -> int:
         """The number of unacknowledged messages."""

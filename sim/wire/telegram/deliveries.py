@@ -61,6 +61,13 @@ class Deliveries:
         #: changes an update before it is sent; for tests of bad ones
         self.spoil: Callable[[dict[str, Any]], Any] | None = None
 
+    async def open(self) -> None:
+        """Call the webhooks that are set, after the server was away."""
+        for account, queue in self._queues.items():
+            if queue.webhook and queue.pusher is None:
+                self._connect(account, queue)
+                queue.pusher = asyncio.ensure_future(self._push(account, queue))
+
     async def close(self) -> None:
         """End the calls of webhooks, and the connections."""
         for account, queue in self._queues.items():
@@ -89,11 +96,19 @@ class Deliveries:
         queue.poll = mine = world.future()
         if world.account_fault("connect", self._server.channel, account):
             raise reset(caller.request)
-        self._confirm(queue, given.integer("offset") or 0)
         try:
+            self._drain(account, queue)
+            self._confirm(queue, given.integer("offset") or 0)
             await self._fill(account, queue, min(timeout, _LONGEST_POLL), mine)
+            if queue.connection is not None and queue.poll is mine:
+                await self._server.unless_silent(caller.request, queue.connection)
         except PlatformError as error:
             raise reset(caller.request) from error
+        except asyncio.CancelledError:
+            # The client is gone: its next poll is another connection.
+            if queue.poll is mine:
+                self._disconnect(account, queue)
+            raise
         if mine.done():
             return failed(409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running")  # fmt: skip # noqa: E501
         queue.poll = None
@@ -112,12 +127,9 @@ class Deliveries:
 
     async def _fill(self, account: str, queue: BotQueue, timeout: float, mine: asyncio.Future[None]) -> None:
         """Take what the platform has pushed; wait for it if there is nothing. Raises `PlatformError`."""
-        if queue.connection is None or queue.handed & set(queue.pending):
+        if queue.handed & set(queue.pending):
             self._connect(account, queue)
-        assert queue.connection is not None
-        incoming = queue.connection.queue
-        while not incoming.empty():
-            self._take(account, queue, incoming.get_nowait())
+        incoming = self._drain(account, queue)
         if queue.pending or not timeout:
             return
         getting = asyncio.ensure_future(incoming.get())
@@ -128,8 +140,18 @@ class Deliveries:
                 getting.cancel()
         if getting.done() and not getting.cancelled():
             self._take(account, queue, getting.result())
-        while not mine.done() and not incoming.empty():
+        if not mine.done():
+            self._drain(account, queue)
+
+    def _drain(self, account: str, queue: BotQueue) -> asyncio.Queue[Envelope | PlatformError]:
+        """Take everything that the platform has pushed so far. Raises `PlatformError`."""
+        if queue.connection is None:
+            self._connect(account, queue)
+        assert queue.connection is not None
+        incoming = queue.connection.queue
+        while not incoming.empty():
             self._take(account, queue, incoming.get_nowait())
+        return incoming
 
     def _connect(self, account: str, queue: BotQueue) -> None:
         """A connection to the platform, which pushes everything again that is not confirmed."""
@@ -148,9 +170,11 @@ class Deliveries:
             raise found
         key = (found.address.conversation, found.message_id, "press" if found.pressed else "message")
         number = queue.numbers.get(key)
-        if number is None:
+        if number is None or number in queue.pending:
+            # One that comes twice is another update with the same message.
             self._last += 1
-            number = queue.numbers[key] = self._last
+            number = self._last
+            queue.numbers.setdefault(key, number)
         queue.pending[number] = found
         queue.pending = dict(sorted(queue.pending.items()))
 
@@ -214,32 +238,47 @@ class Deliveries:
             queue.pusher = None
 
     async def _push(self, account: str, queue: BotQueue) -> None:
-        """Call the webhook for each update in turn, each until it is answered with success."""
-        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_PATIENCE)) as session:
-            while True:
-                await self._wait(account, queue)
-                number, envelope = next(iter(queue.pending.items()))
-                why = await self._call(session, queue, self._update(number, envelope))
-                if why:
-                    queue.error = (self._server.date(), why)
-                    await asyncio.sleep(_AGAIN)
-                    if queue.pending:
-                        self._connect(account, queue)
-                    continue
+        """Call the webhook for each update: those of one chat in turn, and chats side by side."""
+        chats: dict[str, asyncio.Task[None]] = {}
+        try:
+            async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_PATIENCE)) as session:
+                while True:
+                    for chat in {one.address.conversation for one in queue.pending.values()}:
+                        if chat not in chats or chats[chat].done():
+                            chats[chat] = asyncio.ensure_future(self._push_chat(session, queue, chat))
+                    await self._receive(account, queue)
+        finally:
+            for task in chats.values():
+                task.cancel()
+
+    async def _push_chat(self, session: aiohttp.ClientSession, queue: BotQueue, chat: str) -> None:
+        """Call the webhook for the updates of a chat, each until it is answered with success."""
+        while True:
+            mine = ((number, one) for number, one in queue.pending.items() if one.address.conversation == chat)
+            number, envelope = next(mine, (0, None))
+            if envelope is None:
+                return
+            if number in queue.handed:
+                self._server.platform.pushes.repeat(envelope)
+            queue.handed.add(number)
+            why = await self._call(session, queue, self._update(number, envelope))
+            if not why:
                 queue.pending.pop(number, None)
                 self._server.platform.pushes.ack(envelope)
+                continue
+            queue.error = (self._server.date(), why)
+            await asyncio.sleep(_AGAIN)
 
-    async def _wait(self, account: str, queue: BotQueue) -> None:
-        """Until there is an update to push. A connection that broke is opened again after a while."""
-        while queue.connection is None or not queue.pending or not queue.connection.queue.empty():
+    async def _receive(self, account: str, queue: BotQueue) -> None:
+        """Wait for the next push of the platform. A connection that broke is opened again after a while."""
+        try:
             if queue.connection is None:
                 await asyncio.sleep(_AGAIN)
                 self._connect(account, queue)
-                continue
-            try:
-                self._take(account, queue, await queue.connection.queue.get())
-            except PlatformError:
-                continue
+            assert queue.connection is not None
+            self._take(account, queue, await queue.connection.queue.get())
+        except PlatformError:
+            pass
 
     async def _call(self, session: aiohttp.ClientSession, queue: BotQueue, update: Any) -> str:
         """Call the webhook once; what went wrong, or nothing."""

@@ -2,29 +2,136 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
-import msgspec
+from tests.support.wire.bench import WireBench, wire_bench
+from trunkline.core.adapters.telegram.adapter import TelegramAdapter
+from trunkline.core.testing.adapter_kit import NotTried
+from trunkline.core.values import Address, Envelope, IntentId, SendRequest
+from trunkline.sim.loop import RealTimeLoop, run_real_time
+from trunkline.sim.run.world import World
+from trunkline.sim.wire.telegram.server import TelegramServer
+from trunkline.sim.wire.webhook_receiver import WebhookReceiver
 
-from tests.support.wire.bench import WireBench
-from trunkline.core.testing.adapter_kit import SeenMessage
-
-TOKEN = {"env": "TOKEN"}
+T = TypeVar("T")
+SECRET = "open-sesame"
 
 
 class TelegramBench(WireBench):
     """Long polling."""
 
     platform = "telegram"
-    config = {"token": TOKEN, "api_root": "{url}", "poll_seconds": 5, "request_timeout": 10}  # noqa: RUF012 -- constant
+    config = {  # noqa: RUF012 -- constant
+        "token": {"env": "TOKEN"},
+        "api_root": "{url}",
+        "poll_seconds": 5,
+        "request_timeout": 10,
+    }
     payload = '{"link_preview_options":{"is_disabled":true}}'
 
-    async def accepted(self) -> Sequence[SeenMessage]:
-        """The wire carries no keys."""
-        return [msgspec.structs.replace(one, key=None) for one in await super().accepted()]
+    @property
+    def server(self) -> TelegramServer:
+        assert isinstance(self.listener.server, TelegramServer)
+        return self.listener.server
 
     @property
-    def server(self) -> Any:
-        """The server."""
-        return self.listener.server
+    def world(self) -> World:
+        return self._world
+
+    def fault(self, do: str, on: str = "send", seconds: float = 5.0, **fields: Any) -> None:
+        """Let a fault strike."""
+        self._fault(do, on, seconds, **fields)
+
+    def events(self, kind: type[T]) -> list[T]:
+        """What was recorded of a kind."""
+        return [event.body for event in self._world.log.events if isinstance(event.body, kind)]
+
+    @property
+    def bot(self) -> TelegramAdapter:
+        """The adapter itself."""
+        assert isinstance(self.real, TelegramAdapter)
+        return self.real
+
+
+class TelegramWebhookBench(TelegramBench):
+    """Telegram calls the gateway."""
+
+    def __init__(self, world: Any, listener: Any, stack: Any) -> None:
+        self.receiver = WebhookReceiver()
+        super().__init__(world, listener, stack)
+
+    def secrets(self) -> dict[str, str]:
+        return {"SECRET": SECRET}
+
+    async def open(self) -> None:
+        if not self.receiver.root:
+            await self.receiver.open()
+            self._stack.push_async_callback(self.receiver.close)
+            self.config = {**self.config, "webhook": {"url": self.receiver.root, "secret": {"env": "SECRET"}}}
+            self.adapter = self._make()
+        await super().open()
+        self.receiver.take("telegram", "default", self.bot)
+
+    async def break_stream(self) -> None:
+        raise NotTried("Telegram opens a connection for each update, so there is none that could break")
+
+
+def play_telegram(
+    test: Callable[[TelegramBench], Awaitable[None]], kind: type[TelegramBench] = TelegramBench, settings: str = ""
+) -> None:
+    """Run a test in a new world with one bot, in real time."""
+
+    async def main(loop: RealTimeLoop) -> None:
+        async with wire_bench(loop, kind, settings) as bench:
+            assert isinstance(bench, TelegramBench)
+            await test(bench)
+
+    run_real_time(main)
+
+
+def a_send(place: Address, text: str = "hello", **fields: Any) -> SendRequest:
+    """A chunk as the gateway sends it."""
+    return SendRequest(
+        address=place, text=text, key=f"{text}/0", intent=IntentId(text), chunk=0, attempt=1, **{"html": text, **fields}
+    )
+
+
+class Inbox:
+    """What arrives over a connection."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[Envelope | Exception] = asyncio.Queue()
+
+    async def listen(self, stream: AsyncIterator[Envelope]) -> None:
+        try:
+            async for envelope in stream:
+                self._queue.put_nowait(envelope)
+        except Exception as error:  # noqa: BLE001 -- raised in the test
+            self._queue.put_nowait(error)
+
+    async def take(self, count: int = 1, within: float = 5.0) -> list[Envelope]:
+        """The next messages. Raises the error that ended the connection."""
+        found: list[Envelope] = []
+        async with asyncio.timeout(within):
+            while len(found) < count:
+                one = await self._queue.get()
+                if isinstance(one, Exception):
+                    raise one
+                found.append(one)
+        return found
+
+
+@asynccontextmanager
+async def connected(bench: TelegramBench) -> AsyncGenerator[Inbox]:
+    """A connection that is listened to."""
+    inbox = Inbox()
+    async with bench.bot.connect() as stream:
+        task = asyncio.create_task(inbox.listen(stream))
+        try:
+            yield inbox
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
