@@ -21,6 +21,9 @@ from trunkline.sim.wire.discord.guilds import CHANNEL_FIELDS
 from trunkline.sim.wire.discord.view import Json, is_archived
 
 
+_MARK = " \N{MIDDLE DOT} "
+
+
 class ThreadBody(msgspec.Struct, frozen=True, kw_only=True):
     """A new thread."""
 
@@ -111,7 +114,8 @@ async def thread(call: RestExchange) -> web.StreamResponse:
     """Open a thread without a message."""
     body: ThreadBody = convert(await call.body(), ThreadBody)
     place = call.room().address(call.account)
-    key = call.server.attribution.opening(place, body.name)
+    # Our gateway ends the name of a thread in a mark, by which it finds the thread again.
+    key = call.server.attribution.opening(place, body.name.rpartition(_MARK)[0] or body.name)
 
     def create() -> Room:
         named = key or asked_key(body.name.replace("/", "-").replace(":", "-"))

@@ -72,6 +72,11 @@ class ReadPosition:
         self._begin(recovering=True, seq=0)
         self._session = (session, url)
 
+    def unknown_session(self) -> None:
+        """A new session begins that nobody knows the name of: it cannot be resumed, and nothing moves in it."""
+        self._begin(recovering=True, seq=0)
+        self._session = None
+
     def lost_session(self) -> None:
         """Discord does not resume the stored session."""
         self.stored = msgspec.structs.replace(self.stored, session=None, url="", seq=0)
