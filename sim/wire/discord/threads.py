@@ -11,7 +11,6 @@ from aiohttp import web
 from trunkline.core.actions.names import Action
 from trunkline.core.errors import PlaceGone
 from trunkline.core.values import Address, ChatKind, Identity, Receipt
-from trunkline.sim.platforms.api.api_calls import asked_key
 from trunkline.sim.platforms.rooms import Room
 from trunkline.sim.wire.discord import messages
 from trunkline.sim.wire.discord.bodies import convert, message_of
@@ -19,7 +18,6 @@ from trunkline.sim.wire.discord.errors import DiscordSays, nothing, reply
 from trunkline.sim.wire.discord.exchange import RestExchange
 from trunkline.sim.wire.discord.guilds import CHANNEL_FIELDS
 from trunkline.sim.wire.discord.view import Json, is_archived
-
 
 _MARK = " \N{MIDDLE DOT} "
 
@@ -117,12 +115,23 @@ async def thread(call: RestExchange) -> web.StreamResponse:
     # Our gateway ends the name of a thread in a mark, by which it finds the thread again.
     key = call.server.attribution.opening(place, body.name.rpartition(_MARK)[0] or body.name)
 
-    def create() -> Room:
-        named = key or asked_key(body.name.replace("/", "-").replace(":", "-"))
-        return call.server.platform.threads.child(place, body.name, named)
+    if key is None:
+        return await _by_request(call, place, body.name, None)
 
-    what = ("child", key or body.name)
-    return await call.call(what, place, create, lambda room: _created(call, room), opens=True)
+    def create() -> Room:
+        return call.server.platform.threads.child(place, body.name, key)
+
+    return await call.call(("child", key), place, create, lambda room: _created(call, room), opens=True)
+
+
+async def _by_request(call: RestExchange, place: Address, name: str, message: str | None) -> web.StreamResponse:
+    """Open a thread that somebody asked for by name: a change like others."""
+
+    def answer(receipt: Receipt) -> web.StreamResponse:
+        room = call.server.platform.room_at(receipt.address)
+        return DiscordSays(10003).response() if room is None else _created(call, room)
+
+    return await call.act(Action.THREAD_CREATE, place, answer, message=message, fields={"threadName": name})
 
 
 async def thread_on_message(call: RestExchange) -> web.StreamResponse:
@@ -132,6 +141,8 @@ async def thread_on_message(call: RestExchange) -> web.StreamResponse:
     call.message(room)
     existing = call.view.room(call.account, message)
     place = room.address(call.account)
+    if existing is None and call.server.attribution.change(Action.THREAD_CREATE, place, message) is not None:
+        return await _by_request(call, place, body.name, message)
 
     def create() -> Room | None:
         return call.server.platform.threads.on_message(place, message, body.name)
