@@ -7,7 +7,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test test-all check format bench test-pythons snapshots lock clean
+.PHONY: help env demo test test-all test-matrix check format bench test-pythons snapshots lock clean
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,10 @@ test: env ## the tests, with a sample of the slow ones (ARGS='-k name' passes op
 
 test-all: env ## every test, as CI runs them
 	@$(PYTEST) -n auto --dist worksteal --all $(ARGS)
+
+test-matrix: env ## the adapter of Matrix against a real homeserver, which is installed into .synapse
+	@tools/synapse.sh
+	@CI=1 $(PYTEST) --all tests/matrix $(ARGS)
 
 check: env ## lint, format, types and import arrows; all of them run, whichever fails
 	@failed=; \
@@ -52,5 +56,5 @@ lock: ## re-pin requirements.lock (needs uv on PATH)
 	@sh tools/lock.sh
 
 clean: ## remove the environments, caches and build output
-	rm -rf .venv .venv.lock .venv.log .venvs build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html
+	rm -rf .venv .venv.lock .venv.log .venvs .synapse .synapse.lock .synapse.log build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html
 	find core sim app tests tools -type d -name __pycache__ -exec rm -rf {} +

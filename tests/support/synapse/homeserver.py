@@ -43,6 +43,8 @@ trusted_key_servers: []
 suppress_key_server_warning: true
 federation_domain_whitelist: []
 presence: {{enabled: false}}
+# Else the first sync of an account is answered with that of two minutes ago.
+caches: {{sync_response_cache_duration: 0s}}
 # Tests write faster than people.
 {limits}
 """
