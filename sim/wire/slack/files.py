@@ -44,13 +44,20 @@ class FileShelf:
         return number
 
     async def upload(self, request: web.Request) -> web.StreamResponse:
-        """The content of a file comes."""
+        """The content of a file comes, as the body or as a file of a form."""
         file = self.files.get(request.match_info["file"])
-        content = await request.read()
+        content = await _content(request)
         if file is None or len(content) != file.length:
             return web.Response(status=400, text="bad upload")
         file.content = content
         return web.Response(text=f"OK - {len(content)}")
+
+
+async def _content(request: web.Request) -> bytes:
+    if request.content_type != "multipart/form-data":
+        return await request.read()
+    found = [one for one in (await request.post()).values() if isinstance(one, web.FileField)]
+    return found[0].file.read() if found else b""
 
 
 async def reserve(server: SlackServer, call: SlackCall) -> web.StreamResponse:

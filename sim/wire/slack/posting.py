@@ -30,8 +30,11 @@ async def post_message(server: SlackServer, call: SlackCall) -> web.StreamRespon
 
     def answer(receipt: Receipt) -> web.StreamResponse:
         message = _posted(server, call, receipt)
-        _echo(server, call, receipt, {**message, "channel_type": _TYPES[place.kind]})
-        return call.answer(channel=message["channel"], ts=receipt.provider_id, message=message)
+        channel = channel_id(server.platform, call.account, receipt.address)
+        # An app hears of its own messages too.
+        echo = {"channel": channel, "channel_type": _TYPES[place.kind], "event_ts": receipt.provider_id}
+        _report(server, call, {**message, **echo})
+        return call.answer(channel=channel, ts=receipt.provider_id, message=message)
 
     return await server.send(call.request, request, call.token, answer)
 
@@ -58,9 +61,9 @@ async def update(server: SlackServer, call: SlackCall) -> web.StreamResponse:
 
     def answer(receipt: Receipt) -> web.StreamResponse:
         channel = channel_id(server.platform, call.account, place)
-        message = {"type": "message", "user": server.platform.bot_id(call.account), "text": call.text, "ts": ts}
+        message = {"type": "message", "user": server.platform.bot_id(call.account), "text": call.text}
         event = {"type": "message", "subtype": "message_changed", "hidden": True, "channel": channel}
-        _report(server, call, {**event, "message": message, "ts": ts, "event_ts": ts})
+        _report(server, call, {**event, "message": {**message, "ts": ts}, "ts": ts, "event_ts": ts})
         return call.answer(channel=channel, ts=ts, text=call.text, message=message)
 
     return await server.act(call.request, change, call.token, answer)
@@ -153,7 +156,6 @@ def _posted(server: SlackServer, call: SlackCall, receipt: Receipt) -> dict[str,
     user, where = server.platform.bot_id(call.account), receipt.address
     message: dict[str, Any] = {
         "type": "message",
-        "channel": channel_id(server.platform, call.account, where),
         "user": user,
         "bot_id": bot_of(user),
         "app_id": APP,
@@ -162,11 +164,6 @@ def _posted(server: SlackServer, call: SlackCall, receipt: Receipt) -> dict[str,
         "ts": receipt.provider_id,
     }
     return message if where.thread is None else {**message, "thread_ts": where.thread}
-
-
-def _echo(server: SlackServer, call: SlackCall, receipt: Receipt, message: dict[str, Any]) -> None:
-    """An app hears of its own messages too."""
-    _report(server, call, {**message, "event_ts": receipt.provider_id})
 
 
 def _report(server: SlackServer, call: SlackCall, event: dict[str, Any]) -> None:

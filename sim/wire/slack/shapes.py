@@ -44,7 +44,7 @@ def channel_of(platform: FakeSlack, account: str, room: Room) -> dict[str, Any]:
         "is_org_shared": False,
     }
     if room.kind is ChatKind.DIRECT:
-        return {**found, "user": room.conversation, "is_user_deleted": False, "is_open": True}
+        return {**found, "user": room.conversation, "is_user_deleted": False}
     return {
         **found,
         "name": room.title or room.name,
