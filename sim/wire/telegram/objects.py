@@ -116,7 +116,7 @@ _SIZE = {"width": 512, "height": 512}
 
 def file_object(file_id: str) -> dict[str, Any]:
     """What each file has."""
-    return {"file_id": file_id, "file_unique_id": file_id[-16:], "file_size": 1}
+    return {"file_id": file_id, "file_unique_id": file_id[:16], "file_size": 1}
 
 
 def file_fields(kind: str, file_id: str, name: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from tests.support.wire.bench import WireBench, wire_bench
 from trunkline.core.adapters.telegram.adapter import TelegramAdapter
 from trunkline.core.testing.adapter_kit import NotTried
-from trunkline.core.values import Address, Envelope, IntentId, SendRequest
+from trunkline.core.values import Address, Envelope, IntentId, Receipt, SendRequest
 from trunkline.sim.loop import RealTimeLoop, run_real_time
 from trunkline.sim.run.world import World
 from trunkline.sim.wire.telegram.server import TelegramServer
@@ -44,6 +44,14 @@ class TelegramBench(WireBench):
     def fault(self, do: str, on: str = "send", seconds: float = 5.0, **fields: Any) -> None:
         """Let a fault strike."""
         self._fault(do, on, seconds, **fields)
+
+    def press(self, receipt: Receipt, button: str) -> None:
+        """Ana presses a button below a message."""
+        platform = self.server.platform
+        room = platform.room_at(receipt.address)
+        message = None if room is None else platform.board.get(room, receipt.provider_id)
+        assert message is not None
+        platform.people.press("press", self._world.peer("telegram", "ana"), (), message, button)
 
     def events(self, kind: type[T]) -> list[T]:
         """What was recorded of a kind."""

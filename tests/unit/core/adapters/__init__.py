@@ -1,0 +1,1 @@
+"""Adapters of real platforms: the decisions that need no socket."""
