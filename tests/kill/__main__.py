@@ -1,6 +1,7 @@
 """Run a storm and print what came of it.
 
-``python -m tests.kill [--kills N] [--seed N] [--nonsense] [--two] [--workers] [--http] [key|lookup|none]``
+``python -m tests.kill [--kills N] [--seed N] [--nonsense] [--two] [--workers] [--http] [--platforms]
+[key|lookup|none]``
 """
 
 import argparse
@@ -13,6 +14,7 @@ from tests.kill.crew import DELEGATING, WORKERS
 from tests.kill.http.storm import run_http_storm
 from tests.kill.nonsense import ALL_PARTS
 from tests.kill.pair_storm import run_pair_storm
+from tests.kill.platforms.storm import PlatformPlan, run_platform_storm
 from tests.kill.stage import Setting
 from tests.kill.storm import Plan, run_storm
 from trunkline import Idempotency
@@ -24,6 +26,7 @@ parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--nonsense", action="store_true", help="parts misbehave; as many attempts as by default")
 parser.add_argument("--two", action="store_true", help="two processes on one store, and freezes")
 parser.add_argument("--workers", action="store_true", help="outside workers do some of the work, and are killed, too")
+parser.add_argument("--platforms", action="store_true", help="people write on four platforms, over sockets")
 parser.add_argument("--http", action="store_true", help="people chat over HTTP and WebSocket with a real server")
 options = parser.parse_args()
 setting = Setting(seed=options.seed, idempotency=Idempotency(options.idempotency))
@@ -36,6 +39,11 @@ if options.http:
         http_report = run_http_storm(options.kills, Path(folder), seed=options.seed)
     print(http_report)
     raise SystemExit(bool(http_report.findings))
+if options.platforms:
+    with tempfile.TemporaryDirectory() as folder:
+        platform_report = run_platform_storm(PlatformPlan(kills=options.kills, seed=options.seed), Path(folder))
+    print(platform_report)
+    raise SystemExit(bool(platform_report.verdict.findings))
 with tempfile.TemporaryDirectory() as folder:
     if options.two:
         report = run_pair_storm(setting, options.kills, Path(folder))

@@ -1,0 +1,1 @@
+"""``trunkline serve`` with accounts of real platforms."""
