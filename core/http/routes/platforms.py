@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from trunkline.core.adapters.port import TakesWebhooks, WebhookCall
 from trunkline.core.http.endpoint import Call, Endpoint, Reply
 from trunkline.core.http.problems import nothing_here
@@ -24,6 +26,8 @@ async def take_webhook(call: Call) -> Reply:
             body=call.body,
         )
     )
+    if answer.status == HTTPStatus.NOT_FOUND:
+        raise nothing_here()
     return Reply(answer=answer.body, status=answer.status, media_type=answer.media_type)
 
 

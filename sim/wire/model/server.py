@@ -141,6 +141,10 @@ class ModelServer:
             if not _broken(request):
                 self.left_early += 1
             raise
+        except ConnectionResetError:
+            # The client has gone in the middle of the answer.
+            self.left_early += 1
+            raise asyncio.CancelledError from None
         if self._answered is not None:
             self._answered(asked, reply)
         return response

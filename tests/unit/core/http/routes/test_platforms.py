@@ -98,6 +98,14 @@ async def test_an_account_that_takes_no_webhooks_is_not_there(tmp_path: Path) ->
         assert _without_id(answer) == _without_id(nothing)
 
 
+async def test_an_account_may_say_that_nothing_is_there(tmp_path: Path, platform: CalledPlatform) -> None:
+    platform.answer = WebhookAnswer(status=404, body=b"this account asks for its updates")
+    async with api(tmp_path / "gateway.db", platform=platform) as one:
+        answer = await one.http.post(HERE, content=b"x")
+        nothing = await one.http.post("/v1/there-is-nothing-at-this-address", content=b"x")
+        assert _without_id(answer) == _without_id(nothing)
+
+
 def _without_id(answer: httpx.Response) -> tuple[int, dict[str, object], set[str]]:
     document = answer.json()
     document.pop("request_id")
