@@ -111,9 +111,13 @@ async def open_dm(call: RestExchange) -> web.StreamResponse:
 async def thread(call: RestExchange) -> web.StreamResponse:
     """Open a thread without a message."""
     body: ThreadBody = convert(await call.body(), ThreadBody)
-    place = call.room().address(call.account)
-    # Our gateway ends the name of a thread in a mark, by which it finds the thread again.
-    key = call.server.attribution.opening(place, body.name.rpartition(_MARK)[0] or body.name)
+    room = call.room()
+    place = room.address(call.account)
+    # Our gateway ends the name of a thread in a mark, by which it finds the thread again. It may be asked for in
+    # another thread of the channel.
+    title, opening = body.name.rpartition(_MARK)[0] or body.name, call.server.attribution.opening
+    asked = (place, *(one.address(call.account) for one in call.server.platform.rooms_under(room)))
+    key = next((found for one in asked if (found := opening(one, title)) is not None), None)
 
     if key is None:
         return await _by_request(call, place, body.name, None)
