@@ -33,9 +33,9 @@ _RECONNECT, _INVALID_SESSION, _HELLO, _HEARTBEAT_ACK = 7, 9, 10, 11
 #: operations that a client may send and that change nothing here: voice state, members, sounds
 _IGNORED = frozenset({4, 5, 8, 31})
 _GUILDS, _GUILD_MESSAGES, _DIRECT_MESSAGES, _CONTENT = 1 << 0, 1 << 9, 1 << 12, 1 << 15
-_UNKNOWN_OP, _BAD_PAYLOAD, _NOT_IDENTIFIED, _BAD_TOKEN, _IDENTIFIED, _BAD_SEQ, _BAD_INTENTS = (
+_UNKNOWN_OP, _BAD_PAYLOAD, _NOT_IDENTIFIED, _BAD_TOKEN, _IDENTIFIED, _BAD_SEQ, _BAD_INTENTS, _NOT_ALLOWED = (
     *(4001, 4002, 4003, 4004, 4005),
-    *(4007, 4013),
+    *(4007, 4013, 4014),
 )
 
 
@@ -119,7 +119,8 @@ class GatewayHub:
 
     def __init__(self, server: DiscordServer) -> None:
         self._server = server
-        self._sessions: dict[str, GatewaySession] = {}
+        #: by id
+        self.sessions: dict[str, GatewaySession] = {}
         self._links: set[GatewayLink] = set()
         self._numbers = count(1)
         #: accounts that had a session
@@ -127,6 +128,8 @@ class GatewayHub:
         #: messages that only the history has
         self._missed: dict[tuple[str, str], Envelope] = {}
         self.heartbeat_seconds = HEARTBEAT_SECONDS
+        #: the bots may ask for the texts of messages
+        self.privileged = True
 
     # ------------------------------------------------------------ sockets
 
@@ -183,7 +186,7 @@ class GatewayHub:
 
     def forget_sessions(self) -> None:
         """Forget all sessions: the next RESUME is refused."""
-        self._sessions.clear()
+        self.sessions.clear()
 
     def ask_to_reconnect(self) -> None:
         """Ask all clients to connect again, as Discord does when it moves them."""
@@ -219,9 +222,11 @@ class GatewayHub:
         intents = given.get("intents")
         if not isinstance(intents, int) or intents < 0 or not isinstance(given.get("properties"), dict):
             return _BAD_INTENTS if not isinstance(intents, int) or intents < 0 else _BAD_PAYLOAD
+        if intents & _CONTENT and not self.privileged:
+            return _NOT_ALLOWED
         number = next(self._numbers)
         session = GatewaySession(id=f"session-{number}", account=account, intents=intents, link=link)
-        self._sessions[session.id] = link.session = session
+        self.sessions[session.id] = link.session = session
         view, server = self._server.view, self._server
         first = account not in self._seen
         self._seen.add(account)
@@ -248,7 +253,7 @@ class GatewayHub:
         return 0
 
     def _resume(self, link: GatewayLink, account: str, given: Json) -> int:
-        session, seq = self._sessions.get(str(given.get("session_id"))), given.get("seq")
+        session, seq = self.sessions.get(str(given.get("session_id"))), given.get("seq")
         if session is None or session.account != account:
             link.say(_payload(_INVALID_SESSION, False))
             return 0
@@ -316,7 +321,7 @@ class GatewayHub:
 
     def posted(self, account: str, room: Room, message: Json) -> None:
         """Hand a message of the account itself out to its sessions."""
-        for session in tuple(self._sessions.values()):
+        for session in tuple(self.sessions.values()):
             if session.account == account and session.intents & _GUILD_MESSAGES:
                 self._announce(session, room)
                 more = {} if room.kind is ChatKind.DIRECT else {"guild_id": self._server.view.guild_id}
@@ -324,7 +329,7 @@ class GatewayHub:
 
     def opened(self, account: str, room: Room) -> None:
         """Announce a new thread to the sessions of an account."""
-        for session in tuple(self._sessions.values()):
+        for session in tuple(self.sessions.values()):
             if session.account == account:
                 self._announce(session, room)
 

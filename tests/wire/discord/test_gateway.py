@@ -1,0 +1,243 @@
+"""The gateway's connection: sessions that go on, connections that break, and ones that are dead without saying so."""
+
+import anyio
+import pytest
+
+from tests.support.wire.discord import DiscordBench, play
+from trunkline.core.adapters.discord.receiving.gateway import SessionLost
+from trunkline.core.errors import NotSent, Refused, Unauthorized
+from trunkline.core.events.adapters import AdapterConnected
+from trunkline.sim.events.world import PlatformConnected
+
+
+def test_a_session_goes_on_in_the_next_process() -> None:
+    async def test(bench: DiscordBench) -> None:
+        async with bench.listening() as inbox:
+            await bench.say(bench.place, "one")
+            await bench.adapter.ack((await bench.brought(inbox, "one"))[0])
+            await bench.say(bench.place, "two")
+            await bench.brought(inbox, "two")
+        await bench.say(bench.place, "three")
+        bench.adapter = await bench.restart()
+        async with bench.listening() as inbox:
+            # What was not acknowledged comes again, and what was said meanwhile comes too.
+            await bench.brought(inbox, "two", "three")
+            assert [one.text for one in inbox.envelopes] == ["two", "three"]
+        assert len(bench.server.hub.sessions) == 1
+
+    play(test)
+
+
+def test_what_is_durable_out_of_order_is_not_handed_out_again() -> None:
+    async def test(bench: DiscordBench) -> None:
+        async with bench.listening() as inbox:
+            for text in ("one", "two", "three"):
+                await bench.say(bench.place, text)
+            await bench.brought(inbox, "one", "two", "three")
+            first, second, third = inbox.envelopes
+            await bench.adapter.ack(third)
+            await bench.adapter.ack(first)
+        async with bench.listening() as inbox:
+            await bench.brought(inbox, second.text)
+            await bench.adapter.ack(second)
+            await anyio.sleep(0.2)
+            assert [one.text for one in inbox.envelopes] == [second.text]
+        bench.adapter = await bench.restart()
+        async with bench.listening() as inbox:
+            await anyio.sleep(0.2)
+            assert inbox.envelopes == []
+
+    play(test)
+
+
+def test_the_position_moves_only_with_what_is_durable() -> None:
+    async def test(bench: DiscordBench) -> None:
+        async with bench.listening() as inbox:
+            await anyio.sleep(0.2)
+            before = dict(bench.cursors.values)
+            for text in ("one", "two"):
+                await bench.say(bench.place, text)
+            await bench.brought(inbox, "one", "two")
+            one, two = inbox.envelopes
+            assert bench.cursors.values == before
+            await bench.adapter.ack(two)
+            assert bench.cursors.values == before
+            await bench.adapter.ack(one)
+            assert bench.cursors.values != before
+
+    play(test)
+
+
+def test_the_history_has_what_was_said_while_no_session_was_there() -> None:
+    async def test(bench: DiscordBench) -> None:
+        room, direct, other = bench.places
+        assert bench.thread is not None
+        async with bench.listening() as inbox:
+            for number, place in enumerate((room, direct)):
+                await bench.say(place, f"before {number}")
+                await bench.adapter.ack((await bench.brought(inbox, f"before {number}"))[0])
+            await anyio.sleep(0.05)
+        bench.server.hub.forget_sessions()
+        for number in range(3):
+            await bench.say(room, f"missed {number}")
+            # Ids are in the order of their milliseconds.
+            await anyio.sleep(0.01)
+        for name, place in (("directly", direct), ("in a thread", bench.thread), ("elsewhere", other)):
+            await bench.say(place, name)
+        await anyio.sleep(0.2)
+        bench.adapter = await bench.restart()
+        with pytest.raises(SessionLost):
+            async with bench.listening():
+                pass
+        async with bench.listening() as inbox:
+            said = ["missed 0", "missed 1", "missed 2", "directly", "in a thread", "elsewhere"]
+            found = await bench.brought(inbox, *said)
+            assert {one.address for one in found} == {room, direct, bench.thread, other}
+            places = [one.text for one in inbox.envelopes if one.text.startswith("missed")]
+            assert places == ["missed 0", "missed 1", "missed 2"]
+            # Until all of it is durable, another start would read it again.
+            await bench.adapter.ack(found[0])
+        bench.server.hub.forget_sessions()
+        bench.adapter = await bench.restart()
+        async with bench.listening() as inbox:
+            found = await bench.brought(inbox, *said[1:])
+            for one in inbox.envelopes:
+                await bench.adapter.ack(one)
+            await bench.say(room, "live")
+            await bench.adapter.ack((await bench.brought(inbox, "live"))[0])
+        assert bench.server.platform.pushes.waiting == 0
+
+    play(test)
+
+
+def test_a_message_that_comes_while_the_history_is_read_is_not_lost() -> None:
+    async def test(bench: DiscordBench) -> None:
+        async with bench.listening() as inbox:
+            await bench.say(bench.place, "first")
+            await bench.adapter.ack((await bench.brought(inbox, "first"))[0])
+        bench.server.hub.forget_sessions()
+        await bench.say(bench.place, "missed")
+        await anyio.sleep(0.2)
+        bench.adapter = await bench.restart()
+        with pytest.raises(SessionLost):
+            async with bench.listening():
+                pass
+        bench.fault("slow", on="act", seconds=1.0, action="read")
+        async with bench.listening() as inbox:
+            await bench.say(bench.place, "meanwhile")
+            await bench.brought(inbox, "missed", "meanwhile")
+
+    play(test)
+
+
+def test_a_new_account_gets_nothing_from_before_its_first_connection() -> None:
+    async def test(bench: DiscordBench) -> None:
+        async with bench.listening():
+            await anyio.sleep(0.1)
+        bench.server.hub.forget_sessions()
+        await bench.say(bench.place, "missed")
+        await anyio.sleep(0.2)
+        bench.cursors.values.clear()
+        bench.adapter = await bench.restart()
+        async with bench.listening() as inbox:
+            await anyio.sleep(0.2)
+            await bench.say(bench.place, "now")
+            await bench.brought(inbox, "now")
+            assert [one.text for one in inbox.envelopes] == ["now"]
+
+    play(test)
+
+
+def test_a_socket_that_is_dead_without_saying_so_is_noticed() -> None:
+    async def test(bench: DiscordBench) -> None:
+        bench.server.hub.heartbeat_seconds = 0.3
+        async with bench.listening() as inbox:
+            bench.fault("dead", on="connect", seconds=60)
+            bench.server.platform.pushes.go_silent("default")
+            await bench.say(bench.place, "lost in silence")
+            error = await bench.ended(inbox, within=3.0)
+            assert isinstance(error, NotSent)
+            assert "heartbeat" in str(error)
+        async with bench.listening() as inbox:
+            await bench.brought(inbox, "lost in silence")
+
+    play(test)
+
+
+def test_a_living_socket_is_kept() -> None:
+    async def test(bench: DiscordBench) -> None:
+        bench.server.hub.heartbeat_seconds = 0.1
+        async with bench.listening() as inbox:
+            await anyio.sleep(1.0)
+            assert inbox.over is None
+            await bench.say(bench.place, "still there")
+            await bench.brought(inbox, "still there")
+        assert len(bench.recorded(PlatformConnected)) == 1
+
+    play(test)
+
+
+def test_the_server_restarts() -> None:
+    async def test(bench: DiscordBench) -> None:
+        async with bench.listening() as inbox:
+            await bench.say(bench.place, "one")
+            await bench.adapter.ack((await bench.brought(inbox, "one"))[0])
+            await bench.listener.restart(0.1)
+            assert isinstance(await bench.ended(inbox), NotSent)
+        await bench.say(bench.place, "two")
+        async with bench.listening() as inbox:
+            await bench.brought(inbox, "two")
+            assert [one.text for one in inbox.envelopes] == ["two"]
+        assert [one.by for one in bench.recorded(AdapterConnected)] == ["gateway", "gateway"]
+
+    play(test)
+
+
+def test_the_gateway_asks_to_connect_again() -> None:
+    async def test(bench: DiscordBench) -> None:
+        async with bench.listening() as inbox:
+            bench.server.hub.ask_to_reconnect()
+            assert isinstance(await bench.ended(inbox), NotSent)
+        await bench.say(bench.place, "after")
+        async with bench.listening() as inbox:
+            await bench.brought(inbox, "after")
+        assert len(bench.server.hub.sessions) == 1
+
+    play(test)
+
+
+def test_a_platform_that_cannot_be_reached() -> None:
+    async def test(bench: DiscordBench) -> None:
+        await bench.listener.close()
+        with pytest.raises(NotSent):
+            async with bench.listening():
+                pass
+        await bench.listener.open()
+        async with bench.listening():
+            pass
+
+    play(test)
+
+
+def test_a_revoked_token_is_told_apart() -> None:
+    async def test(bench: DiscordBench) -> None:
+        async with bench.listening():
+            pass
+        bench.server.platform.tokens.rotate("default", None)
+        with pytest.raises(Unauthorized):
+            async with bench.listening():
+                pass
+        with pytest.raises(Unauthorized):
+            await bench.adapter.send(bench.request("hello"))
+
+    play(test)
+
+
+def test_a_refused_intent_names_the_remedy() -> None:
+    async def test(bench: DiscordBench) -> None:
+        bench.server.hub.privileged = False
+        with pytest.raises(Refused, match="developer portal"):
+            async with bench.listening():
+                pass
+
+    play(test)
