@@ -69,7 +69,7 @@ class SlackAdapter:
         self._reader = SlackReader(host.account)
         self._places = SlackPlaces(self._web, self._reader)
         self._directory = SlackDirectory(self._web, host.env.steady)
-        self._uploads = Uploads(self._web, self._places, host.folder)
+        self._uploads = Uploads(self._web, self._places, None if config.files is None else host.folder / config.files)
         self._changes = SlackChanges(self._web, self._places, config.text)
         self._questions = SlackQuestions(self._web, self._places)
         self._feed = SlackFeed(self._reader, self._directory, host)

@@ -21,6 +21,8 @@ class SlackConfig(Model):
     """The signing secret, for events by HTTP."""
     text: Literal["markdown", "mrkdwn"] = "markdown"
     """How Slack reads texts: as Markdown, or as its own mrkdwn."""
+    files: str | None = None
+    """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
     api_root: str = "https://slack.com/api/"
     """Another Web API, such as a fake."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)

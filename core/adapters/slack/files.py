@@ -7,7 +7,6 @@ import binascii
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-import anyio
 import anyio.to_thread
 import msgspec
 
@@ -24,8 +23,8 @@ class LoadedFile(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes
 
 
-async def load_file(web: SlackWeb, source: str, folder: Path) -> LoadedFile:
-    """A file by its address. A relative path begins at `folder`.
+async def load_file(web: SlackWeb, source: str, folder: Path | None) -> LoadedFile:
+    """A file by its address. `folder`: whose files may be sent; None: none of this machine.
 
     Raises `Refused` for one that is not there or not usable, `NotSent` for one that the web does not give now.
     """
@@ -34,12 +33,7 @@ async def load_file(web: SlackWeb, source: str, folder: Path) -> LoadedFile:
     elif source.startswith(("https://", "http://")):
         found = LoadedFile(name=_last(urlsplit(source).path), content=await web.fetch(source))
     else:
-        path = folder / source.removeprefix("file://")
-        try:
-            content = await anyio.to_thread.run_sync(_read, path)
-        except (OSError, ValueError) as error:
-            raise Refused(f"the file {path.name} cannot be read: {type(error).__name__}") from error
-        found = LoadedFile(name=path.name, content=content)
+        found = await anyio.to_thread.run_sync(_read, source, folder)
     if not found.content:
         raise Refused(f"the file {found.name} is empty, and Slack takes no empty files")
     if len(found.content) > LARGEST_FILE:
@@ -63,6 +57,16 @@ def _last(path: str) -> str:
     return PurePosixPath(unquote(path)).name or _USUAL_NAME
 
 
-def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(LARGEST_FILE + 1)
+def _read(source: str, folder: Path | None) -> LoadedFile:
+    """A file of this machine. An agent says which one it sends, so it must be in the folder, whatever its path is."""
+    if folder is None:
+        raise Refused(f"files of this machine are not sent: set `files` of the account to their folder ({source!r})")
+    path = Path(unquote(urlsplit(source).path) if source.startswith("file://") else source)
+    try:
+        whole = (folder / path).resolve(strict=True)
+        if not whole.is_relative_to(folder.resolve()) or not whole.is_file():
+            raise Refused(f"{source!r} is no file in {str(folder)!r}")
+        with whole.open("rb") as file:
+            return LoadedFile(name=whole.name, content=file.read(LARGEST_FILE + 1))
+    except (OSError, ValueError) as error:
+        raise Refused(f"{source!r} cannot be read: {type(error).__name__}") from None

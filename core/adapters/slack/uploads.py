@@ -25,7 +25,7 @@ _WAITS = (0.2, 0.5, 1.0, 2.0, 3.0)
 class Uploads:
     """Sends messages with files."""
 
-    def __init__(self, web: SlackWeb, places: SlackPlaces, folder: Path) -> None:
+    def __init__(self, web: SlackWeb, places: SlackPlaces, folder: Path | None) -> None:
         self._web = web
         self._places = places
         self._folder = folder

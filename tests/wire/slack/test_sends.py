@@ -177,12 +177,16 @@ def test_a_button_is_pressed() -> None:
     on_slack(test)
 
 
+def with_files(folder: Path) -> type[SlackBench]:
+    """A bench whose agents may send the files of a folder."""
+    return type("WithFiles", (SlackBench,), {"config": {**SlackBench.config, "files": str(folder)}})
+
+
 def test_files_are_uploaded_and_posted_as_one_message(tmp_path: Path) -> None:
-    path = tmp_path / "plan.txt"
-    path.write_bytes(b"the plan")
+    (tmp_path / "plan.txt").write_bytes(b"the plan")
 
     async def test(bench: SlackBench) -> None:
-        media = (str(path), "data:text/plain;name=two%20words.txt;base64,aGVsbG8=")
+        media = ("plan.txt", "data:text/plain;name=two%20words.txt;base64,aGVsbG8=")
         receipt = await bench.real.send(bench.message("see", bench.thread, media=media))
         [seen] = bench.server.platform.board.sent
         assert (seen.text, seen.media) == ("see", ("plan.txt", "two words.txt"))
@@ -190,6 +194,22 @@ def test_files_are_uploaded_and_posted_as_one_message(tmp_path: Path) -> None:
         contents = [file.content for file in bench.server.files.files.values()]
         assert contents == [b"the plan", b"hello"]
 
+    on_slack(test, with_files(tmp_path))
+
+
+@pytest.mark.parametrize("media", ["../secret.txt", "link.txt", "/etc/hostname", "file:///etc/hostname", "none.txt"])
+def test_only_files_of_the_folder_are_sent(media: str, tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (tmp_path / "secret.txt").write_text("a secret")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+
+    async def test(bench: SlackBench) -> None:
+        with pytest.raises(Refused):
+            await bench.real.send(bench.message("see", media=(media,)))
+        assert texts(bench) == []
+
+    on_slack(test, with_files(folder))
     on_slack(test)
 
 
