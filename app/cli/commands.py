@@ -32,6 +32,10 @@ _COMMANDS = {
         "Compare two recorded runs: events that only one of them has, and differences in the others.",
     ),
     "serve": ("serve:serve", "Run a gateway that speaks HTTP, with a web chat."),
+    "fakes": (
+        "fakes:serve_fakes",
+        "Start fake platforms on this machine, for the tests of any bot or gateway.",
+    ),
     "web": ("run.web:serve_app", "Serve the app to a browser on this machine. Prints the address; Ctrl-C ends it."),
     "explore": (
         "run.explore:explore_scenarios",

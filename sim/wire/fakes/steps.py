@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any, cast
 
 from trunkline.sim.scenario import ScenarioFile, load_text
-from trunkline.sim.scenario.edit import tree_of
+from trunkline.sim.scenario.edit import text_of, tree_of
 from trunkline.sim.scenario.load import ScenarioReport
 from trunkline.sim.scenario.model.scenario import ScriptStep
 from trunkline.sim.wire.fakes.world_file import needs_gateway
@@ -38,8 +37,7 @@ def read_step(given: object, file: ScenarioFile) -> ScriptStep:
     for name in _ASIDE:
         tree.pop(name, None)
     tree["script"] = [step]
-    # JSON is YAML.
-    read = load_text(json.dumps(tree), STEP).scenario.script[0]
+    read = load_text(text_of(tree), STEP).scenario.script[0]
     for field, problem in needs_gateway(read):
         report.add(("script", 0, *field), problem, "control your own gateway instead")
     if report.problems:

@@ -1,0 +1,72 @@
+"""``trunkline fakes``: fake platforms on this machine, for the tests of any bot or gateway."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from trunkline.app.cli.options import Flag, Many
+from trunkline.app.gc_policy import loading
+from trunkline.core.errors import UsageError
+
+#: the server library of the extra
+_SERVER = "aiohttp"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FakesOptions:
+    """What is started, and where it listens."""
+
+    platforms: Many = ()
+    """The platforms, separated by commas: `telegram`, `discord`, `slack`, `matrix`, `signal`, `whatsapp`, and `model`
+    for an endpoint that speaks OpenAI's chat completions. By default those of WORLD."""
+    port: Many = ()
+    """A port of one of them, or of the control interface: `telegram=8081`, `control=9000`. Others take a free port.
+    May be given several times."""
+    record: Path | None = None
+    """Write what happens on the wire into this trace file, which `trunkline report` reads. After a reset a further file
+    begins, with a number in its name."""
+    json: Flag = False
+    """Print addresses, tokens and settings as one line of JSON, and nothing else."""
+    quiet: Flag = False
+    """Print no line for each thing that happens."""
+    seed: int = 1
+    """Decides the latencies, and nothing that a client is promised."""
+
+
+_DEFAULTS = FakesOptions()
+
+
+def serve_fakes(
+    world: Path | None = None, /, *, options: Annotated[FakesOptions, Parameter(name="*")] = _DEFAULTS
+) -> int:
+    """Start fake platforms on this machine, for the tests of any bot or gateway. Ctrl-C ends them.
+
+    Prints addresses, tokens and settings. Exit code: 0 ended by a signal, 2 wrong usage or file.
+
+    Parameters
+    ----------
+    world:
+        A file with `world`: people, platforms, rooms and accounts, as in a scenario file; and `script`, if somebody
+        acts by themselves. By default ana, ben and cem, and the rooms `ops` and `lobby`.
+    """
+    if find_spec(_SERVER) is None:
+        raise UsageError(f"the fakes need {_SERVER}, which is not installed: pip install 'trunkline[fakes]'")
+    with loading():
+        from trunkline.app.fakes.program import FakesSettings, run_fakes
+
+    return run_fakes(
+        FakesSettings(
+            world=world,
+            platforms=tuple(one.strip() for given in options.platforms for one in given.split(",") if one.strip()),
+            ports=options.port,
+            record=options.record,
+            json=options.json,
+            quiet=options.quiet,
+            seed=options.seed,
+        )
+    )

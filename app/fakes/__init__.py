@@ -1,0 +1,1 @@
+"""`trunkline fakes`: the fake platforms as a program, and a client for tests that control it."""

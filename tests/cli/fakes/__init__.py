@@ -1,0 +1,1 @@
+"""`trunkline fakes`, in a process of its own."""

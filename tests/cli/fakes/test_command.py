@@ -1,0 +1,134 @@
+"""The command: what it prints, what it refuses, and what it records."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.fakes.bot_calls import bot
+from trunkline.app.fakes.client import FakesClient, FakesError, running_fakes
+from trunkline.core.adapters.config import AccountConfig
+from trunkline.core.events.trace import read_trace
+from trunkline.sim.events import BODIES
+
+WORLD = """\
+world:
+  people: [zoe, yan]
+  telegram: {rooms: {club: {threads: [news]}}}
+script:
+  - {at: 0s, as: zoe, in: telegram/club, say: "I am early"}
+"""
+
+
+def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "trunkline", "fakes", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "name the platforms: trunkline fakes --platforms telegram,discord"),
+        (["--platforms", "telegrm"], "nearest valid word: 'telegram'"),
+        (["--platforms", "telegram", "--port", "discord=80"], "the names are: telegram, control"),
+        (["--platforms", "telegram", "--port", "telegram"], "from 1 to 65535"),
+        (["--platforms", "telegram", "--port", "telegram=99999"], "from 1 to 65535"),
+        (["--platforms", "telegram", "--port", "telegram=5000", "--port", "control=5000"], "has this port already"),
+        (["missing.yaml"], "missing.yaml"),
+        (["--platforms", "telegram", "--record", "missing/x.jsonl"], "missing/x.jsonl"),
+    ],
+)
+def test_wrong_usage_is_named_before_anything_starts(arguments: list[str], says: str, tmp_path: Path) -> None:
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("say:", "sya:"), "world.yaml:5:42: script[0].sya"),
+        (('as: zoe, in: telegram/club, say: "I am early"', "crash: {}"), "`crash` needs a gateway of Trunkline"),
+        (("  telegram", "  telegrm"), "telegrm"),
+        (("telegram: {rooms: {club: {threads: [news]}}}", "voice: {}"), "world.yaml"),
+    ],
+)
+def test_a_wrong_world_is_named_with_its_line(tmp_path: Path, change: tuple[str, str], says: str) -> None:
+    (tmp_path / "world.yaml").write_text(WORLD.replace(*change))
+    done = run("world.yaml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_a_world_of_a_file_and_its_script(tmp_path: Path) -> None:
+    (tmp_path / "world.yaml").write_text(WORLD)
+    with running_fakes(world=tmp_path / "world.yaml") as client:
+        assert client.overview["people"] == ["zoe", "yan"]
+        assert [one["text"] for one in client.wait(1, place="club")] == ["I am early"]
+        assert client.say("yan", "club/news", "me too", id="mine") == "mine"
+        with pytest.raises(FakesError, match="a message 'mine' already"):
+            client.say("yan", "club/news", "me too", id="mine")
+
+
+def test_what_is_printed_can_be_pasted_and_what_happens_is_shown(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "trunkline", "fakes", "--platforms", "telegram,model", "--record", "wire.jsonl"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    head: list[str] = []
+    while "Ctrl-C ends it." not in head:
+        head.append(process.stdout.readline().rstrip("\n"))
+    control = next(line.split()[1] for line in head if line.startswith("control"))
+    client = FakesClient(control)
+    start = head.index("accounts for the file of `trunkline serve`:") + 1
+    [account] = yaml.safe_load("\n".join(head[start : head.index("", start)]))["accounts"]
+    assert AccountConfig.model_validate(account).on == "telegram"
+    assert f"  export TELEGRAM_TOKEN={client.token('telegram')}" in head
+    client.say("ana", "telegram/ops", "hi \x1b[31m there")
+    bot(client, "getUpdates", timeout=5)
+    client.reset()
+    client.say("ana", "telegram/ops", "after the reset")
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "ana says" in rest
+    assert "\x1b" not in rest
+    assert "recorded: wire.jsonl, wire-2.jsonl" in rest
+    for name in ("wire.jsonl", "wire-2.jsonl"):
+        assert BODIES
+        trace = read_trace(tmp_path / name)
+        assert {event.kind for event in trace.events} >= {"world.place", "peer.said", "run.ended"}
+        report = [sys.executable, "-m", "trunkline", "report", str(tmp_path / name)]
+        done = subprocess.run(report, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stdout
+        assert "all hold" in done.stdout
+
+
+def test_a_taken_port_is_named(fakes: FakesClient) -> None:
+    port = fakes.url("telegram").rpartition(":")[2]
+    done = run("--platforms", "telegram", "--port", f"telegram={port}")
+    assert done.returncode == 2
+    assert "choose another one with --port" in done.stderr
+
+
+def test_without_the_server_library_the_extra_is_named(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util as util\nfind = util.find_spec\n"
+        "util.find_spec = lambda name, *more: None if name == 'aiohttp' else find(name, *more)\n"
+    )
+    done = run("--platforms", "telegram", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert "pip install 'trunkline[fakes]'" in done.stderr
+
+
+def test_a_client_of_fakes_that_do_not_start_says_why() -> None:
+    with pytest.raises(RuntimeError, match="nearest valid word: 'telegram'"), running_fakes("telegrm"):
+        pass
