@@ -16,6 +16,27 @@ from trunkline.sim.platforms.rooms import Room, letters
 #: a JSON object
 Json = dict[str, Any]
 _SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+#: who may do what, as a new room has it
+_LEVELS: Json = {
+    "users_default": 0,
+    "events_default": 0,
+    "state_default": 50,
+    "ban": 50,
+    "kick": 50,
+    "redact": 50,
+    "invite": 0,
+    "historical": 100,
+    "events": {
+        "m.room.avatar": 50,
+        "m.room.canonical_alias": 50,
+        "m.room.encryption": 100,
+        "m.room.history_visibility": 100,
+        "m.room.name": 50,
+        "m.room.power_levels": 100,
+        "m.room.server_acl": 100,
+        "m.room.tombstone": 150,
+    },
+}
 
 
 def derived_id(*what: str) -> str:
@@ -82,8 +103,13 @@ def event(room_id: str, kind: str, event_id: str, sender: str, at: float, conten
         "sender": sender,
         "origin_server_ts": round(at * 1000),
         "content": content,
-        "unsigned": {"age": 0},
+        "unsigned": {"age": 0, "membership": "join"},
     }
+
+
+def in_sync(found: Json) -> Json:
+    """An event inside of its room in an answer of a sync, which says the room already."""
+    return {name: value for name, value in found.items() if name != "room_id"}
 
 
 def said(envelope: Envelope) -> Json:
@@ -105,10 +131,10 @@ def said(envelope: Envelope) -> Json:
 def now_of(found: Json, message: BoardMessage) -> Json:
     """An event as it is now: deleted ones have lost their content, edited ones carry their last edit."""
     if message.deleted:
-        because = event(
-            found["room_id"], "m.room.redaction", derived_id("redaction", message.id), message.author, 0.0, {}
-        )
-        return {**found, "content": {}, "unsigned": {"age": 0, "redacted_because": because}}
+        named, redacts = derived_id("redaction", message.id), {"redacts": message.id}
+        because = event(found["room_id"], "m.room.redaction", named, message.author, 0.0, dict(redacts)) | redacts
+        unsigned = {**found["unsigned"], "redacted_by": named, "redacted_because": _inner(because)}
+        return {**found, "content": {}, "unsigned": unsigned}
     if not message.edits:
         return found
     text = {"msgtype": "m.text", "body": message.text}
@@ -119,7 +145,13 @@ def now_of(found: Json, message: BoardMessage) -> Json:
         "m.relates_to": {"rel_type": "m.replace", "event_id": message.id},
     }
     edit = {**found, "event_id": derived_id("edit", message.id, str(message.edits)), "content": content}
-    return {**found, "unsigned": {"age": 0, "m.relations": {"m.replace": edit}}}
+    return {**found, "unsigned": {**found["unsigned"], "m.relations": {"m.replace": _inner(edit)}}}
+
+
+def _inner(found: Json) -> Json:
+    """An event inside of another one, which does not say whether the account was a member then."""
+    unsigned = {name: value for name, value in found["unsigned"].items() if name != "membership"}
+    return {**found, "unsigned": unsigned}
 
 
 def reactions_of(room_id: str, message_id: str, reactions: Mapping[str, list[str]], at: float) -> list[Json]:
@@ -146,7 +178,7 @@ def state_of(room_id: str, room: Room, members: Mapping[str, str], me: str, pinn
     contents: list[tuple[str, str, str, Json]] = [
         ("m.room.create", "", first, {"room_version": "10", "creator": first}),
         *(("m.room.member", user, user, {"membership": "join", "displayname": name}) for user, name in members.items()),
-        ("m.room.power_levels", "", first, {"users": dict.fromkeys(members, 100), "users_default": 0}),
+        ("m.room.power_levels", "", first, {**_LEVELS, "users": dict.fromkeys(members, 100)}),
         ("m.room.join_rules", "", first, {"join_rule": "invite"}),
         ("m.room.history_visibility", "", first, {"history_visibility": "shared"}),
     ]
@@ -157,5 +189,5 @@ def state_of(room_id: str, room: Room, members: Mapping[str, str], me: str, pinn
     found: list[Json] = []
     for kind, key, sender, content in contents:
         one = event(room_id, kind, derived_id("state", room_id, kind, key), sender, at, content)
-        found.append({**one, "state_key": key})
+        found.append({**_inner(one), "state_key": key})
     return found

@@ -39,7 +39,7 @@ class Reading:
             return self._server.as_now(caller.account, self._of(caller, room_id, message))
         thread = self._server.platform.room_at(self._server.names.address(caller.account, room_id, event_id))
         if thread is None or thread.closed is not None:
-            return None
+            return self._server.syncing.log(caller.account).events.get(event_id)
         # A thread of the scenario has no message: its root is one that nobody has seen.
         content = {"msgtype": "m.text", "body": thread.title or thread.name}
         sender = self._server.platform.bot_id(caller.account)
@@ -64,7 +64,7 @@ class Reading:
             there = [] if thread is None else list(self._server.platform.board.within(thread))
             return _chunk([self._of(caller, room_id, one) for one in there])
         if message is None:
-            return failed(404, "M_NOT_FOUND", "Event not found.")
+            return failed(404, "M_UNKNOWN", "Unknown parent event.")
         action = Action.POLL_RESULTS if rel == _REFERENCE else Action.REACTIONS
         query = ActionQuery(action=action, address=message.room.address(caller.account), message_id=message.id)
 

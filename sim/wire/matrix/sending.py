@@ -13,7 +13,7 @@ from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import PlatformError
 from trunkline.core.values import Address, Poll, Receipt
 from trunkline.sim.platforms.actions.message_board import BoardMessage
-from trunkline.sim.wire.matrix.bodies import Json, body_of, derived_id, failed, part, parts, reaction_id, refused
+from trunkline.sim.wire.matrix.bodies import Json, body_of, derived_id, event, failed, part, parts, reaction_id, refused
 from trunkline.sim.wire.matrix.caller import MatrixCaller
 
 if TYPE_CHECKING:
@@ -27,13 +27,22 @@ _LONGEST_EVENT = 65_536
 PLACE = web.RequestKey("place", tuple[bool, bool])
 
 
+class MadeEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """The event that a change is on the wire."""
+
+    kind: str
+    event_id: str
+    content: Json
+    txn: str = ""
+
+
 class Sending:
     """Handles the requests of clients that change something."""
 
     def __init__(self, server: MatrixServer) -> None:
         self._server = server
-        #: account and key of a send -> type and content of its event
-        self.contents: dict[tuple[str, str], tuple[str, Json]] = {}
+        #: account and key of a send -> type, content and transaction of its event
+        self.contents: dict[tuple[str, str], tuple[str, Json, str]] = {}
         #: reactions by account, path and transaction
         self._reacted: set[tuple[str, str]] = set()
 
@@ -52,7 +61,7 @@ class Sending:
         if kind == "m.reaction":
             return await self._react(caller, room_id, relation, txn)
         if kind in _RESPONSES:
-            return await self._vote(caller, room_id, relation, content, txn)
+            return await self._vote(caller, room_id, kind, content, txn)
         if kind == "m.room.message" or kind in _STARTS:
             return await self._message(caller, room_id, kind, content, txn)
         return failed(400, "M_UNRECOGNIZED", f"this server has no events of the type {kind}")
@@ -62,7 +71,7 @@ class Sending:
     ) -> web.StreamResponse:
         text = content.get("body") if kind == "m.room.message" else content.get(_TEXT, content.get("body", ""))
         if not isinstance(text, str) or (kind == "m.room.message" and not isinstance(content.get("msgtype"), str)):
-            return failed(400, "M_BAD_JSON", "'body' or 'msgtype' not in content")
+            return failed(400, "M_UNKNOWN", "'body' or 'msgtype' not in content")
         thread, reply_to = _place(content)
         place = self._server.names.address(caller.account, room_id, thread)
         given: dict[str, Any] = {"reply_to": reply_to}
@@ -74,7 +83,7 @@ class Sending:
         if kind in _STARTS:
             given["poll"] = poll_of(content)
         send = self._server.send_request(place, text, txn, **given)
-        self.contents[caller.account, send.key] = (kind, content)
+        self.contents[caller.account, send.key] = (kind, content, txn)
 
         def answer(receipt: Receipt) -> web.StreamResponse:
             self._server.syncing.log(caller.account)
@@ -96,13 +105,20 @@ class Sending:
         return await self._server.respond(caller.request, future, answer)
 
     async def _act(
-        self, caller: MatrixCaller, change: ActionRequest, room_id: str, event_id: str, *, txn: str
+        self, caller: MatrixCaller, change: ActionRequest, room_id: str, made: MadeEvent | None
     ) -> web.StreamResponse:
+        """Carry a change out; `made` is the event that it is on the wire."""
         future = self._server.world.future()
         self._server.platform.actions.act(change, future, caller.token)
 
         def answer(_: Receipt) -> web.StreamResponse:
-            return web.json_response({"event_id": event_id} if event_id else {})
+            if made is None:
+                return web.json_response({})
+            log = self._server.syncing.log(caller.account)
+            if made.event_id not in log.events:
+                found = event(room_id, made.kind, made.event_id, caller.me, self._server.date(), made.content)
+                log.add(room_id, {**found, "unsigned": {**found["unsigned"], "transaction_id": made.txn}})
+            return web.json_response({"event_id": made.event_id})
 
         return await self._respond(caller, future, answer, change.address, room_id)
 
@@ -116,7 +132,9 @@ class Sending:
         if not isinstance(text, str):
             return failed(400, "M_BAD_JSON", "'m.new_content' has no body")
         change = self._change(Action.EDIT, found, caller, text=text, html=html if isinstance(html, str) else None)
-        return await self._act(caller, change, room_id, derived_id("edit", caller.account, txn), txn=txn)
+        event_id = derived_id("edit", caller.account, txn)
+        made = MadeEvent(kind="m.room.message", event_id=event_id, content=content, txn=txn)
+        return await self._act(caller, change, room_id, made)
 
     async def _react(self, caller: MatrixCaller, room_id: str, relation: Json, txn: str) -> web.StreamResponse:
         found, emoji = self._named(caller, room_id, relation.get("event_id")), relation.get("key")
@@ -128,37 +146,43 @@ class Sending:
         again = me in found.reactions.get(emoji, ()) and (caller.account, path) not in self._reacted
         self._reacted.add((caller.account, path))
         change = self._change(Action.REACT, found, caller, text=emoji)
-        response = await self._act(caller, change, room_id, reaction_id(found.id, emoji, me), txn=txn)
+        event_id, content = reaction_id(found.id, emoji, me), {"m.relates_to": relation}
+        made = MadeEvent(kind="m.reaction", event_id=event_id, content=content, txn=txn)
+        response = await self._act(caller, change, room_id, made)
         if again and response.status == 200:
             return failed(400, "M_DUPLICATE_ANNOTATION", "Can't send same reaction twice")
         return response
 
-    async def _vote(
-        self, caller: MatrixCaller, room_id: str, relation: Json, content: Json, txn: str
-    ) -> web.StreamResponse:
-        found = self._named(caller, room_id, relation.get("event_id"))
+    async def _vote(self, caller: MatrixCaller, room_id: str, kind: str, content: Json, txn: str) -> web.StreamResponse:
+        found = self._named(caller, room_id, part(content, "m.relates_to").get("event_id"))
         if found is None:
             return _unknown_event()
         given = next((part(content, name) for name in _RESPONSES if name in content), Json())
         answers = [one for one in parts(given, "answers") if isinstance(one, str)]
         fields = msgspec.json.encode({"pollOptionIndexes": answers}).decode()
         change = self._change(Action.POLL_VOTE, found, caller, fields=fields)
-        return await self._act(caller, change, room_id, derived_id("vote", caller.account, txn), txn=txn)
+        event_id = derived_id("vote", caller.account, txn)
+        return await self._act(
+            caller, change, room_id, MadeEvent(kind=kind, event_id=event_id, content=content, txn=txn)
+        )
 
-    async def redact(self, caller: MatrixCaller, room_id: str, event_id: str, txn: str) -> web.StreamResponse:
+    async def redact(self, caller: MatrixCaller, room_id: str, redacted: str, txn: str) -> web.StreamResponse:
         """`PUT /rooms/{room}/redact/{event}/{txn}`: of a message, or of a reaction, which takes it away."""
         content = body_of(await caller.request.read())
         if isinstance(content, web.Response):
             return content
-        found = self._named(caller, room_id, event_id)
+        found = self._named(caller, room_id, redacted)
         if found is not None:
             change = self._change(Action.DELETE, found, caller)
         else:
-            reacted = self._reaction(caller, room_id, event_id)
+            reacted = self._reaction(caller, room_id, redacted)
             if reacted is None:
-                return failed(404, "M_NOT_FOUND", "Could not find event")
+                # Who may delete the messages of others may delete what is not there.
+                return web.json_response({"event_id": derived_id("redaction", caller.account, txn)})
             change = self._change(Action.REACT, reacted[0], caller, text=reacted[1], remove=True)
-        return await self._act(caller, change, room_id, derived_id("redaction", caller.account, txn), txn=txn)
+        event_id, redacts = derived_id("redaction", caller.account, txn), {**content, "redacts": redacted}
+        made = MadeEvent(kind="m.room.redaction", event_id=event_id, content=redacts, txn=txn)
+        return await self._act(caller, change, room_id, made)
 
     async def put_state(self, caller: MatrixCaller, room_id: str, kind: str) -> web.StreamResponse:
         """`PUT /rooms/{room}/state/{type}`: the pinned messages are the only state that clients change here."""
@@ -176,8 +200,9 @@ class Sending:
                 found = self._named(caller, room_id, one)
                 if found is None:
                     return failed(404, "M_NOT_FOUND", "Could not find event")
-                event_id = derived_id("pins", room_id, str(one), action.value)
-                response = await self._act(caller, self._change(action, found, caller), room_id, event_id, txn="")
+                event_id = derived_id("pins", room_id, str(self._server.syncing.log(caller.account).end))
+                made = MadeEvent(kind=kind, event_id=event_id, content=content)
+                response = await self._act(caller, self._change(action, found, caller), room_id, made)
                 if response.status != 200:
                     return response
         return response or web.json_response({"event_id": derived_id("pins", room_id)})
@@ -187,13 +212,15 @@ class Sending:
         content = body_of(await caller.request.read())
         if isinstance(content, web.Response):
             return content
+        if caller.part("user") != caller.me:
+            return failed(400, "M_FORBIDDEN", "Cannot set another user's displayname")
         name = content.get("displayname")
         if not isinstance(name, str):
             return failed(400, "M_BAD_JSON", "Missing key 'displayname'")
         place = self._server.names.address(caller.account, "")
         fields = msgspec.json.encode({"displayName": name}).decode()
         change = self._server.action_request(Action.SET_PROFILE, place, None, fields=fields)
-        return await self._act(caller, change, "", "", txn="")
+        return await self._act(caller, change, "", None)
 
     # ------------------------------------------------------------ helpers
 

@@ -162,10 +162,11 @@ class MatrixServer(WireServer[FakeMatrix]):
 
     def sent_event(self, room_id: str, message: PostedMessage) -> Json:
         """A message of the gateway, with the content that the client sent."""
-        usual = ("m.room.message", {"msgtype": "m.text", "body": message.text})
+        usual = ("m.room.message", {"msgtype": "m.text", "body": message.text}, "")
         assert message.account is not None
-        kind, content = self.sending.contents.get((message.account, message.request.key), usual)
-        return event(room_id, kind, message.id, message.author, self.date(message.at), content)
+        kind, content, txn = self.sending.contents.get((message.account, message.request.key), usual)
+        found = event(room_id, kind, message.id, message.author, self.date(message.at), content)
+        return {**found, "unsigned": {**found["unsigned"], "transaction_id": txn}}
 
     def as_now(self, account: str, found: Json | None) -> Json:
         """An event of the log as it is now."""

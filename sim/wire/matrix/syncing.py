@@ -13,7 +13,7 @@ from trunkline.core.values import Envelope
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.inbound_pushes import Connection
 from trunkline.sim.wire.matrix.account_log import AccountLog, LogEntry
-from trunkline.sim.wire.matrix.bodies import Json, event, failed, part, said
+from trunkline.sim.wire.matrix.bodies import Json, event, failed, in_sync, part, said
 from trunkline.sim.wire.matrix.caller import MatrixCaller
 from trunkline.sim.wire.sockets import reset
 
@@ -98,7 +98,9 @@ class Syncing:
         request, query = caller.request, caller.request.query
         since, wait = _position(query.get("since")), _number(query.get("timeout"), 0)
         wanted = _filter(query.get("filter"))
-        if since is None or wait is None or wanted is None:
+        if since is None:
+            return failed(400, "M_UNKNOWN", "Invalid stream token")
+        if wait is None or wanted is None:
             return failed(400, "M_INVALID_PARAM", "Invalid query parameter")
         if self._server.world.account_fault("connect", self._server.channel, caller.account):
             raise reset(request)
@@ -126,7 +128,11 @@ class Syncing:
             entries = [one for one in fresh if one.room == room_id and _fits(one, part(room_filter, "timeline"))]
             if is_new or entries:
                 joined[room_id] = self._joined(caller, room_id, entries, room_filter, since, is_new=is_new)
-        answer: Json = {"next_batch": f"s{log.end}"}
+        answer: Json = {
+            "next_batch": f"s{log.end}",
+            "device_one_time_keys_count": {"signed_curve25519": 0},
+            "device_unused_fallback_key_types": [],
+        }
         if joined:
             answer["rooms"] = {"join": joined}
         if full or any(entry.event is None for entry in fresh):
@@ -143,11 +149,11 @@ class Syncing:
         state = self._server.state(caller.account, room_id) if is_new else []
         return {
             "timeline": {
-                "events": [one.event for one in kept],
+                "events": [in_sync(one.event) for one in kept if one.event is not None],
                 "prev_batch": f"s{first}",
                 "limited": len(entries) > limit or is_new,
             },
-            "state": {"events": [one for one in state if _passes(one["type"], part(wanted, "state"))]},
+            "state": {"events": [in_sync(one) for one in state if _passes(one["type"], part(wanted, "state"))]},
             "account_data": {"events": []},
             "ephemeral": {"events": []},
             "unread_notifications": {"notification_count": 0, "highlight_count": 0},
