@@ -27,7 +27,7 @@ _ICON = 7322096
 _LONGEST_NAME = 128
 
 
-class Changing:
+class BotChanges:
     """The changing methods of one server."""
 
     def __init__(self, server: TelegramBase) -> None:

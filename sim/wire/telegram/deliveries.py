@@ -243,7 +243,7 @@ class Deliveries:
         try:
             async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_PATIENCE)) as session:
                 while True:
-                    for chat in {one.address.conversation for one in queue.pending.values()}:
+                    for chat in dict.fromkeys(one.address.conversation for one in queue.pending.values()):
                         if chat not in chats or chats[chat].done():
                             chats[chat] = asyncio.ensure_future(self._push_chat(session, queue, chat))
                     await self._receive(account, queue)

@@ -63,7 +63,7 @@ def shown(given: Parameters, name: str, mode: str = "parse_mode") -> dict[str, A
         raise BadParameter(error.facts.replace("cannot", "can't", 1)) from None
 
 
-class Sending:
+class BotSends:
     """The sending methods of one server."""
 
     def __init__(self, server: TelegramBase) -> None:

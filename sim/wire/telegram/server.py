@@ -10,11 +10,11 @@ from aiohttp import web
 from trunkline.core.errors import Unauthorized
 from trunkline.sim.wire.telegram.answers import failed, ok
 from trunkline.sim.wire.telegram.base import BotCaller, TelegramBase
-from trunkline.sim.wire.telegram.changes import Changing
+from trunkline.sim.wire.telegram.changes import BotChanges
 from trunkline.sim.wire.telegram.deliveries import Deliveries
 from trunkline.sim.wire.telegram.objects import bot_self, file_object
 from trunkline.sim.wire.telegram.parameters import BadParameter, Parameters, read_parameters
-from trunkline.sim.wire.telegram.sends import Sending
+from trunkline.sim.wire.telegram.sends import BotSends
 
 #: methods that succeed and change nothing that a gateway or a person could notice
 _WITHOUT_EFFECT = frozenset(
@@ -36,8 +36,8 @@ class TelegramServer(TelegramBase):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.deliveries = Deliveries(self)
-        self._sending = Sending(self)
-        self._changing = Changing(self)
+        self._sending = BotSends(self)
+        self._changing = BotChanges(self)
         self._questions: dict[str, Callable[[BotCaller, Parameters], web.StreamResponse]] = {
             "getme": lambda caller, _: ok(bot_self(self.platform, caller.account)),
             "setwebhook": self.deliveries.set_webhook,
