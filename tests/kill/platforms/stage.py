@@ -8,10 +8,10 @@ import secrets
 import socket
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 
+from tests.support.wire.served_accounts import accounts_of
 from trunkline.sim.wire.listener import WireListener
 
 _WORLD = """\
@@ -49,7 +49,7 @@ def configured(folder: Path, listeners: Mapping[str, WireListener], model: str) 
         # A turn that has ended three processes is given up by default: a storm does that to turns that are sound.
         "gateway": {"turns": {"max_attempts": 1_000_000}, "delivery": {"max_attempts": 1_000_000}},
         "agents": {"main": {"openai": agent}},
-        "accounts": [_account(folder, name, listener) for name, listener in listeners.items()],
+        "accounts": accounts_of(folder, listeners),
         "log": {"level": "warning"},
     }
     path = folder / "gateway.json"
@@ -76,24 +76,6 @@ async def connected(url: str, token: str) -> None:
             except aiohttp.ClientError:
                 pass
             await asyncio.sleep(0.05)
-
-
-def _account(folder: Path, platform: str, listener: WireListener) -> dict[str, Any]:
-    server: Any = listener.server
-    _write(folder / f"{platform}.token", server.token("default", 1))
-    token = {"file": f"{platform}.token"}
-    match platform:
-        case "telegram":
-            own: dict[str, Any] = {"token": token, "api_root": server.url, "poll_seconds": 5}
-        case "discord":
-            own = {"token": token, "api_root": f"{server.url}/api/v10"}
-        case "slack":
-            _write(folder / "slack.app", server.app_token("default"))
-            own = {"bot_token": token, "app_token": {"file": "slack.app"}, "api_root": f"{server.url}/api/"}
-        case _:
-            bot = server.platform.bot_id("default")
-            own = {"token": token, "homeserver": server.url, "user": bot, "poll_seconds": 5}
-    return {platform: own}
 
 
 def _write(path: Path, text: str) -> None:
