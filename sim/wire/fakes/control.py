@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import anyio
 import msgspec
 from aiohttp import web
 
-from trunkline.core.config import parse_duration
 from trunkline.core.errors import UnknownName
 from trunkline.core.events import Event, encode_event
 from trunkline.sim.events.script import FaultFired
@@ -18,27 +16,25 @@ from trunkline.sim.wire.fakes.guard import only_this_machine
 from trunkline.sim.wire.fakes.messages import MessageFilter
 from trunkline.sim.wire.fakes.overview import overview
 from trunkline.sim.wire.fakes.problems import BadRequest, answer, with_problems
+from trunkline.sim.wire.fakes.requests import (
+    LONGEST_WAIT,
+    Restart,
+    Rotation,
+    Subscription,
+    body_of,
+    converted,
+    filter_of,
+    json_of,
+    number_of,
+    seconds_of,
+)
 from trunkline.sim.wire.listener import HOST, WireListener
 from trunkline.sim.wire.model.answers import WrittenAnswer
 from trunkline.sim.wire.model.server import ModelServer
+from trunkline.sim.wire.play.accounts import CallsGateway
 
-T = TypeVar("T")
 _LONGEST_BODY = 16 * 1024 * 1024
-#: seconds that a client may wait for messages at once
-_LONGEST_WAIT = 600.0
 _WAIT = 10.0
-
-
-class Restart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How long a server is down: seconds, or a text such as ``2s``."""
-
-    down: float | str = 0.0
-
-
-class Rotation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whose token is replaced; by default the only account's, or that called ``default``."""
-
-    account: str | None = None
 
 
 class Control:
@@ -63,6 +59,7 @@ class Control:
                 web.delete("/faults", self._heal),
                 web.post("/servers/{name}/{do:break|stop|start|restart}", self._server),
                 web.post("/tokens/{platform}", self._rotate),
+                web.post("/webhooks/{platform}", self._subscribe),
                 web.post("/model/answers", self._answers),
                 web.get("/model/asked", self._asked),
                 web.get("/events", self._events),
@@ -93,7 +90,7 @@ class Control:
 
     async def _steps(self, request: web.Request) -> web.Response:
         """One step, or several, which are played in order until one is wrong."""
-        given = await _json(request)
+        given = await json_of(request)
         steps = cast("list[object]", given) if isinstance(given, list) else [given]
         played: list[dict[str, str]] = []
         for number, step in enumerate(steps):
@@ -107,7 +104,7 @@ class Control:
         return answer({"played": played})
 
     async def _messages(self, request: web.Request) -> web.Response:
-        return answer({"messages": self._found(_filter(request.query))})
+        return answer({"messages": self._found(filter_of(request.query))})
 
     def _found(self, wanted: MessageFilter) -> list[Any]:
         try:
@@ -117,9 +114,9 @@ class Control:
 
     async def _wait(self, request: web.Request) -> web.Response:
         """Wait for messages; 408 with those that there are if they do not come in time."""
-        wanted = _filter(request.query)
-        count = int(_number(request.query, "count", 1.0, 1_000_000))
-        within = _number(request.query, "timeout", _WAIT, _LONGEST_WAIT)
+        wanted = filter_of(request.query)
+        count = int(number_of(request.query, "count", 1.0, 1_000_000))
+        within = number_of(request.query, "timeout", _WAIT, LONGEST_WAIT)
         found = self._found(wanted)
         # The clock of the loop is that of the machine here.
         with anyio.move_on_after(within):
@@ -146,7 +143,7 @@ class Control:
         return answer({"armed": armed, "fired": fired})
 
     async def _arm(self, request: web.Request) -> web.Response:
-        self._fakes.play({"fault": await _json(request)})
+        self._fakes.play({"fault": await json_of(request)})
         return await self._faults(request)
 
     async def _heal(self, request: web.Request) -> web.Response:
@@ -167,27 +164,50 @@ class Control:
     async def _do(self, listener: WireListener, do: str, request: web.Request) -> int:
         broken = listener.break_connections() if do == "break" else 0
         if do == "restart":
-            await listener.restart(_seconds((await _body(request, Restart)).down))
+            await listener.restart(seconds_of((await body_of(request, Restart)).down))
         elif do == "stop":
             await listener.close()
         elif do == "start":
             await listener.open()
         return broken
 
-    async def _rotate(self, request: web.Request) -> web.Response:
-        """Replace a token: requests with the old one are refused."""
+    def _listener(self, request: web.Request) -> tuple[str, WireListener]:
         name = request.match_info["platform"]
         listener = self._fakes.listeners.get(name)
         if listener is None:
             there = ", ".join(self._fakes.listeners)
             raise BadRequest("", f"there is no platform {name!r}", f"there are: {there}", status=404)
-        given = await _body(request, Rotation)
-        accounts = listener.server.platform.spec.accounts
-        if given.account is not None and given.account not in accounts:
-            raise BadRequest("account", f"there is no account {given.account!r}", f"there are: {', '.join(accounts)}")
-        account = self._fakes.world.account_of(name, given.account)
+        return name, listener
+
+    def _account(self, name: str, given: str | None) -> str:
+        """The given account of a platform, or the one that is meant without. Raises `BadRequest`."""
+        accounts = self._fakes.world.platforms[name].spec.accounts
+        if given is not None and given not in accounts:
+            raise BadRequest("account", f"there is no account {given!r}", f"there are: {', '.join(accounts)}")
+        account = self._fakes.world.account_of(name, given)
         if account not in accounts:
             raise BadRequest("account", "there are several accounts", f"name one: {', '.join(accounts)}")
+        return account
+
+    async def _subscribe(self, request: web.Request) -> web.Response:
+        """Let a platform that calls its bots call one at an address, which it asks first."""
+        name, listener = self._listener(request)
+        server, given = listener.server, await body_of(request, Subscription)
+        if not isinstance(server, CallsGateway):
+            why = f"{name} calls nobody here: its bots ask for updates, or connect"
+            raise BadRequest("", why, "leave this out", status=404)
+        if not given.url.startswith("http://127.0.0.1") and not given.url.startswith("http://localhost"):
+            raise BadRequest("url", "expected an address of this machine", "begin with http://127.0.0.1:")
+        account = self._account(name, given.account)
+        if not await server.subscribe(account, given.url, given.verify_token):
+            why = "it does not answer the question for its word as the platform requires"
+            raise BadRequest("url", why, "start your bot first, with the same `verify_token`", status=409)
+        return answer({"platform": name, "account": account, "url": given.url})
+
+    async def _rotate(self, request: web.Request) -> web.Response:
+        """Replace a token: requests with the old one are refused."""
+        name, listener = self._listener(request)
+        account = self._account(name, (await body_of(request, Rotation)).account)
         self._fakes.play({"rotate": {"platform": name, "account": account}})
         number = listener.server.platform.tokens.newest(account)
         return answer({"platform": name, "account": account, "token": listener.server.token(account, number)})
@@ -201,14 +221,14 @@ class Control:
 
     async def _answers(self, request: web.Request) -> web.Response:
         """Answers that the model gives next, in order; afterwards it echoes again."""
-        model, given = self._model(), await _json(request)
+        model, given = self._model(), await json_of(request)
         several = cast("list[object]", given) if isinstance(given, list) else [given]
-        answers = _converted(several, list[WrittenAnswer])
+        answers = converted(several, list[WrittenAnswer])
         model.then(*(one.made() for one in answers))
         return answer({"left": model.left})
 
     async def _asked(self, request: web.Request) -> web.Response:
-        after = int(_number(request.query, "after", 0.0, 1e15))
+        after = int(number_of(request.query, "after", 0.0, 1e15))
         asked = self._model().asked
         return answer({"count": len(asked), "asked": [one.body for one in asked[after:]]})
 
@@ -216,7 +236,7 @@ class Control:
 
     async def _events(self, request: web.Request) -> web.Response:
         """What happened, a JSON object a line, as in the file of `--record`."""
-        after = int(_number(request.query, "after", 0.0, 1e15))
+        after = int(number_of(request.query, "after", 0.0, 1e15))
         events: list[Event] = [event for event in self._fakes.world.log.events if event.seq > after]
         body = b"".join(encode_event(event) + b"\n" for event in events)
         return web.Response(body=body, content_type="application/jsonl")
@@ -224,61 +244,3 @@ class Control:
     async def _reset(self, _request: web.Request) -> web.Response:
         await self._fakes.reset()
         return answer(overview(self._fakes, self.url))
-
-
-async def _json(request: web.Request) -> Any:
-    """The JSON value of a body. Raises `BadRequest`."""
-    try:
-        return msgspec.json.decode(await request.read())
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRequest("", f"the body is no JSON: {error}", "send a JSON value, in UTF-8") from None
-
-
-async def _body(request: web.Request, kind: type[T]) -> T:
-    """The value of a body of a kind; without a body the default one."""
-    return _converted(await _json(request) if request.can_read_body else {}, kind)
-
-
-def _converted(given: object, kind: type[T]) -> T:
-    try:
-        return msgspec.convert(given, kind)
-    except msgspec.ValidationError as error:
-        message, _, at = str(error).partition(" - at `$")
-        raise BadRequest(at.rstrip("`").lstrip("."), message, "docs/fakes.md says what may stand there") from None
-
-
-_FILTERS: Mapping[str, str] = {"in": "place", "by": "by", "text": "text", "after": "after", "deleted": "deleted"}
-_OF_WAITING = ("count", "timeout")
-
-
-def _filter(query: Mapping[str, str]) -> MessageFilter:
-    known = (*_FILTERS, *_OF_WAITING)
-    for name in query:
-        if name not in known:
-            raise BadRequest(name, f"there is no parameter {name!r}", f"there are: {', '.join(known)}")
-    return MessageFilter(
-        place=query.get("in"),
-        by=query.get("by"),
-        text=query.get("text"),
-        after=int(_number(query, "after", 0.0, 1e15)),
-        deleted=query.get("deleted", "false") in ("true", "1"),
-    )
-
-
-def _number(query: Mapping[str, str], name: str, default: float, most: float) -> float:
-    return default if name not in query else _checked(name, query[name], float, most)
-
-
-def _seconds(given: float | str) -> float:
-    return _checked("down", given, parse_duration, _LONGEST_WAIT)
-
-
-def _checked(name: str, given: Any, read: Callable[[Any], float], most: float) -> float:
-    try:
-        found = read(given)
-    except ValueError:
-        found = -1.0
-    if not 0 <= found <= most:
-        wrong = f"expected a number from 0 to {most:g}, found {str(given)[:40]!r}"
-        raise BadRequest(name, wrong, "write seconds as a plain number")
-    return found

@@ -35,6 +35,7 @@ ENDPOINTS = (
     "DELETE /faults",
     "POST /servers/{name}/{break|stop|start|restart}",
     "POST /tokens/{platform}",
+    "POST /webhooks/{platform}",
     "POST /model/answers",
     "GET /model/asked?after=",
     "GET /events?after=",
@@ -71,7 +72,10 @@ def environment(fakes: Fakes) -> dict[str, str]:
         for account in server.platform.spec.accounts:
             prefix = prefix_of(name, account, len(server.platform.spec.accounts))
             reached = account_on(server, server.platform, account)
-            found.update({f"{prefix}{secret}": value for secret, value in reached.environ.items()})
+            used = str(reached.config.model_dump(mode="json", exclude_unset=True))
+            found.update(
+                {f"{prefix}{secret}": value for secret, value in reached.environ.items() if f"'{secret}'" in used}
+            )
     return found
 
 

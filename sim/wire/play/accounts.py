@@ -15,7 +15,7 @@ from trunkline.sim.wire.server import WireServer
 
 #: names of the secrets of an account
 _TOKEN, _APP_TOKEN, _APP_SECRET, _WORD = "TOKEN", "APP_TOKEN", "APP_SECRET", "WORD"
-_VERIFY = "a word of ours"
+VERIFY = "a word of ours"
 
 
 class WireAccount(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,12 +74,17 @@ def _slack(server: Any, account: str) -> Section:
     return {"bot_token": _env(_TOKEN), "app_token": _env(_APP_TOKEN), "api_root": f"{server.url}/api/"}
 
 
+def _signal(server: Any, account: str) -> Section:
+    return {"number": server.token(account, 1), "daemon": server.url}
+
+
 #: platform -> the section of an account in the file of `trunkline serve`
 _SECTIONS: dict[str, Callable[[Any, str], Section]] = {
     "telegram": _telegram,
     "discord": _discord,
     "slack": _slack,
     "matrix": _matrix,
+    "signal": _signal,
     "whatsapp": _whatsapp,
 }
 
@@ -91,14 +96,14 @@ def account_on(server: WireServer[Any], platform: FakePlatform, account: str) ->
     if isinstance(server, HasAppTokens):
         environ[_APP_TOKEN] = server.app_token(account)
     if isinstance(server, CallsGateway):
-        environ |= {_APP_SECRET: server.app_secret(account), _WORD: _VERIFY}
+        environ |= {_APP_SECRET: server.app_secret(account), _WORD: VERIFY}
     config = AccountConfig.model_validate({"account": account, platform.channel: section})
     return WireAccount(config=config, environ=environ)
 
 
 async def subscribe(server: CallsGateway, account: str, url: str) -> None:
     """Let the platform call the gateway at an address. It asks there for a word first."""
-    await server.subscribe(account, url, _VERIFY)
+    await server.subscribe(account, url, VERIFY)
 
 
 def transported_keys() -> dict[str, Callable[[str], str]]:

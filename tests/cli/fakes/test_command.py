@@ -13,8 +13,13 @@ import pytest
 import yaml
 
 from tests.cli.fakes.bot_calls import bot
+from tests.support.wire.bench import MemoryCursors
 from trunkline.app.fakes.client import FakesClient, FakesError, running_fakes
 from trunkline.core.adapters.config import AccountConfig
+from trunkline.core.adapters.factory import make_adapter
+from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.env import system_env
+from trunkline.core.events import EventLog
 from trunkline.core.events.trace import read_trace
 from trunkline.sim.events import BODIES
 
@@ -132,3 +137,39 @@ def test_without_the_server_library_the_extra_is_named(tmp_path: Path) -> None:
 def test_a_client_of_fakes_that_do_not_start_says_why() -> None:
     with pytest.raises(RuntimeError, match="nearest valid word: 'telegram'"), running_fakes("telegrm"):
         pass
+
+
+EVERY = ("telegram", "discord", "slack", "matrix", "signal", "whatsapp")
+
+
+def test_every_platform_has_settings_with_which_its_adapter_is_made(tmp_path: Path) -> None:
+    with running_fakes(*EVERY) as client:
+        for platform, section in zip(EVERY, client.accounts, strict=True):
+            account = AccountConfig.model_validate(section)
+            host = AdapterHost(
+                account="default",
+                env=system_env(),
+                cursors=MemoryCursors(),
+                events=EventLog(lambda: 0.0).recorder("gateway"),
+                folder=tmp_path,
+                environ=client.environment,
+            )
+            assert make_adapter(account, host).channel == platform
+            said = client.say("ana", f"{platform}/ops", "hi")
+            assert said
+        assert [one["place"] for one in client.messages()] == [f"{platform}/ops" for platform in EVERY]
+
+
+def test_a_platform_that_calls_its_bots_asks_the_address_first() -> None:
+    with running_fakes("whatsapp", "telegram") as client:
+        with pytest.raises(FakesError, match="does not answer the question") as caught:
+            client.call("POST", "/webhooks/whatsapp", {"url": f"{client.url('telegram')}/nothing"})
+        assert caught.value.status == 409
+        for platform, body, status in (
+            ("telegram", {"url": "http://127.0.0.1:1/"}, 404),
+            ("whatsapp", {"url": "https://example.org/hook"}, 400),
+            ("whatsapp", {}, 400),
+        ):
+            with pytest.raises(FakesError) as caught:
+                client.call("POST", f"/webhooks/{platform}", body)
+            assert caught.value.status == status
