@@ -12,6 +12,7 @@ import pytest
 from tests.support.wire.slack import SlackBench, listening_to, on_slack
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
+from trunkline.core.adapters.slack.web import SlackWeb
 from trunkline.core.bindings.records import PlaceState
 from trunkline.core.errors import (
     Ambiguous,
@@ -226,12 +227,24 @@ def test_only_the_last_request_of_an_upload_is_in_doubt(do: str, error: type[Exc
     on_slack(test)
 
 
-def test_an_upload_that_breaks_before_the_message_was_not_sent() -> None:
+def test_an_upload_that_breaks_before_the_message_was_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def upload(web: SlackWeb, url: str, content: bytes) -> None:
+        raise Ambiguous("no response")
+
     async def test(bench: SlackBench) -> None:
-        bench.server.url = "http://127.0.0.1:1"
         with pytest.raises(NotSent):
             await bench.real.send(bench.message("see", media=("data:text/plain,hello",)))
         assert texts(bench) == []
+
+    monkeypatch.setattr(SlackWeb, "upload", upload)
+    on_slack(test)
+
+
+def test_no_connection_is_kept_for_the_next_send() -> None:
+    async def test(bench: SlackBench) -> None:
+        await bench.real.send(bench.message("hello"))
+        await asyncio.sleep(0.1)
+        assert bench.listener.break_connections() == 0
 
     on_slack(test)
 
