@@ -24,6 +24,10 @@ class ProcessAdapters(Protocol):
         """Make the platforms reachable, while the block runs."""
         ...
 
+    async def connected(self) -> None:
+        """Wait until the accounts of the first process receive what people write, if that takes a while."""
+        ...
+
     def make(
         self, in_memory: InMemory, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink
     ) -> ChannelAdapter:
@@ -45,6 +49,9 @@ class MemoryAdapters:
     def open(self, platforms: Mapping[str, FakePlatform]) -> AbstractAsyncContextManager[None]:
         """Always reachable."""
         return nullcontext()
+
+    async def connected(self) -> None:
+        """What people write before a process is connected waits for it."""
 
     def make(
         self, in_memory: InMemory, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink

@@ -120,6 +120,7 @@ class ScenarioRun:
     async def _play(self) -> None:
         world = self.world
         self.process.boot()
+        await self._adapters.connected()
         self.player.start()
         await anyio.sleep(self.player.end)
         # Give the last step's own faults a moment to strike before everything is healed.

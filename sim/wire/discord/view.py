@@ -38,8 +38,9 @@ class DiscordView:
 
     @property
     def guild_id(self) -> str:
-        """The id of the one server: its name in the scenario, or a number if it has none."""
-        return self._platform.spec.guild or digits("discord", "guild", length=18)
+        """The id of the one server: its name in the scenario if that is a number, as ids are, else one for the name."""
+        name = self._platform.spec.guild or ""
+        return name if name.isascii() and name.isdecimal() else digits("discord", "guild", name, length=18)
 
     def dm_id(self, account: str, user: str) -> str:
         """The id of the channel of a direct conversation, which has the id of its user in the world."""

@@ -9,12 +9,15 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.cursors import StoreCursors
 from trunkline.core.adapters.factory import make_adapter
 from trunkline.core.adapters.port import AdapterHost, PlatformAdapter, TakesWebhooks
 from trunkline.core.channels import ChannelAdapter
-from trunkline.core.events import EventSink
+from trunkline.core.events import Event, EventSink
+from trunkline.core.events.adapters import AdapterConnected
 from trunkline.core.gateway import Gateway
 from trunkline.core.store import Store
 from trunkline.core.values import Address, Receipt, SendRequest
@@ -31,6 +34,8 @@ from trunkline.sim.wire.webhook_receiver import WebhookReceiver
 
 #: seconds that processes have to close their connections at the end of a run
 _CLOSING = 0.9
+#: seconds that a script waits for the first connections. It goes by the same clock, which hardly moves meanwhile
+_CONNECTING = 0.5
 
 
 class WireAdapters:
@@ -44,6 +49,12 @@ class WireAdapters:
         self._made: dict[Node, list[PlatformAdapter]] = {}
         self._serving: dict[Node, asyncio.Task[Any]] = {}
         self._context = copy_context()
+        #: the first process, its accounts, and those that were connected since
+        self._first: Node | None = None
+        self._expected: set[tuple[str, str]] = set()
+        self._connected: set[tuple[str, str]] = set()
+        self._news = anyio.Event()
+        world.log.subscribe(self._see_connected, AdapterConnected)
 
     def _lane(self, place: Address) -> tuple[str, str, str, str]:
         conversation, thread = self._world.platforms[place.channel].canonical(place)
@@ -76,6 +87,21 @@ class WireAdapters:
 
     # ------------------------------------------------------------ trunkline.sim.platforms.process_adapters
 
+    async def connected(self) -> None:
+        """Wait for the connections of the first process. One that cannot connect does not hold up the script for long.
+
+        Some platforms hand nothing over that was said before an account was ever connected.
+        """
+        with anyio.move_on_after(_CONNECTING):
+            while not self._expected <= self._connected:
+                self._news = anyio.Event()
+                await self._news.wait()
+
+    def _see_connected(self, event: Event) -> None:
+        assert isinstance(event.body, AdapterConnected)
+        self._connected.add((event.body.channel, event.body.account))
+        self._news.set()
+
     def make(
         self, in_memory: InMemory, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink
     ) -> ChannelAdapter:
@@ -85,6 +111,9 @@ class WireAdapters:
             return in_memory()
         adapter = self._adapter(listener, platform, account, store, events)
         self._made.setdefault(node, []).append(adapter)
+        if self._first in (None, node):
+            self._first = node
+            self._expected.add((platform.channel, account))
         return noting(adapter, self._book)
 
     def _adapter(
