@@ -80,6 +80,8 @@ class World(WorldFaults):
         self._people: dict[tuple[str, str], str] = {}
         self.platforms: dict[str, FakePlatform] = {}
         self.on_commit: Callable[[int], None] | None = None
+        #: seconds from the start of an attempt until its request has left the process; in memory it leaves at once
+        self.departure = 0.0
         self._moves = 0
         self._step_watchers: list[Callable[[int], bool]] = []
 

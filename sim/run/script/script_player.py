@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from trunkline.core.events import BODIES, Event
+from trunkline.core.events.delivery import AttemptStarted
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.values import Poll
@@ -176,7 +177,11 @@ class ScriptPlayer:
             return
 
         def fire(event: Event) -> None:
-            self._world.after_step(partial(do, f"{fault} at {event.kind}", event.seq))
+            end = partial(do, f"{fault} at {event.kind}", event.seq)
+            if self._world.departure and isinstance(event.body, AttemptStarted):
+                self._world.at(self._world.now() + self._world.departure, end)
+            else:
+                self._world.after_step(end)
 
         self._triggers.setdefault(when.event, []).append(_Trigger(when, when.nth, fire))
 

@@ -34,6 +34,8 @@ from trunkline.sim.wire.webhook_receiver import WebhookReceiver
 
 #: seconds that processes have to close their connections at the end of a run
 _CLOSING = 0.9
+#: seconds by which a crash at the start of an attempt is late: the clock moves on when all bytes have been read
+_DEPARTURE = 0.001
 #: seconds that a script waits for the first connections. It goes by the same clock, which hardly moves meanwhile
 _CONNECTING = 0.5
 
@@ -55,6 +57,7 @@ class WireAdapters:
         self._connected: set[tuple[str, str]] = set()
         self._news = anyio.Event()
         world.log.subscribe(self._see_connected, AdapterConnected)
+        world.departure = _DEPARTURE
 
     def _lane(self, place: Address) -> tuple[str, str, str, str]:
         conversation, thread = self._world.platforms[place.channel].canonical(place)

@@ -111,10 +111,15 @@ class CallBook:
         return None if found is None else _joined(found, "")
 
     def opening(self, parent: Address, title: str) -> str | None:
-        """The key of the newest call that opens a thread with a title under a place. A platform may cut the title."""
+        """The key of the newest call that goes on and opens a thread under a place, one with the title if there is one.
+
+        An adapter may cut a title, add to it, or open the thread under the room of the thread that was named.
+        """
         lane = self._lane(parent)
-        opened = [one for one in self._calls if isinstance(one.about, str) and one.lane == lane]
-        return _newest([(one, one.key) for one in opened if str(one.about).startswith(title)])
+        opened = [(one, str(one.about)) for one in self._calls if isinstance(one.about, str) and one.going_on]
+        here = [one for one in opened if one[0].lane == lane] or [one for one in opened if one[0].lane[:2] == lane[:2]]
+        titled = [one for one in here if title.startswith(one[1]) or one[1].startswith(title)]
+        return next((call.key for call, _ in titled or here), None)
 
 
 def _newest(found: Sequence[tuple[_Call, T]]) -> T | None:
