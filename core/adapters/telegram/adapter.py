@@ -23,6 +23,7 @@ from trunkline.core.adapters.telegram.polling import LongPolling
 from trunkline.core.adapters.telegram.requests import BotApi, BotCall, CallRefused
 from trunkline.core.adapters.telegram.sends import call_of
 from trunkline.core.adapters.telegram.topics import BotTopics
+from trunkline.core.adapters.telegram.update_types import SentMessage
 from trunkline.core.adapters.telegram.webhook import BotWebhook, check_secret
 from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels import InboundStream, rules_for
@@ -207,12 +208,12 @@ class TelegramAdapter:
 def _receipt(asked: Address, found: Any) -> Receipt:
     """The receipt of a sent message, or of the first of an album, with the place that Telegram says."""
     try:
-        message: Any = found[0] if isinstance(found, tuple) else found
-        topic = message.message_thread_id if message.is_topic_message else None
-        address = msgspec.structs.replace(
-            asked, conversation=str(message.chat.id), thread=None if topic is None else str(topic), parent=None
-        )
-        poll = None if message.poll is None else message.poll.id
-        return Receipt(provider_id=str(message.message_id), address=address, poll_id=poll)
-    except (AttributeError, IndexError):
+        message = msgspec.convert(found[0] if isinstance(found, list) else found, SentMessage)
+    except (msgspec.ValidationError, IndexError):
         raise Ambiguous("the answer names no message") from None
+    topic = message.message_thread_id if message.is_topic_message else None
+    address = msgspec.structs.replace(
+        asked, conversation=str(message.chat.id), thread=None if topic is None else str(topic), parent=None
+    )
+    poll = None if message.poll is None else message.poll.id
+    return Receipt(provider_id=str(message.message_id), address=address, poll_id=poll)

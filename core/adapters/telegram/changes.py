@@ -13,7 +13,8 @@ from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.telegram.errors import BotApiAnswer
 from trunkline.core.adapters.telegram.requests import BotCall
 from trunkline.core.adapters.telegram.sends import chat_of, number_of
-from trunkline.core.errors import Refused
+from trunkline.core.adapters.telegram.update_types import CreatedTopic
+from trunkline.core.errors import Ambiguous, Refused
 from trunkline.core.values import Receipt
 
 
@@ -40,12 +41,20 @@ def after_refusal(request: ActionRequest, answer: BotApiAnswer) -> BotCall | Non
 def receipt_of(request: ActionRequest, result: Any) -> Receipt:
     """The receipt of a change: the message, or the topic that it created."""
     if request.action is Action.TOPIC_CREATE:
-        topic = str(result.message_thread_id)
+        topic = topic_in(result)
         return Receipt(provider_id=topic, address=msgspec.structs.replace(request.address, thread=topic))
     if request.action is Action.TOPIC_EDIT:
         topic = _topic(request)
         return Receipt(provider_id=topic, address=msgspec.structs.replace(request.address, thread=topic))
     return Receipt(provider_id=request.message_id or "", address=request.address)
+
+
+def topic_in(result: Any) -> str:
+    """The number of a topic that was created. Raises `Ambiguous`: an answer without one says nothing."""
+    try:
+        return str(msgspec.convert(result, CreatedTopic).message_thread_id)
+    except msgspec.ValidationError:
+        raise Ambiguous("the answer names no topic") from None
 
 
 def _of_message(request: ActionRequest) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 
+import anyio
+
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.adapters.telegram.open_updates import OpenUpdates
 from trunkline.core.adapters.telegram.requests import BotApi, BotCall
@@ -57,7 +59,7 @@ class LongPolling:
 
     async def envelopes(self) -> AsyncGenerator[Envelope]:
         """The messages, until a poll fails. Raises `PlatformError`."""
-        limit, body, pause = _LIMIT, self._first, _PAUSE
+        limit, body, pause, began = _LIMIT, self._first, _PAUSE, -_PAUSE
         while True:
             batch = read_batch(body, self._host.account, self._bot)
             if batch is None:
@@ -69,8 +71,12 @@ class LongPolling:
                 raise NotSent(f"{_LIMIT} messages wait to be acknowledged; they are asked for again")
             for envelope in fresh:
                 yield envelope
+            if not batch:
+                # Not every server waits as long as it was asked to.
+                await anyio.sleep(max(0.0, _PAUSE - (anyio.current_time() - began)))
             pause = _PAUSE if fresh else min(2 * pause, _LONGEST_PAUSE)
             await self._updates.settle(pause)
+            began = anyio.current_time()
             body = await self._poll(limit)
 
     async def _poll(self, limit: int, known: int | None = None, *, hold: bool = True) -> bytes:

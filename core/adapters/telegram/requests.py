@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import re
 from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlencode
 
@@ -25,6 +29,24 @@ _CONNECTIONS = 64
 #: seconds that a poll may take longer than Telegram was asked to hold it
 _POLL_MARGIN = 10.0
 _CONFLICT = 409
+
+
+#: receives the bodies of successful responses to the calls of a task
+_BODIES: ContextVar[list[bytes] | None] = ContextVar("bodies", default=None)
+_TOKEN = re.compile(r"/bot\d+:[\w-]+")
+
+
+class _WithoutTokens(logging.Filter):
+    """Takes the token out of the addresses that httpx logs."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            found = (str(one) if isinstance(one, httpx.URL) else one for one in record.args)
+            record.args = tuple(_TOKEN.sub("/bot...", one) if isinstance(one, str) else one for one in found)
+        return True
+
+
+_WITHOUT_TOKENS = _WithoutTokens()
 
 
 class BotCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +104,9 @@ class TimedRequest(HTTPXRequest):
         failed = read_answer(status, body)
         if failed is not None:
             raise BotApiFailed(failed)
+        bodies = _BODIES.get()
+        if bodies is not None:
+            bodies.append(body)
         return status, body
 
 
@@ -109,6 +134,7 @@ class BotApi:
             get_updates_request=self._polls,
         )  # fmt: skip
         self._poll_seconds = config.poll_seconds
+        logging.getLogger("httpx").addFilter(_WITHOUT_TOKENS)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -116,22 +142,30 @@ class BotApi:
         await self._calls.shutdown()
 
     async def call(self, call: BotCall) -> Any:
-        """The library's value of an answer. Raises `PlatformError`."""
+        """The JSON value of the result. Raises `PlatformError`."""
         try:
             return await self.attempt(call)
         except CallRefused as refused:
             raise refused.answer.error() from None
 
     async def attempt(self, call: BotCall) -> Any:
-        """As `call`, but a response without success is `CallRefused`."""
+        """As `call`, but a response without success is `CallRefused`.
+
+        The library makes the request, and the result is read here: what was accepted stays so if the library's types
+        do not fit the answer of another version.
+        """
+        bodies: list[bytes] = []
+        token = _BODIES.set(bodies)
         try:
-            return await getattr(self._bot, call.method)(**call.arguments, api_kwargs=dict(call.more) or None)
+            await getattr(self._bot, call.method)(**call.arguments, api_kwargs=dict(call.more) or None)
         except BotApiFailed as failed:
             raise CallRefused(failed.answer) from None
-        except PlatformError:
-            raise
         except Exception as error:
-            raise evidence_of(error) from error
+            if not bodies:
+                raise evidence_of(error) from error
+        finally:
+            _BODIES.reset(token)
+        return json.loads(bodies[-1].decode("utf-8", "replace"))["result"]
 
     async def updates(self, offset: int | None, allowed: tuple[str, ...], limit: int, *, hold: bool) -> bytes:
         """The body of an answer to `getUpdates`, unread: one update of a future version must not spoil the others.

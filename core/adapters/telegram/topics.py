@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trunkline.core.adapters.telegram.changes import topic_in
 from trunkline.core.adapters.telegram.requests import BotApi, BotCall, CallRefused
 
 
@@ -14,7 +15,7 @@ class BotTopics:
     async def create_forum_topic(self, chat: int, name: str) -> int:
         """Create a topic; its number."""
         found = await self._api.call(BotCall(method="create_forum_topic", arguments={"chat_id": chat, "name": name}))
-        return int(found.message_thread_id)
+        return int(topic_in(found))
 
     async def reopen_forum_topic(self, chat: int, topic: int) -> None:
         """Reopen a closed topic; an open one stays open."""

@@ -93,6 +93,28 @@ class TelegramPost(msgspec.Struct, frozen=True, kw_only=True):
         return () if found is None else (found,)
 
 
+class SentPoll(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The poll in a message of the bot."""
+
+    id: str
+
+
+class SentMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A message of the bot, as far as a receipt needs it."""
+
+    message_id: int
+    chat: TelegramChat
+    message_thread_id: int | None = None
+    is_topic_message: bool = False
+    poll: SentPoll | None = None
+
+
+class CreatedTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A new topic."""
+
+    message_thread_id: int
+
+
 class TelegramPress(msgspec.Struct, frozen=True, kw_only=True):
     """A press of a button below a message."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import AsyncGenerator
+from typing import Any, cast
 from urllib.parse import quote
 
 import anyio
@@ -94,7 +95,7 @@ class BotWebhook:
     async def _look(self) -> None:
         """Raise `Refused` if somebody else has set another webhook, or none."""
         info = await self._api.call(BotCall(method="get_webhook_info", arguments={}))
-        if info.url != self._url:
+        if not isinstance(info, dict) or cast("dict[str, Any]", info).get("url") != self._url:
             raise Refused("another program has changed the webhook of this bot; it is set again")
 
     async def call(self, call: WebhookCall) -> WebhookAnswer:

@@ -14,6 +14,7 @@ from tests.support.wire.telegram import TelegramBench, connected, play_telegram
 from trunkline.core.errors import Ambiguous, PlatformError, Refused
 from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
 from trunkline.core.reasons import Reason
+from trunkline.sim.wire.telegram.parameters import Parameters
 
 
 class Quick(TelegramBench):
@@ -217,3 +218,20 @@ def test_no_connection_is_claimed_before_a_poll_was_answered() -> None:
             assert [one.by for one in bench.events(AdapterConnected)] == ["polling"]
 
     play_telegram(test, Quick)
+
+
+def test_a_server_that_does_not_wait_is_not_asked_all_the_time() -> None:
+    async def test(bench: TelegramBench) -> None:
+        asked: list[Any] = []
+        get_updates = bench.server.deliveries.get_updates
+
+        async def at_once(caller: Any, given: Any) -> Any:
+            asked.append(given)
+            return await get_updates(caller, Parameters({"timeout": 0}, {}))
+
+        bench.server.deliveries.get_updates = at_once  # type: ignore[method-assign] -- a server in between
+        async with connected(bench):
+            await asyncio.sleep(2.0)
+        assert 3 <= len(asked) <= 8
+
+    play_telegram(test)

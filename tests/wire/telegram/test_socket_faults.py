@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from typing import Any
 
@@ -122,5 +123,31 @@ def test_requests_side_by_side_fail_alone() -> None:
         assert [n for n, one in enumerate(found) if isinstance(one, Exception)] == [3]
         assert isinstance(found[3], Ambiguous)
         assert len({one.text for one in await bench.accepted()}) == 20
+
+    play_telegram(test)
+
+
+def test_what_was_accepted_has_a_receipt_whatever_the_library_makes_of_the_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """telegram-test-api, for one, answers with times of the year 58864, which the library cannot read."""
+
+    async def test(bench: TelegramBench) -> None:
+        monkeypatch.setattr(bench.server, "date", lambda at=None: 1_795_427_359_000)
+        receipt = await bench.bot.send(a_send(bench.places[0]))
+        [message] = await bench.accepted()
+        assert message.provider_id == receipt.provider_id
+
+    play_telegram(test)
+
+
+def test_no_log_line_has_the_token(caplog: pytest.LogCaptureFixture) -> None:
+    async def test(bench: TelegramBench) -> None:
+        caplog.clear()
+        with caplog.at_level(logging.DEBUG):
+            await bench.bot.send(a_send(bench.places[0]))
+        said = "\n".join(record.getMessage() for record in caplog.records)
+        assert "/bot.../sendMessage" in said
+        assert bench.server.token("default", 1) not in said
 
     play_telegram(test)
