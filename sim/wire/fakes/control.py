@@ -31,7 +31,7 @@ from trunkline.sim.wire.fakes.requests import (
 from trunkline.sim.wire.listener import HOST, WireListener
 from trunkline.sim.wire.model.answers import WrittenAnswer
 from trunkline.sim.wire.model.server import ModelServer
-from trunkline.sim.wire.play.accounts import CallsGateway
+from trunkline.sim.wire.play.accounts import DeliversToAddress
 
 _LONGEST_BODY = 16 * 1024 * 1024
 _WAIT = 10.0
@@ -193,7 +193,7 @@ class Control:
         """Let a platform that calls its bots call one at an address, which it asks first."""
         name, listener = self._listener(request)
         server, given = listener.server, await body_of(request, Subscription)
-        if not isinstance(server, CallsGateway):
+        if not isinstance(server, DeliversToAddress):
             why = f"{name} calls nobody here: its bots ask for updates, or connect"
             raise BadRequest("", why, "leave this out", status=404)
         if not given.url.startswith("http://127.0.0.1") and not given.url.startswith("http://localhost"):

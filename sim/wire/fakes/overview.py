@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 from trunkline.sim.scenario.place_refs import all_places
 from trunkline.sim.wire.fakes.fakes import Fakes
@@ -43,12 +43,22 @@ ENDPOINTS = (
 )
 
 
+@runtime_checkable
+class SignsRequests(Protocol):
+    """A server that signs what it delivers to an address."""
+
+    def signing_secret(self, account: str) -> str: ...
+
+
 def platform_of(listener: WireListener) -> dict[str, Any]:
     """Address and tokens of a platform."""
     server = listener.server
     newest = server.platform.tokens.newest
     tokens = {account: server.token(account, newest(account)) for account in server.platform.spec.accounts}
-    return {"url": server.url, "listens": listener.is_open, "tokens": tokens}
+    found: dict[str, Any] = {"url": server.url, "listens": listener.is_open, "tokens": tokens}
+    if isinstance(server, SignsRequests):
+        found["signing_secrets"] = {account: server.signing_secret(account) for account in tokens}
+    return found
 
 
 def sections(fakes: Fakes) -> list[dict[str, Any]]:

@@ -27,11 +27,17 @@ class WireAccount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @runtime_checkable
-class CallsGateway(Protocol):
-    """A server that calls the gateway to hand messages over."""
+class DeliversToAddress(Protocol):
+    """A server that can hand messages over at an address, which it asks first. `verify_token`: some ask with a word."""
+
+    async def subscribe(self, account: str, url: str, verify_token: str) -> bool: ...
+
+
+@runtime_checkable
+class CallsGateway(DeliversToAddress, Protocol):
+    """A server that hands messages over in no other way."""
 
     def app_secret(self, account: str) -> str: ...
-    async def subscribe(self, account: str, url: str, verify_token: str) -> bool: ...
 
 
 @runtime_checkable

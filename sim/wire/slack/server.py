@@ -81,6 +81,18 @@ class SlackServer(WireServer[FakeSlack]):
         feed.connect()
         return feed
 
+    async def subscribe(self, account: str, url: str, verify_token: str) -> bool:
+        """Send the updates of an account to an address, if it answers as Slack requires. Slack asks with no word."""
+        feed = WebhookFeed(self, account, url)
+        if not await feed.verify():
+            await feed.close()
+            return False
+        earlier, self.feeds[account] = self.feeds.get(account), feed
+        if earlier is not None:
+            await earlier.close()
+        feed.connect()
+        return True
+
     async def report(self, account: str, event: dict[str, Any]) -> None:
         """Bring an event to an account once, such as an echo of its own message."""
         feed = self.feeds.get(account)

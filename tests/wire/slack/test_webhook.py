@@ -220,3 +220,16 @@ def test_only_post_and_only_with_a_signing_secret() -> None:
         assert (await post(bench, callback())).status == 404
 
     on_slack(by_socket)
+
+
+def test_only_an_address_that_answers_is_subscribed() -> None:
+    async def test(bench: SlackBench) -> None:
+        assert isinstance(bench, SlackWebhookBench)
+        assert not await bench.server.subscribe("default", bench.url.replace("default", "nobody"), "")
+        assert bench.server.feeds["default"] is bench.feed
+        assert await bench.server.subscribe("default", bench.url, "")
+        async with listening_to(bench) as there:
+            await bench.say(bench.places[0], "hello")
+            await there.brings("hello")
+
+    on_http(test)
