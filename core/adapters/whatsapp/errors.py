@@ -21,7 +21,7 @@ _REDIRECT = 300
 #: the token has expired, was revoked, or lacks a permission: the account can send again once that is mended
 _NOT_ACCEPTED = frozenset({0, 3, 10, 190, *range(200, 300)})
 #: too many requests: of the app, of the account, of the number, to this person
-_TOO_MANY = frozenset({4, 80007, 130429, 131048, 131056, 133016})
+_TOO_MANY = frozenset({4, 80007, 130429, 131048, 131056, 131064, 133016})
 #: a failure on Meta's side: nothing says that the message was not taken before
 _IN_DOUBT = frozenset({1, 2, 131000, 131016, 131057})
 #: refused for good, with what it means here
@@ -30,6 +30,7 @@ _FOR_GOOD = {
     100: "a parameter is not valid",
     368: "the account is blocked for a violation of Meta's policies",
     130472: "the person is part of an experiment of Meta's",
+    130497: "the account may not write to people of this country",
     131005: "access is denied",
     131008: "a parameter is missing",
     131009: "a value of a parameter is not valid",
@@ -41,10 +42,15 @@ _FOR_GOOD = {
     131042: "the payment method of the account has a problem",
     131045: "the number is not registered correctly",
     131047: "the person wrote more than 24 hours ago: only a template reaches them",
+    131049: "Meta does not deliver it, to keep people from too many messages",
+    131050: "the person wants no such messages",
     131051: "this type of message is not supported",
     131052: "the file could not be downloaded",
     131053: "the file could not be uploaded",
+    131062: "this type of message needs a phone number",
     133010: "the number is not registered",
+    135000: "a parameter is not valid",
+    137000: "the person has another identity key",
 }
 
 

@@ -133,7 +133,7 @@ def read_webhook(body: bytes, number_id: str, account: str) -> WebhookContent:
         if number != number_id:
             others.append(_short(number))
             continue
-        read = partial(_envelope, _names(value), account)
+        read = partial(_envelope, _contacts(value), account)
         for one in _mappings(value.get("messages"), unread):
             _collect(one, messages, unread, read)
         for one in _mappings(value.get("statuses"), unread):
@@ -181,21 +181,21 @@ def _collect(
         found.append(made)
 
 
-def _envelope(names: dict[str, str], account: str, given: dict[str, Any]) -> Envelope | None:
+def _envelope(contacts: list[_Contact], account: str, given: dict[str, Any]) -> Envelope | None:
     """A message as the gateway takes it; None: it says nothing."""
     message = msgspec.convert(given, _Message)
     if message.type in _SAY_NOTHING:
         return None
     if message.type == "unsupported":
         raise UnreadableWebhook("WhatsApp does not show messages of this type to businesses")
-    who = _person(message)
+    who, name = _person(message, contacts)
     conversation = who if message.group_id is None else _checked(message.group_id, "group_id")
     kind = ChatKind.DIRECT if message.group_id is None else ChatKind.GROUP
     pressed = _choice(message)
     quoted = message.context.id if message.context is not None else None
     return Envelope(
         address=Address(channel="whatsapp", account=account, kind=kind, conversation=conversation),
-        peer=Peer(id=who, name=well_formed(names.get(who, ""))),
+        peer=Peer(id=who, name=well_formed(name)),
         message_id=_checked(message.id, "id"),
         text=well_formed(_text(message) if pressed is None else pressed.id or pressed.title),
         sent_at=_time(message.timestamp),
@@ -204,14 +204,18 @@ def _envelope(names: dict[str, str], account: str, given: dict[str, Any]) -> Env
     )
 
 
-def _person(message: _Message) -> str:
-    """The id of the sender: the phone number, or the business-scoped id of one who hides it."""
+def _person(message: _Message, contacts: list[_Contact]) -> tuple[str, str]:
+    """Id and name of the sender: the phone number, or the business-scoped id of one who hides it."""
+    hidden = message.from_user_id or (contacts[0].user_id if len(contacts) == 1 and not message.sender else None)
+    if not message.sender and not hidden:
+        raise UnreadableWebhook("it has no sender")
+    known = (one for one in contacts if (message.sender and one.wa_id == message.sender) or (one.user_id == hidden))
+    found = next(known, _Contact())
+    name = "" if found.profile is None else found.profile.name
     if message.sender:
         number = _checked(message.sender, "from")
-        return f"+{number}" if number.isascii() and number.isdecimal() else number
-    if message.from_user_id:
-        return _checked(message.from_user_id, "from_user_id")
-    raise UnreadableWebhook("it has no sender")
+        return (f"+{number}" if number.isascii() and number.isdecimal() else number), name
+    return _checked(hidden or "", "from_user_id"), name
 
 
 def _time(given: str | int) -> float:
@@ -238,18 +242,14 @@ def _text(message: _Message) -> str:
     return "" if file is None else file.caption
 
 
-def _names(value: dict[str, Any]) -> dict[str, str]:
-    """Sender -> display name. A contact that cannot be read costs only its name."""
-    found: dict[str, str] = {}
+def _contacts(value: dict[str, Any]) -> list[_Contact]:
+    """The senders of a webhook. A contact that cannot be read costs only its name."""
+    found: list[_Contact] = []
     for one in _mappings(value.get("contacts"), []):
         try:
-            contact = msgspec.convert(one, _Contact)
+            found.append(msgspec.convert(one, _Contact))
         except (msgspec.MsgspecError, ValueError):
             continue
-        if contact.profile is not None:
-            for id in (contact.wa_id and f"+{contact.wa_id}", contact.user_id):  # noqa: A001 -- the word
-                if id:
-                    found[id] = contact.profile.name
     return found
 
 

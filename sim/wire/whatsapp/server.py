@@ -90,7 +90,7 @@ class WhatsAppServer(WireServer[FakeWhatsApp]):
     def report_failure(self, account: str, message_id: str, recipient: str, code: int, title: str) -> None:
         """Report that an accepted message could not be delivered."""
         error = {"code": code, "title": title, "message": title, "error_data": {"details": title}}
-        self._pushers[account].report(message_id, recipient, "failed", [error])
+        self._pushers[account].report(message_id, recipient, "failed", errors=[error])
 
     # ------------------------------------------------------------ the endpoints
 
@@ -146,6 +146,8 @@ class WhatsAppServer(WireServer[FakeWhatsApp]):
 
         def answer(receipt: Receipt) -> web.StreamResponse:
             to = body.to or body.recipient or ""
+            if account in self._pushers:
+                self._pushers[account].report(receipt.provider_id, to, "sent", "delivered")
             return web.json_response(
                 {
                     "messaging_product": "whatsapp",

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import hmac
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,7 +18,7 @@ from trunkline.core.values import ChatKind, Envelope
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.inbound_pushes import Connection
 from trunkline.sim.platforms.channels.whatsapp import FakeWhatsApp
-from trunkline.sim.platforms.rooms import WorldPort
+from trunkline.sim.platforms.rooms import WorldPort, digits
 
 #: seconds until a webhook is delivered again; doubles up to the last
 _AGAIN_FIRST, _AGAIN_LAST = 0.3, 60.0
@@ -48,10 +49,29 @@ class WebhookNumber(msgspec.Struct, frozen=True, kw_only=True):
         return json.dumps({"object": "whatsapp_business_account", "entry": [entry]}).encode()
 
 
+def scoped_id(number: str) -> str:
+    """The business-scoped id of the person with a number."""
+    return f"US.{digits('whatsapp', 'scoped', number, length=16)}"
+
+
+def status_parts(
+    message_id: str, recipient: str, status: str, at: float, errors: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
+    """A report about a message of the account as a webhook has it."""
+    number = recipient.removeprefix("+")
+    found: dict[str, Any] = {"id": message_id, "status": status, "timestamp": str(int(at)), "recipient_id": number}
+    found["recipient_user_id"] = scoped_id(number)
+    if errors:
+        found["errors"] = list(errors)
+    return {"contacts": [{"wa_id": number, "user_id": scoped_id(number)}], "statuses": [found]}
+
+
 def message_parts(envelope: Envelope, sent_at: float) -> dict[str, Any]:
     """A person's message as a webhook has it."""
     number = envelope.peer.id.removeprefix("+")
-    message: dict[str, Any] = {"from": number, "id": envelope.message_id, "timestamp": str(int(sent_at))}
+    scoped = scoped_id(number)
+    message: dict[str, Any] = {"from": number, "from_user_id": scoped, "id": envelope.message_id}
+    message["timestamp"] = str(int(sent_at))
     if envelope.address.kind is ChatKind.GROUP:
         message["group_id"] = envelope.address.conversation
     quoted = envelope.reply_to if envelope.pressed is None else envelope.pressed
@@ -62,7 +82,7 @@ def message_parts(envelope: Envelope, sent_at: float) -> dict[str, Any]:
     else:
         reply = {"id": envelope.text, "title": envelope.text}
         message |= {"type": "interactive", "interactive": {"type": "button_reply", "button_reply": reply}}
-    contact = {"profile": {"name": envelope.peer.name}, "wa_id": number}
+    contact = {"profile": {"name": envelope.peer.name}, "wa_id": number, "user_id": scoped}
     return {"contacts": [contact], "messages": [message]}
 
 
@@ -143,13 +163,16 @@ class WebhookPusher:
             self._going.discard(envelope.message_id)
         self._platform.pushes.ack(envelope)
 
-    def report(self, message_id: str, recipient: str, status: str, errors: list[dict[str, Any]]) -> None:
-        """Deliver a report about a message of the account: ``sent``, ``delivered``, ``read`` or ``failed``."""
-        found: dict[str, Any] = {"id": message_id, "status": status, "recipient_id": recipient.removeprefix("+")}
-        found["timestamp"] = str(int(self._epoch + self._world.now()))
-        if errors:
-            found["errors"] = errors
-        self._run(self._deliver(self._number.body(statuses=[found])))
+    def report(self, message_id: str, recipient: str, *statuses: str, errors: Sequence[dict[str, Any]] = ()) -> None:
+        """Deliver reports about a message of the account: ``sent``, ``delivered``, ``read`` or ``failed``."""
+        self._run(self._reports(message_id, recipient, statuses, errors))
+
+    async def _reports(
+        self, message_id: str, recipient: str, statuses: Sequence[str], errors: Sequence[dict[str, Any]]
+    ) -> None:
+        for status in statuses:
+            at = self._epoch + self._world.now()
+            await self._deliver(self._number.body(**status_parts(message_id, recipient, status, at, errors)))
 
     async def _deliver(self, body: bytes) -> None:
         """Deliver a webhook until it is answered with success."""

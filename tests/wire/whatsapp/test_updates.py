@@ -46,6 +46,9 @@ def test_a_group_and_a_person_who_hides_their_number() -> None:
     hidden = {name: value for name, value in said(from_user_id="US.1").items() if name != "from"}
     [one] = read(hook(hidden)).messages
     assert (one.address.conversation, one.peer.name) == ("US.1", "Ana")
+    # The only contact is the sender.
+    [one] = read(hook({name: value for name, value in hidden.items() if name != "from_user_id"})).messages
+    assert (one.address.conversation, one.peer.name) == ("US.1", "Ana")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +102,6 @@ def test_what_says_nothing_is_no_message(kind: str) -> None:
         said(timestamp=[]),
         said(type="text", text=None),
         said(text={"body": 7}),
-        {name: value for name, value in said().items() if name != "from"},
         said(**{"from": "16505\udc00"}),
         said(type="unsupported", errors=[{"code": 131051}]),
         "no object",
@@ -112,6 +114,19 @@ def test_a_bad_message_is_reported_and_stops_no_other(bad: Any) -> None:
     assert [one.message_id for one in content.messages] == ["wamid.before", "wamid.after"]
     assert len(content.unread) == 1
     json.dumps(content.unread[0].detail).encode().decode("utf-8")
+
+
+def test_a_message_without_a_sender_is_reported() -> None:
+    nobody = {name: value for name, value in said().items() if name != "from"}
+    content = read(hook(nobody, said("wamid.after"), contacts=[]))
+    assert [one.message_id for one in content.messages] == ["wamid.after"]
+    assert [one.detail for one in content.unread] == ["it has no sender"]
+
+
+@pytest.mark.parametrize("contacts", [None, 7, [7], [{"profile": 7}], [{"wa_id": 7}], [{}]])
+def test_a_bad_contact_costs_only_its_name(contacts: Any) -> None:
+    [one] = read(hook(said(), contacts=contacts)).messages
+    assert (one.peer.id, one.peer.name) == ("+16505551234", "")
 
 
 def test_half_a_surrogate_pair_in_a_text_costs_that_sign_only() -> None:
