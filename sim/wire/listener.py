@@ -11,6 +11,8 @@ from trunkline.sim.wire.server import WireServer
 from trunkline.sim.wire.sockets import reset_transport
 
 HOST = "127.0.0.1"
+#: seconds that requests have to end when a server closes; for aiohttp, none would be for ever
+TO_END = 0.05
 
 
 class WireListener:
@@ -26,7 +28,7 @@ class WireListener:
         if self._runner is not None:
             return
         runner = self._runner = web.AppRunner(
-            self.server.app(), handler_cancellation=True, access_log=None, shutdown_timeout=0.0
+            self.server.app(), handler_cancellation=True, access_log=None, shutdown_timeout=TO_END
         )
         await runner.setup()
         await web.TCPSite(runner, HOST, port or self._port, reuse_address=True).start()

@@ -8,6 +8,8 @@ from trunkline.core.adapters.port import TakesWebhooks, WebhookCall
 
 _HOST = "127.0.0.1"
 _LARGEST = 64 * 1024 * 1024
+#: seconds that requests have to end when the address closes; for aiohttp, none would be for ever
+_TO_END = 0.05
 
 
 class WebhookReceiver:
@@ -28,7 +30,7 @@ class WebhookReceiver:
         """Listen on a free port."""
         app = web.Application(client_max_size=_LARGEST)
         app.router.add_route("*", "/v1/platforms/{channel}/{account}{tail:.*}", self._call)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.0, handler_cancellation=True)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_TO_END, handler_cancellation=True)
         await self._runner.setup()
         await web.TCPSite(self._runner, _HOST, 0).start()
         self.root = f"http://{_HOST}:{self._runner.addresses[0][1]}"
