@@ -1,0 +1,217 @@
+"""The fake as a bot meets it: strict in its parameters, in its methods, and in who may read updates."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.support.wire.telegram import TelegramBench, play_telegram
+from trunkline.sim.events.wire import WireAccepted
+
+
+class Client:
+    """Plain HTTP."""
+
+    def __init__(self, bench: TelegramBench, http: aiohttp.ClientSession) -> None:
+        self.bench = bench
+        self.http = http
+        self.root = f"{bench.server.url}/bot{bench.server.token('default', 1)}"
+        self.room = int(bench.places[0].conversation)
+
+    async def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        async with self.http.post(f"{self.root}/{method}", json=parameters) as answer:
+            body = await answer.json()
+            assert answer.status == body.get("error_code", 200)
+            return body
+
+    async def error(self, method: str, **parameters: Any) -> str:
+        body = await self.call(method, **parameters)
+        assert body["ok"] is False
+        return body["description"]
+
+
+def play(test: Callable[[Client], Awaitable[None]]) -> None:
+    async def run(bench: TelegramBench) -> None:
+        async with aiohttp.ClientSession() as http:
+            await test(Client(bench, http))
+
+    play_telegram(run)
+
+
+def test_parameters_come_in_four_forms() -> None:
+    async def test(client: Client) -> None:
+        markup = {"inline_keyboard": [[{"text": "Yes", "callback_data": "y"}]]}
+        text: dict[str, Any] = {"chat_id": str(client.room), "text": "hello", "reply_markup": json.dumps(markup)}
+        form = aiohttp.FormData(text)
+        multipart = aiohttp.FormData({**text, "document": "attach://file"})
+        multipart.add_field("file", b"lamp", filename="lamp.pdf")
+        address = f"{client.root}/sendMessage"
+        for options in (
+            {"params": text},
+            {"data": form},
+            {"json": {**text, "chat_id": client.room, "reply_markup": markup}},
+        ):
+            async with client.http.post(address, **options) as answer:
+                assert (await answer.json())["result"]["reply_markup"] == markup
+        async with client.http.get(address, params=text) as answer:
+            assert (await answer.json())["result"]["text"] == "hello"
+        async with client.http.post(f"{client.root}/sendDocument", data=multipart) as answer:
+            sent = (await answer.json())["result"]
+        found = (await client.call("getFile", file_id=sent["document"]["file_id"]))["result"]
+        token = client.bench.server.token("default", 1)
+        async with client.http.get(f"{client.bench.server.url}/file/bot{token}/{found['file_path']}") as answer:
+            assert await answer.read() == b"lamp"
+
+    play(test)
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters", "description"),
+    [
+        ("sendMessage", {"text": "x"}, "Bad Request: chat_id is empty"),
+        ("sendMessage", {"chat_id": -100404, "text": "x"}, "Bad Request: chat not found"),
+        ("sendMessage", {"chat_id": "@team", "text": "x"}, "Bad Request: chat not found"),
+        ("sendMessage", {"chat_id": "ROOM", "text": " "}, "Bad Request: message text is empty"),
+        ("sendMessage", {"chat_id": "ROOM", "text": "x" * 4097}, "Bad Request: message is too long"),
+        ("sendMessage", {"chat_id": "ROOM", "text": "x", "parse_mode": "RTF"}, "Bad Request: unsupported parse_mode"),
+        ("sendMessage", {"chat_id": "ROOM", "text": "<b>x", "parse_mode": "HTML"}, "Bad Request: can't parse entities"),
+        (
+            "sendMessage",
+            {"chat_id": "ROOM", "text": "a.b", "parse_mode": "MarkdownV2"},
+            "Bad Request: can't parse entities",
+        ),
+        ("sendMessage", {"chat_id": "ROOM", "text": "x", "message_thread_id": "x"}, "Bad Request: parameter"),
+        (
+            "sendMessage",
+            {"chat_id": "ROOM", "text": "x", "message_thread_id": 404},
+            "Bad Request: message thread not found",
+        ),
+        ("sendMessage", {"chat_id": "ROOM", "text": "x", "reply_markup": "{"}, "Bad Request: can't parse reply_markup"),
+        (
+            "sendMessage",
+            {"chat_id": "ROOM", "text": "x", "reply_markup": {"inline_keyboard": [[{"text": "x"}]]}},
+            "Bad Request: text buttons are unallowed in the inline keyboard",
+        ),
+        (
+            "sendMessage",
+            {
+                "chat_id": "ROOM",
+                "text": "x",
+                "reply_markup": {"inline_keyboard": [[{"text": "x", "callback_data": "y" * 65}]]},
+            },
+            "Bad Request: BUTTON_DATA_INVALID",
+        ),
+        ("sendMessage", {"chat_id": "ROOM", "text": "\ud83d"}, "Bad Request: strings must be encoded in UTF-8"),
+        ("sendPhoto", {"chat_id": "ROOM"}, "Bad Request: there is no photo in the request"),
+        ("sendPhoto", {"chat_id": "ROOM", "photo": "none"}, "Bad Request: wrong file identifier"),
+        (
+            "sendPhoto",
+            {"chat_id": "ROOM", "photo": "https://e.org/a", "caption": "x" * 1025},
+            "Bad Request: message caption",
+        ),
+        ("sendMediaGroup", {"chat_id": "ROOM", "media": [{}]}, "Bad Request: media group must include 2-10 items"),
+        ("sendPoll", {"chat_id": "ROOM", "question": "?", "options": ["a"]}, "Bad Request: poll must have at least 2"),
+        (
+            "editMessageText",
+            {"chat_id": "ROOM", "message_id": 404, "text": "x"},
+            "Bad Request: message to edit not found",
+        ),
+        ("deleteMessage", {"chat_id": "ROOM", "message_id": 404}, "Bad Request: message to delete not found"),
+        ("pinChatMessage", {"chat_id": "ROOM"}, "Bad Request: message identifier is not specified"),
+        ("getFile", {"file_id": "none"}, "Bad Request: invalid file_id"),
+        ("getUpdates", {"timeout": -1}, "Bad Request: timeout must be non-negative"),
+        ("setWebhook", {"url": "http://example.org"}, "Bad Request: bad webhook: An HTTPS URL must be provided"),
+        ("setWebhook", {"url": "https://e.org", "secret_token": "a b"}, "Bad Request: secret token contains unallowed"),
+        ("closeForumTopic", {"chat_id": "ROOM", "message_thread_id": 404}, "Bad Request: message thread not found"),
+        ("inventTelephone", {}, "Not Found"),
+    ],
+)
+def test_what_telegram_does_not_take(method: str, parameters: dict[str, Any], description: str) -> None:
+    async def test(client: Client) -> None:
+        given = {name: client.room if value == "ROOM" else value for name, value in parameters.items()}
+        assert (await client.error(method, **given)).startswith(description)
+        assert client.bench.events(WireAccepted) == []
+
+    play(test)
+
+
+@pytest.mark.parametrize(("token", "status"), [("1:none", 401), ("none", 404)])
+def test_a_token_that_is_none(token: str, status: int) -> None:
+    async def test(client: Client) -> None:
+        async with client.http.get(f"{client.bench.server.url}/bot{token}/getMe") as answer:
+            assert (answer.status, (await answer.json())["error_code"]) == (status, status)
+
+    play(test)
+
+
+def test_markdown_and_html_are_shown_as_text() -> None:
+    async def test(client: Client) -> None:
+        texts = {
+            "MarkdownV2": "*bold _and_* `a.b` ||no|| [page](https://e.org/a\\)b) 1\\.5\n>quoted\n```py\nx = 1\n```",
+            "HTML": "<b>a &lt; b</b> <tg-spoiler>no</tg-spoiler>",
+        }
+        for mode, text in texts.items():
+            await client.call("sendMessage", chat_id=client.room, text=text, parse_mode=mode)
+        shown = [one.text for one in client.bench.events(WireAccepted)]
+        assert shown == ["bold and a.b no page 1.5\nquoted\nx = 1\n", "a < b no"]
+
+    play(test)
+
+
+@pytest.mark.parametrize("text", ["*a", "a_", "[a](b", "`a", "a!", "*a _b* c_", "(a)", "#1", "a-b", "```a"])
+def test_markdown_that_is_not_escaped_is_refused(text: str) -> None:
+    async def test(client: Client) -> None:
+        said = await client.error("sendMessage", chat_id=client.room, text=text, parse_mode="MarkdownV2")
+        assert said.startswith("Bad Request: can't parse entities")
+
+    play(test)
+
+
+async def numbers(client: Client, **parameters: Any) -> list[int]:
+    return [update["update_id"] for update in (await client.call("getUpdates", **parameters))["result"]]
+
+
+def test_offsets_confirm_and_limits_hold() -> None:
+    async def test(client: Client) -> None:
+        for number in range(4):
+            await client.bench.say(client.bench.places[0], f"no {number}")
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.3)
+        first, second, third, fourth = await numbers(client)
+        assert await numbers(client, limit=2) == [first, second]
+        assert await numbers(client, offset=second) == [second, third, fourth]
+        assert await numbers(client, offset=-1) == [fourth]
+        assert await numbers(client) == [fourth]
+        assert (await client.call("deleteWebhook", drop_pending_updates=True))["ok"]
+        assert await numbers(client) == []
+
+    play(test)
+
+
+def test_a_poll_waits_and_ends_when_something_comes() -> None:
+    async def test(client: Client) -> None:
+        poll = asyncio.create_task(numbers(client, timeout=5))
+        await asyncio.sleep(0.2)
+        assert not poll.done()
+        await client.bench.say(client.bench.places[0], "hello")
+        async with asyncio.timeout(1.0):
+            assert len(await poll) == 1
+        assert await numbers(client, timeout=0, offset=999_999_999) == []
+
+    play(test)
+
+
+def test_a_later_poll_ends_an_earlier_one() -> None:
+    async def test(client: Client) -> None:
+        earlier = asyncio.create_task(client.error("getUpdates", timeout=5))
+        await asyncio.sleep(0.1)
+        later = asyncio.create_task(numbers(client, timeout=1))
+        assert (await earlier).startswith("Conflict: terminated by other getUpdates request")
+        assert await later == []
+
+    play(test)
