@@ -90,7 +90,10 @@ def test_a_process_that_stands_by_takes_no_updates_and_then_takes_over(tmp_path:
 
 def test_a_token_that_is_revoked_is_seen_and_harms_nobody_else(tmp_path: Path) -> None:
     with world_on_thread("telegram", "discord") as world:
-        arguments = configured(tmp_path, world)
+        # A revoked token is seen with the next poll.
+        accounts = accounts_of(tmp_path, world.listeners)
+        accounts[1]["telegram"]["poll_seconds"] = 2
+        arguments = configured(tmp_path, world, accounts=accounts)
         with serve(tmp_path, *arguments) as server:
             connected(server, tmp_path)
             world.do(_rotate)
