@@ -84,15 +84,15 @@ _LINES: dict[type[Body], Callable[[Any], Line]] = {
     AdapterConnected: lambda body: (_INFO, f"{body.channel}:{body.account} is connected"),
     UpdateDropped: lambda body: (
         _WARNING,
-        f"an update of {body.channel}:{body.account} was dropped, {body.reason.value}: {body.detail}",
+        f"an update of {body.channel}:{body.account} was dropped: {body.reason.value}",
     ),
     WebhookRefused: lambda body: (
         _WARNING,
-        f"a webhook of {body.channel}:{body.account} was refused, {body.reason.value}: {body.detail}",
+        f"a webhook of {body.channel}:{body.account} was refused: {body.reason.value}",
     ),
     DeliveryFailed: lambda body: (
         _WARNING,
-        f"{body.channel}:{body.account} reports that it could not deliver an accepted message: {body.detail}",
+        f"{body.channel}:{body.account} reports that it could not deliver an accepted message",
     ),
     StorePruned: lambda body: (_INFO, f"old rows were removed: {body.inbounds} inbound, {body.intents} outbound"),
     BacklogWaiting: lambda body: (_WARNING, f"the queue is full with {body.open} messages: new ones wait"),

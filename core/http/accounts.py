@@ -10,7 +10,7 @@ import msgspec
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.channels.mailbox import MailboxAdapter
 from trunkline.core.events import Event, EventLog
-from trunkline.core.events.adapters import AdapterConnected, UpdateDropped, WebhookRefused
+from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.events.gateway import AdapterEnded, AdapterFailed
 
 
@@ -42,6 +42,11 @@ class AccountState(msgspec.Struct, frozen=True, kw_only=True):
     dropped_updates: int = 0
     #: requests to its webhook that were not from its platform
     refused_webhooks: int = 0
+    #: messages that its platform has accepted, and then reported as not delivered
+    failed_deliveries: int = 0
+
+
+AccountBody = AdapterConnected | AdapterFailed | AdapterEnded | UpdateDropped | WebhookRefused | DeliveryFailed
 
 
 class AccountStates:
@@ -50,7 +55,9 @@ class AccountStates:
     def __init__(self, adapters: Mapping[tuple[str, str], ChannelAdapter], log: EventLog) -> None:
         self._lock = threading.Lock()
         self._states = {(one.channel, one.account): _begin(one) for one in adapters.values()}
-        log.subscribe(self._see, AdapterConnected, AdapterFailed, AdapterEnded, UpdateDropped, WebhookRefused)
+        log.subscribe(
+            self._see, AdapterConnected, AdapterFailed, AdapterEnded, UpdateDropped, WebhookRefused, DeliveryFailed
+        )
 
     def all(self) -> tuple[AccountState, ...]:
         """The accounts by channel and name."""
@@ -64,7 +71,7 @@ class AccountStates:
 
     def _see(self, event: Event) -> None:
         body = event.body
-        if not isinstance(body, AdapterConnected | AdapterFailed | AdapterEnded | UpdateDropped | WebhookRefused):
+        if not isinstance(body, AccountBody):
             return
         with self._lock:
             before = self._states.get((body.channel, body.account))
@@ -77,11 +84,7 @@ def _begin(adapter: ChannelAdapter) -> AccountState:
     return AccountState(channel=adapter.channel, account=adapter.account, mailbox=mailbox, connected=mailbox)
 
 
-def _after(
-    state: AccountState,
-    at: float,
-    body: AdapterConnected | AdapterFailed | AdapterEnded | UpdateDropped | WebhookRefused,
-) -> AccountState:
+def _after(state: AccountState, at: float, body: AccountBody) -> AccountState:
     """The state of an account after an event."""
     change = msgspec.structs.replace
     match body:
@@ -96,3 +99,5 @@ def _after(
             return change(state, dropped_updates=state.dropped_updates + 1)
         case WebhookRefused():
             return change(state, refused_webhooks=state.refused_webhooks + 1)
+        case DeliveryFailed():
+            return change(state, failed_deliveries=state.failed_deliveries + 1)

@@ -152,13 +152,17 @@ def _account_families(served: Served) -> tuple[CounterView, ...]:
     refused = CounterView(
         "trunkline_webhooks_refused_total", "Requests to webhooks that were not from their platforms.", labels
     )
+    failed = CounterView(
+        "trunkline_deliveries_failed_total", "Accepted messages that their platforms could not deliver.", labels
+    )
     for family, read in (
         (connected, lambda one: one.connected),
         (dropped, lambda one: one.dropped_updates),
         (refused, lambda one: one.refused_webhooks),
+        (failed, lambda one: one.failed_deliveries),
     ):
         family.read = _reading(served, read)
-    return connected, dropped, refused
+    return connected, dropped, refused, failed
 
 
 def _reading(served: Served, read: Callable[[AccountState], float]) -> Callable[[], dict[Labels, float]]:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.http import Api, api
 from trunkline.core.events import Body
-from trunkline.core.events.adapters import AdapterConnected, UpdateDropped, WebhookRefused
+from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.events.gateway import AdapterEnded, AdapterFailed
 from trunkline.core.reasons import Reason
 
@@ -40,6 +40,7 @@ async def test_an_account_is_connected_once_it_says_so(tmp_path: Path) -> None:
         assert first == {**NAME, "mailbox": False, "connected": False, "since": None, "by": "", "failure": None} | {
             "dropped_updates": 0,
             "refused_webhooks": 0,
+            "failed_deliveries": 0,
         }
         assert await disconnected(one) == 1
         connected = await state(one, AdapterConnected(**NAME, by="polling"))
@@ -66,14 +67,16 @@ async def test_a_failure_is_remembered_without_secrets(tmp_path: Path) -> None:
 async def test_metrics_of_accounts(tmp_path: Path) -> None:
     dropped = UpdateDropped(**NAME, reason=Reason.BAD_UPDATE)
     refused = WebhookRefused(**NAME, reason=Reason.BAD_SIGNATURE)
+    failed = DeliveryFailed(**NAME, reason=Reason.REFUSED, message_id="7")
     labels = '{channel="discord",account="default"}'
     async with api(tmp_path / "gateway.db") as one:
         assert (await samples(one))[f"trunkline_account_connected{labels}"] == "0"
-        await state(one, AdapterConnected(**NAME), dropped, dropped, refused)
+        await state(one, AdapterConnected(**NAME), dropped, dropped, refused, failed)
         found = await samples(one)
         assert found[f"trunkline_account_connected{labels}"] == "1"
         assert found[f"trunkline_updates_dropped_total{labels}"] == "2"
         assert found[f"trunkline_webhooks_refused_total{labels}"] == "1"
+        assert found[f"trunkline_deliveries_failed_total{labels}"] == "1"
 
 
 async def test_an_account_that_is_not_served_is_not_listed(tmp_path: Path) -> None:
