@@ -39,7 +39,7 @@ async def _withhold(request: web.Request, handler: Handler) -> web.StreamRespons
     """Leave a request whose connection was closed on purpose, without a word in aiohttp's log."""
     try:
         return await handler(request)
-    except ResponseWithheld:
+    except (ResponseWithheld, ConnectionResetError):
         raise asyncio.CancelledError from None
 
 

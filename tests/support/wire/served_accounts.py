@@ -15,22 +15,23 @@ def accounts_of(folder: Path, listeners: Mapping[str, WireListener]) -> list[dic
     return [account_of(folder, listener) for listener in listeners.values()]
 
 
-def account_of(folder: Path, listener: WireListener) -> dict[str, Any]:
-    """The account of one platform, with its newest token."""
+def account_of(folder: Path, listener: WireListener, name: str = "default") -> dict[str, Any]:
+    """An account on one platform, with its newest token."""
     platform = listener.server.platform
-    known = account_on(listener.server, platform, "default")
-    for name, secret in known.environ.items():
-        path = folder / f"{platform.channel}.{name}"
+    known = account_on(listener.server, platform, name)
+    owner = platform.channel if name == "default" else f"{platform.channel}.{name}"
+    for variable, secret in known.environ.items():
+        path = folder / f"{owner}.{variable}"
         path.write_text(secret)
         path.chmod(0o600)
     section = known.config.model_dump(exclude_unset=True)[platform.channel]
-    return {platform.channel: _in_files(section, platform.channel)}
+    return {"account": name, platform.channel: _in_files(section, owner)}
 
 
-def _in_files(value: Any, channel: str) -> Any:
+def _in_files(value: Any, owner: str) -> Any:
     """The section with a file for each variable."""
     if not isinstance(value, dict):
         return value
     if value.keys() == {"env"}:
-        return {"file": f"{channel}.{value['env']}"}
-    return {key: _in_files(one, channel) for key, one in value.items()}
+        return {"file": f"{owner}.{value['env']}"}
+    return {key: _in_files(one, owner) for key, one in value.items()}

@@ -88,9 +88,11 @@ class WorldThread:
 
 
 @contextmanager
-def world_on_thread(*platforms: str) -> Generator[WorldThread]:
-    """Platforms with a room `ops` and a thread in it, until the block ends."""
-    rooms = "\n".join(f"  {name}: {{rooms: {{ops: {{threads: [deploy]}}}}, latency: 10ms}}" for name in platforms)
+def world_on_thread(*platforms: str, settings: str = "") -> Generator[WorldThread]:
+    """Platforms with a room `ops` and a thread in it, until the block ends. `settings`: more of each, as YAML."""
+    rooms = "\n".join(
+        f"  {name}: {{rooms: {{ops: {{threads: [deploy]}}}}, latency: 10ms{settings}}}" for name in platforms
+    )
     found: Future[WorldThread] = Future()
     stop = threading.Event()
 

@@ -68,6 +68,19 @@ def test_people_on_four_platforms_are_answered_where_they_write(tmp_path: Path) 
             assert file.read_text() not in server.log + server.output, file.name
 
 
+def test_two_accounts_on_one_platform_answer_each_for_itself(tmp_path: Path) -> None:
+    with world_on_thread("telegram", settings=", accounts: {default: {}, second: {}}") as world:
+        listener = world.listeners["telegram"]
+        accounts = [account_of(tmp_path, listener), account_of(tmp_path, listener, "second")]
+        with serve(tmp_path, *configured(tmp_path, world, accounts=accounts)) as server:
+            server.ready()
+            world.say("telegram:default/@ana", "to the first")
+            world.say("telegram:second/@ana", "to the second")
+            for name, text in (("default", "to the first"), ("second", "to the second")):
+                answered(world, server, f"telegram:{name}/@ana")
+                assert [text in one for one in world.seen(f"telegram:{name}/@ana")] == [True]
+
+
 def test_a_process_that_stands_by_takes_no_updates_and_then_takes_over(tmp_path: Path) -> None:
     with world_on_thread("telegram", "slack") as world:
         arguments = configured(tmp_path, world)
