@@ -18,9 +18,9 @@ from tests.kill.platforms.record import MARK, Record, mark_of
 #: the platforms that recognise a repeat by its key, so that nothing is ever in doubt for good
 KEYED = frozenset({"discord", "matrix"})
 #: seconds from a response on the wire until its receipt is surely durable, on a machine under load
-_GRACE = 1.5
+_GRACE = 0.5
 #: seconds from the model's answer until its send is surely at the platform
-_ON_ITS_WAY = 3.0
+_ON_ITS_WAY = 1.5
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
