@@ -55,6 +55,8 @@ class NothingSilent(Checker):
         super().__init__(run)
         #: pushes without an inbound.received -> the push, and the process that was connected
         self._pushed: dict[int, tuple[Event, int | None]] = {}
+        #: processes that have ended
+        self._dead: set[int | None] = set()
         #: channel and account -> the process that opened the live connection. A new holder of the store opens
         #: its own only some time later, and a frozen process keeps what was pushed to it until it dies.
         self._connected: dict[tuple[str, str], int | None] = {}
@@ -80,8 +82,19 @@ class NothingSilent(Checker):
 
     @on(PlatformPushed)
     def _platform_pushed(self, event: Event, body: PlatformPushed) -> None:
+        if body.replay and self._holds(body):
+            # An adapter that asks again for what it has not confirmed yet need not hand it over again.
+            return
         account = (body.address.channel, body.address.account)
-        self._pushed[event.seq] = (event, self._connected.get(account, self.run.processes.holder))
+        process = self._connected.get(account, self.run.processes.holder)
+        # A platform that is polled, or that does not see its connection break, does not know that the process is dead.
+        if process not in self._dead:
+            self._pushed[event.seq] = (event, process)
+
+    def _holds(self, push: PlatformPushed) -> bool:
+        """Whether the gateway has received a message and not admitted it yet."""
+        taken = (event.body for event in self._open.values() if isinstance(event.body, InboundReceived))
+        return any((one.address, one.message_id) == (push.address, push.message_id) for one in taken)
 
     @on(InboundReceived)
     def _received(self, event: Event, _body: InboundReceived) -> None:
@@ -246,6 +259,7 @@ class NothingSilent(Checker):
         """Forget what the process held, which L1 judges; check the receipts that it owed. Others owe theirs still."""
         gone = event.generation
         self._receipts_kept(event, gone)
+        self._dead.add(gone)
         self._pushed = {seq: one for seq, one in self._pushed.items() if one[1] not in (gone, None)}
         self._refused = {key: one for key, one in self._refused.items() if one[1] not in (gone, None)}
         self._open = {name: one for name, one in self._open.items() if one.generation != gone}

@@ -20,6 +20,8 @@ from trunkline.sim.wire.servers import ON_THE_WIRE
 LONGEST = 7200.0
 
 
+#: seconds for which Discord remembers a key, at least as its adapter takes it
+_KEY_SECONDS = 120.0
 #: the id of a forum's own topic
 _GENERAL = "1"
 #: platforms that open the connections themselves
@@ -113,6 +115,10 @@ def _of_fault(fault: Fault, file: ScenarioFile) -> Iterator[str]:
             yield f"the connection of {name} breaks: the real one has none, it calls the gateway"
     if fault.on == "send" and fault.do == "refuse-connection" and struck:
         yield "a connection that is refused to one send: a socket refuses all, or none"
+    if fault.on == "send" and fault.do == "error" and "discord" in struck:
+        wait = min(file.scenario.gateway.delivery.backoff)
+        if wait > _KEY_SECONDS:
+            yield f"a retry after {wait:g} s on discord, which then has forgotten the key of an attempt in doubt"
     if fault.on == "send" and fault.do == "error":
         for name in [
             one for one in struck if idempotency_of(one, PlatformSpec(), AccountSpec()) is not Idempotency.KEY
