@@ -22,7 +22,7 @@ from trunkline.core.adapters.matrix.errors import MatrixRefused
 from trunkline.core.adapters.matrix.inbound.sync import SyncReader, own_id
 from trunkline.core.adapters.matrix.inbound.updates import thread_of
 from trunkline.core.adapters.matrix.json_values import Json, as_object, as_texts
-from trunkline.core.adapters.matrix.media import LoadedFile, load_file
+from trunkline.core.adapters.matrix.media import MatrixFile, load_file
 from trunkline.core.adapters.matrix.names import NameBook
 from trunkline.core.adapters.matrix.polls import POLL_START, poll_content
 from trunkline.core.adapters.matrix.rooms import RoomBook
@@ -143,11 +143,12 @@ class MatrixAdapter:
             raise Refused("the room is encrypted, and this account cannot encrypt")
         return room
 
-    async def _load(self, request: SendRequest) -> list[LoadedFile]:
-        timeout = self._config.request_timeout
-        return [await load_file(one, self._host.folder, timeout) for one in request.media]
+    async def _load(self, request: SendRequest) -> list[MatrixFile]:
+        files, timeout = self._config.files, self._config.request_timeout
+        folder = None if files is None else self._host.folder / files
+        return [await load_file(one, folder, timeout) for one in request.media]
 
-    async def _upload(self, file: LoadedFile) -> tuple[LoadedFile, str]:
+    async def _upload(self, file: MatrixFile) -> tuple[MatrixFile, str]:
         return file, await self._api.upload(file.body, file.mime_type, file.name)
 
     async def _send_event(self, room: str, place: Address, kind: str, content: Json, txn: str) -> str:
@@ -218,7 +219,7 @@ class MatrixAdapter:
         return await self._names.resolve(text)
 
 
-def _events(request: SendRequest, files: list[tuple[LoadedFile, str]]) -> list[tuple[str, Json]]:
+def _events(request: SendRequest, files: list[tuple[MatrixFile, str]]) -> list[tuple[str, Json]]:
     """The events of a message: its text goes with the first file."""
     place = relation(request.address.thread, request.reply_to)
     if request.poll is not None:

@@ -45,6 +45,14 @@ async def _one_request(request: aiohttp.ClientRequest, handler: aiohttp.ClientHa
     raise error_of(response.status, body, response.headers.get("Retry-After"))
 
 
+def _session(total: float, *, keep: bool = True) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(force_close=not keep),
+        timeout=aiohttp.ClientTimeout(total=total),
+        middlewares=(_one_request,),
+    )
+
+
 class MatrixApi:
     """The client-server API of one homeserver, for one user."""
 
@@ -52,22 +60,21 @@ class MatrixApi:
         self._homeserver = homeserver
         self._token = token
         self._timeouts = (request_timeout, request_timeout + poll_seconds)
-        self._usual: HTTPAPI | None = None
-        self._patient: HTTPAPI | None = None
+        self._questions: HTTPAPI | None = None
+        self._changes: HTTPAPI | None = None
+        self._syncs: HTTPAPI | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """Its sessions. Opens no connection."""
-        usual, patient = (
-            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=total), middlewares=(_one_request,))
-            for total in self._timeouts
-        )
-        async with usual, patient:
-            self._usual, self._patient = self._over(usual), self._over(patient)
+        usual, patient = self._timeouts
+        # A connection that was kept open may break just as it is used: what was to be sent would be in doubt.
+        async with _session(usual) as asks, _session(usual, keep=False) as changes, _session(patient) as syncs:
+            self._questions, self._changes, self._syncs = (self._over(one) for one in (asks, changes, syncs))
             try:
                 yield
             finally:
-                self._usual = self._patient = None
+                self._questions = self._changes = self._syncs = None
 
     def _over(self, session: aiohttp.ClientSession) -> HTTPAPI:
         # mautrix would repeat a request by itself; the gateway does that, under its own rules.
@@ -116,7 +123,8 @@ class MatrixApi:
         patient: bool = False,
         headers: dict[str, str] | None = None,
     ) -> Json:
-        api = self._patient if patient else self._usual
+        asks = self._syncs if patient else self._questions
+        api = asks if method is Method.GET else self._changes
         if api is None:
             raise NotSent("the account is not running")
         try:

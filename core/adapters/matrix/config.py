@@ -21,6 +21,8 @@ class MatrixConfig(Model):
     """How long the server holds a sync open while there is nothing new."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)
     """How long a request may take until it is made again under its key."""
+    files: str | None = None
+    """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
     join: bool = True
     """Join rooms that somebody invites the user to."""
 

@@ -20,7 +20,7 @@ _LONGEST = 100 * 1024 * 1024
 _UNKNOWN = "application/octet-stream"
 
 
-class LoadedFile(msgspec.Struct, frozen=True, kw_only=True):
+class MatrixFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file to upload."""
 
     name: str
@@ -28,19 +28,22 @@ class LoadedFile(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
 
 
-async def load_file(address: str, folder: Path, timeout: float) -> LoadedFile:
-    """Read a file. Raises `Refused` if there is none or it is too long, and `NotSent` if it cannot be fetched now."""
+async def load_file(address: str, folder: Path | None, timeout: float) -> MatrixFile:
+    """Read a file. `folder`: whose files may be sent; None: none of this machine.
+
+    Raises `Refused` if there is none or it is too long, and `NotSent` if it cannot be fetched now.
+    """
     scheme = urlsplit(address).scheme
     if scheme in ("http", "https"):
         body, mime_type = await _fetched(address, timeout)
     elif scheme == "data":
         body, mime_type = _inline(address)
     else:
-        body, mime_type = await anyio.to_thread.run_sync(_read, folder / address), ""
+        body, mime_type = await anyio.to_thread.run_sync(_read, address, folder), ""
     if len(body) > _LONGEST:
         raise Refused(f"a file is longer than {_LONGEST} bytes")
     name = media_name(address)
-    return LoadedFile(name=name, mime_type=mime_type or mimetypes.guess_type(name)[0] or _UNKNOWN, body=body)
+    return MatrixFile(name=name, mime_type=mime_type or mimetypes.guess_type(name)[0] or _UNKNOWN, body=body)
 
 
 def _inline(address: str) -> tuple[bytes, str]:
@@ -56,12 +59,18 @@ def _inline(address: str) -> tuple[bytes, str]:
     return body, mime_type
 
 
-def _read(path: Path) -> bytes:
+def _read(address: str, folder: Path | None) -> bytes:
+    """A file of this machine. An agent says which one it sends, so it must be in the folder, whatever its path is."""
+    if folder is None:
+        raise Refused(f"files of this machine are not sent: set `files` of the account to their folder ({address!r})")
     try:
-        with path.open("rb") as file:
+        whole = (folder / address).resolve(strict=True)
+        if not whole.is_relative_to(folder.resolve()) or not whole.is_file():
+            raise Refused(f"{address!r} is no file in {str(folder)!r}")
+        with whole.open("rb") as file:
             return file.read(_LONGEST + 1)
     except (OSError, ValueError) as error:
-        raise Refused(f"the file {path} cannot be read: {error}") from error
+        raise Refused(f"{address!r} cannot be read: {type(error).__name__}") from error
 
 
 async def _fetched(address: str, timeout: float) -> tuple[bytes, str]:

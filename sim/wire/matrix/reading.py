@@ -21,7 +21,7 @@ _REFERENCE = "m.reference"
 _RESPONSE = "org.matrix.msc3381.poll.response"
 
 
-class Reading:
+class MatrixReads:
     """Answers questions. Those that the tool's questions need go through the platform, so that faults strike them."""
 
     def __init__(self, server: MatrixServer) -> None:

@@ -36,7 +36,7 @@ class MadeEvent(msgspec.Struct, frozen=True, kw_only=True):
     txn: str = ""
 
 
-class Sending:
+class MatrixSends:
     """Handles the requests of clients that change something."""
 
     def __init__(self, server: MatrixServer) -> None:

@@ -13,10 +13,10 @@ from trunkline.sim.platforms.channels.matrix import FakeMatrix
 from trunkline.sim.wire.matrix.bodies import Json, body_of, event, failed, now_of, part, state_of
 from trunkline.sim.wire.matrix.caller import MatrixCaller
 from trunkline.sim.wire.matrix.media import MediaStore
-from trunkline.sim.wire.matrix.reading import Reading
+from trunkline.sim.wire.matrix.reading import MatrixReads
 from trunkline.sim.wire.matrix.room_names import RoomNames
-from trunkline.sim.wire.matrix.sending import Sending, refusal_of
-from trunkline.sim.wire.matrix.syncing import Syncing
+from trunkline.sim.wire.matrix.sending import MatrixSends, refusal_of
+from trunkline.sim.wire.matrix.syncing import MatrixSyncs
 from trunkline.sim.wire.server import WireServer
 
 _VERSIONS = ("r0.6.1", *(f"v1.{minor}" for minor in range(1, 13)))
@@ -34,9 +34,9 @@ class MatrixServer(WireServer[FakeMatrix]):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.names = RoomNames(self.platform)
-        self.syncing = Syncing(self)
-        self.sending = Sending(self)
-        self.reading = Reading(self)
+        self.syncing = MatrixSyncs(self)
+        self.sending = MatrixSends(self)
+        self.reading = MatrixReads(self)
         self.media = MediaStore()
 
     async def close(self) -> None:

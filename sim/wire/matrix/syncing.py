@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _USUAL, _MOST, _PAGE = 10, 100, 10
 
 
-class Syncing:
+class MatrixSyncs:
     """Answers syncs, and keeps a log for each account."""
 
     def __init__(self, server: MatrixServer) -> None:

@@ -93,11 +93,13 @@ class SynapseBench(Bench):
             place(kind=ChatKind.DIRECT, conversation="@nobody:localhost"),
             place(kind=ChatKind.CHANNEL, conversation=town.rooms[0], thread="$nothing"),
         )
-        self.media = (str(file),)
+        self._folder = file.parent
+        self.media = (file.name,)
 
     async def open(self) -> None:
         """A new adapter, and its life."""
-        made = adapter_of(self._town, self._proxy.url, self._cursors, self.events, poll_seconds=2, request_timeout=2)
+        settings = {"poll_seconds": 2, "request_timeout": 2, "files": str(self._folder)}
+        made = adapter_of(self._town, self._proxy.url, self._cursors, self.events, **settings)
         await self._stack.enter_async_context(made.running())
         self.adapter = _Reopening(made, self._proxy)  # type: ignore[assignment]
 
@@ -154,7 +156,7 @@ class SynapseBench(Bench):
     def _file(self, address: str) -> str:
         url = f"{self._town.server.url}/_matrix/client/v1/media/download/{address.removeprefix('mxc://')}"
         with urlopen(Request(url, headers={"Authorization": f"Bearer {self._town.bot.token}"})) as found:
-            same = found.read() == Path(self.media[0]).read_bytes()
+            same = found.read() == (self._folder / self.media[0]).read_bytes()
         return self.media[0] if same else address
 
     async def requests(self) -> int:
