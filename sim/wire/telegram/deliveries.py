@@ -168,7 +168,12 @@ class Deliveries:
         if isinstance(found, PlatformError):
             queue.connection = None
             raise found
-        key = (found.address.conversation, found.message_id, "press" if found.pressed else "message")
+        kind = "message" if found.pressed is None else "callback_query"
+        if queue.allowed and kind not in queue.allowed:
+            # The bot does not want to know.
+            self._server.platform.pushes.ack(found)
+            return
+        key = (found.address.conversation, found.message_id, kind)
         number = queue.numbers.get(key)
         if number is None or number in queue.pending:
             # One that comes twice is another update with the same message.

@@ -117,7 +117,8 @@ async def every_answer(root: str, group: int, topic: int, person: int) -> list[s
         await call(methods.CloseForumTopic, **mine)
         await call(methods.ReopenForumTopic, **mine)
         await call(methods.DeleteForumTopic, **mine)
-        await call(methods.SetWebhook, url="http://127.0.0.1:9/", secret_token="abc", allowed_updates=["message"])
+        both = ["message", "callback_query"]
+        await call(methods.SetWebhook, url="http://127.0.0.1:9/", secret_token="abc", allowed_updates=both)
         await call(methods.GetWebhookInfo)
         await call(methods.DeleteWebhook)
         updates = await call(methods.GetUpdates, timeout=0)

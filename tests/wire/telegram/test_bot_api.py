@@ -215,3 +215,17 @@ def test_a_later_poll_ends_an_earlier_one() -> None:
         assert await later == []
 
     play(test)
+
+
+def test_only_allowed_updates_come() -> None:
+    async def test(client: Client) -> None:
+        assert await numbers(client, allowed_updates=["callback_query"]) == []
+        await client.bench.say(client.bench.places[0], "unwanted")
+        await asyncio.sleep(0.3)
+        # What was allowed last holds until it is said again.
+        assert await numbers(client) == []
+        assert await numbers(client, allowed_updates=[]) == []
+        await client.bench.say(client.bench.places[0], "wanted")
+        assert len(await numbers(client, timeout=3)) == 1
+
+    play(test)
