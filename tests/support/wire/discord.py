@@ -11,6 +11,7 @@ import anyio
 import msgspec
 
 from tests.support.wire.bench import WireBench, wire_bench
+from trunkline.core.adapters.discord.adapter import DiscordAdapter
 from trunkline.core.events import Body
 from trunkline.core.testing.adapter_kit import SeenMessage
 from trunkline.core.testing.adapter_kit.check_run import Inbox
@@ -39,6 +40,12 @@ class DiscordBench(WireBench):
         server = self.listener.server
         assert isinstance(server, DiscordServer)
         return server
+
+    @property
+    def bot(self) -> DiscordAdapter:
+        """The adapter with all that it has beside `ChannelAdapter`."""
+        assert isinstance(self.real, DiscordAdapter)
+        return self.real
 
     @property
     def place(self) -> Address:

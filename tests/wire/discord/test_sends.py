@@ -140,7 +140,7 @@ def test_content_that_discord_refuses_is_refused() -> None:
 
 def test_a_webhook_posts_in_its_thread_under_its_name() -> None:
     async def test(bench: DiscordBench) -> None:
-        adapter, thread = bench.real, bench.thread
+        adapter, thread = bench.bot, bench.thread
         assert thread is not None
         identity = await adapter.identity(thread, "deployer")
         assert identity is not None
@@ -163,7 +163,7 @@ def test_a_webhook_posts_in_its_thread_under_its_name() -> None:
         assert bench.texts() == ["done now"]
         # The webhook of the account is found again, by another process too.
         await bench.restart()
-        assert await bench.real.identity(thread, "deployer") == identity
+        assert await bench.bot.identity(thread, "deployer") == identity
         room = bench.server.platform.room_at(bench.place)
         assert room is not None
         bench.server.platform.webhooks.end(bench.place, "deleted", None)
@@ -176,7 +176,7 @@ def test_a_webhook_posts_in_its_thread_under_its_name() -> None:
 
 def test_a_lost_answer_to_a_webhook_is_doubt() -> None:
     async def test(bench: DiscordBench) -> None:
-        identity = await bench.real.identity(bench.place, "deployer")
+        identity = await bench.bot.identity(bench.place, "deployer")
         assert identity is not None
         bench.fault("reset")
         with pytest.raises(Ambiguous):
@@ -196,10 +196,10 @@ def test_a_reply_that_cannot_quote_is_still_sent() -> None:
 
 def test_a_thread_is_opened_once_for_a_key() -> None:
     async def test(bench: DiscordBench) -> None:
-        first = await bench.real.open_child(bench.place, "deploy", "task-1")
+        first = await bench.bot.open_child(bench.place, "deploy", "task-1")
         await bench.restart()
-        assert await bench.real.open_child(bench.place, "deploy", "task-1") == first
-        other = await bench.real.open_child(bench.place, "deploy", "task-2")
+        assert await bench.bot.open_child(bench.place, "deploy", "task-1") == first
+        other = await bench.bot.open_child(bench.place, "deploy", "task-2")
         assert other != first
         assert (first.kind, first.parent) == (ChatKind.CHANNEL, bench.place.conversation)
 
