@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -73,6 +74,11 @@ class DiscordAdapter:
         self._running: _Parts | None = None
 
     @property
+    def _folder(self) -> Path | None:
+        """The folder whose files may be sent."""
+        return None if self._config.files is None else self._host.folder / self._config.files
+
+    @property
     def account(self) -> str:
         """The name of the account."""
         return self._host.account
@@ -100,7 +106,7 @@ class DiscordAdapter:
         managers = ThreadManagers(LiveDiscordRest(client.call))
         threads = DiscordThreads(managers.create(self.account, self._token))
         stream = DiscordStream(self._config, self._host, client)
-        desk = ActionDesk(self._host, client, stream, threads, self._config.mentions)
+        desk = ActionDesk(self._host, client, stream, threads, self._config.mentions, self._folder)
         self._running = _Parts(client, stream, threads, desk)
         try:
             yield self
@@ -124,7 +130,7 @@ class DiscordAdapter:
     async def send(self, request: SendRequest) -> Receipt:
         """Post one message."""
         place = request.address
-        files = await load_files(self._client.web, request.media, request.parts, self._host.folder)
+        files = await load_files(self._client.web, request.media, request.parts, self._folder)
         body = message_body(request, self._config.mentions, files)
         if request.identity is not None:
             return await self._send_as(

@@ -21,6 +21,8 @@ class DiscordConfig(Model):
     """Ask for the texts of messages in servers. It is a privileged intent: switch it on in the developer portal."""
     mentions: tuple[Literal["users", "roles", "everyone"], ...] = ("users",)
     """Whom a mention in a text of the gateway notifies."""
+    files: str | None = None
+    """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)
     """How long a request may take until it is in doubt."""
 

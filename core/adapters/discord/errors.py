@@ -23,7 +23,6 @@ from trunkline.core.errors import (
 )
 
 _TOO_MANY = 429
-_UNAUTHORIZED = 401
 #: a thread on this message exists already
 THREAD_EXISTS = 160004
 #: the interaction was answered already, or is over
@@ -65,9 +64,7 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes) -> PlatformEr
     if status == _TOO_MANY:
         wait = said.retry_after if said.retry_after is not None else _number(headers.get("Retry-After"))
         return RateLimited(facts or "too many requests", retry_after=wait)
-    if not 400 <= status < 500 or status == _UNAUTHORIZED:
-        return of_status(status, facts)
-    known = _BY_CODE.get(said.code)
+    known = _BY_CODE.get(said.code) if 400 <= status < 500 else None
     if known is not None:
         return known(facts)
     found = of_status(status, facts)

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 import aiohttp
-import anyio
+import anyio.to_thread
 
 from trunkline.core.adapters.discord.calls import UploadFile
 from trunkline.core.adapters.evidence import of_aiohttp, of_status
@@ -24,9 +24,11 @@ _TYPES = MimeTypes()
 
 
 async def load_files(
-    web: aiohttp.ClientSession, media: Sequence[str], parts: MessageParts | None, folder: Path
+    web: aiohttp.ClientSession, media: Sequence[str], parts: MessageParts | None, folder: Path | None
 ) -> tuple[UploadFile, ...]:
     """The files of a message, the first one with the name and type that the message gives it.
+
+    `folder`: whose files may be sent; None: none of this machine.
 
     Raises `Refused` for a file that is not there, `NotSent` for one that cannot be had now: nothing was sent yet.
     """
@@ -39,24 +41,31 @@ async def load_files(
 
 
 async def _load(
-    web: aiohttp.ClientSession, source: str, name: str | None, kind: str | None, folder: Path
+    web: aiohttp.ClientSession, source: str, name: str | None, kind: str | None, folder: Path | None
 ) -> UploadFile:
     if source.startswith("data:"):
         return _from_data_url(source, name, kind)
     if source.startswith(("https://", "http://")):
         return await _from_web(web, source, name, kind)
-    path = Path(source.removeprefix("file://"))
-    return _file(name or path.name, kind, await _read(folder / path))
+    return await anyio.to_thread.run_sync(_from_disk, source, name, kind, folder)
 
 
-async def _read(path: Path) -> bytes:
-    found = anyio.Path(path)
+def _from_disk(source: str, name: str | None, kind: str | None, folder: Path | None) -> UploadFile:
+    """A file of this machine. An agent says which one it sends, so it must be in the folder, whatever its path is."""
+    if folder is None:
+        raise Refused(f"files of this machine are not sent: set `files` of the account to their folder ({source!r})")
+    path = Path(unquote(urlsplit(source).path) if source.startswith("file://") else source)
     try:
-        if (await found.stat()).st_size > _MOST:
-            raise Refused(f"the file {path.name} is larger than {_MOST} bytes")
-        return await found.read_bytes()
+        whole = (folder / path).resolve(strict=True)
+        if not whole.is_relative_to(folder.resolve()) or not whole.is_file():
+            raise Refused(f"{source!r} is no file in {str(folder)!r}")
+        with whole.open("rb") as file:
+            content = file.read(_MOST + 1)
     except (OSError, ValueError) as error:
-        raise Refused(f"the file {path.name} cannot be read: {type(error).__name__}") from error
+        raise Refused(f"{source!r} cannot be read: {type(error).__name__}") from None
+    if len(content) > _MOST:
+        raise Refused(f"the file {whole.name} is larger than {_MOST} bytes")
+    return _file(name or whole.name, kind, content)
 
 
 async def _from_web(web: aiohttp.ClientSession, url: str, name: str | None, kind: str | None) -> UploadFile:

@@ -80,7 +80,7 @@ class NewMessageBody(msgspec.Struct, frozen=True, kw_only=True):
 _KNOWN = frozenset(NewMessageBody.__struct_fields__)
 
 
-class SentMessage(msgspec.Struct, frozen=True, kw_only=True):
+class ReadMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message as the platform takes it."""
 
     text: str
@@ -126,7 +126,7 @@ def convert(body: object, kind: type[Any]) -> Any:
         raise DiscordSays(50035, field=where.replace("[...]", ".0"), detail=words.partition(" - at")[0]) from None
 
 
-def message_of(body: Json) -> SentMessage:
+def message_of(body: Json) -> ReadMessage:
     """A new message. Raises `DiscordSays`."""
     names: list[str] = body.get("_files", [])
     found: NewMessageBody = convert({key: value for key, value in body.items() if key in _KNOWN}, NewMessageBody)
@@ -155,7 +155,7 @@ def message_of(body: Json) -> SentMessage:
     if rest:
         parts["payload"] = json.dumps(rest)
     key = str(found.nonce) if found.enforce_nonce and found.nonce is not None else None
-    return SentMessage(text=found.content or "", key=key, parts=parts, username=found.username)
+    return ReadMessage(text=found.content or "", key=key, parts=parts, username=found.username)
 
 
 def _poll(body: PollBody) -> Poll:

@@ -12,6 +12,7 @@ from trunkline.core.actions.names import Action
 from trunkline.core.values import Receipt
 from trunkline.sim.wire.discord.errors import DiscordSays, reply
 from trunkline.sim.wire.discord.exchange import RestExchange
+from trunkline.sim.wire.discord.messages import page_of
 from trunkline.sim.wire.discord.view import Json
 
 _CATEGORY = 4
@@ -140,8 +141,8 @@ async def members(call: RestExchange) -> web.StreamResponse:
     call.in_server()
     wanted = call.request.query.get("query", "").lower()
     found = call.server.platform.server.members.values()
-    shown = [one for one in found if one.out is None and one.peer.name.lower().startswith(wanted)]
-    return reply([call.view.member(one.peer.id) for one in shown])
+    shown = [one.peer.id for one in found if one.out is None and one.peer.name.lower().startswith(wanted)]
+    return reply([call.view.member(user) for user in page_of(call, shown)])
 
 
 async def edit_member(call: RestExchange) -> web.StreamResponse:

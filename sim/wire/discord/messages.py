@@ -134,10 +134,18 @@ async def reactions(call: RestExchange) -> web.StreamResponse:
 
     def answer(found: list[Json]) -> web.StreamResponse:
         users: list[str] = [user for one in found if one["emoji"] == emoji for user in one["users"]]
-        return reply([call.view.person(user) for user in users])
+        return reply([call.view.person(user) for user in page_of(call, users)])
 
     where = call.room().address(call.account)
     return await call.ask(Action.REACTIONS, where, answer, message=call.named("message"))
+
+
+def page_of(call: RestExchange, users: list[str]) -> list[str]:
+    """The users that a list shows at once: in the order of their ids, after one, as many as are asked for."""
+    after, limit = call.request.query.get("after", "0"), call.request.query.get("limit", "25")
+    if not limit.isdecimal() or not 1 <= int(limit) <= 1000:
+        raise DiscordSays(50035, field="limit", detail="int value should be between 1 and 1000.")
+    return sorted((user for user in users if int(user) > _snowflake(after)), key=int)[: int(limit)]
 
 
 async def pin(call: RestExchange) -> web.StreamResponse:
@@ -181,7 +189,7 @@ async def voters(call: RestExchange) -> web.StreamResponse:
     if not option.isdecimal():
         raise DiscordSays(50035, field="answer_id")
     chosen = [who for who, options in message.votes.items() if int(option) - 1 in options]
-    return reply({"users": [call.view.person(who) for who in chosen]})
+    return reply({"users": [call.view.person(who) for who in page_of(call, chosen)]})
 
 
 async def typing(call: RestExchange) -> web.StreamResponse:

@@ -31,6 +31,7 @@ class DiscordBench(WireBench):
     config: dict[str, Any] = {  # noqa: RUF012 -- as the class that it is of
         "api_root": "{url}/api/v10",
         "token": {"env": "TOKEN"},
+        "files": str(_FILES),
     }
     media = (str(_FILES / "discord.py"), "data:text/plain;name=lamp.txt;base64,bGFtcA==")
 

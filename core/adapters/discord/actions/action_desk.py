@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 import msgspec
@@ -58,12 +59,14 @@ class ActionDesk:
         stream: DiscordStream,
         webhooks: SendsByWebhook,
         mentions: tuple[str, ...],
+        folder: Path | None,
     ) -> None:
         self._host = host
         self._client = client
         self._stream = stream
         self._webhooks = webhooks
         self._mentions = mentions
+        self._folder = folder
 
     # ------------------------------------------------------------ changes
 
@@ -124,7 +127,7 @@ class ActionDesk:
             source = buffer if buffer.startswith("data:") else f"data:{kind};base64,{buffer}"
         if not source:
             raise Refused("media is missing")
-        [file] = await load_files(self._client.web, (source,), None, self._host.folder)
+        [file] = await load_files(self._client.web, (source,), None, self._folder)
         return file
 
     def _receipt(self, request: ActionRequest, answer: Any) -> Receipt:

@@ -26,7 +26,7 @@ from trunkline.core.values import Address, Envelope, Peer
 from trunkline.core.well_formed import well_formed
 
 
-class UnreadableEvent(Exception):
+class BadEvent(Exception):
     """An event that cannot be read; says why."""
 
 
@@ -47,7 +47,7 @@ def is_own(message: MessageData, own: BotIds) -> bool:
 def envelope_of(message: MessageData, channel: ChannelData, account: str) -> Envelope | None:
     """A message as an envelope; None for one that nobody wrote, such as the notice of a new member.
 
-    Raises `UnreadableEvent` for a time that is none.
+    Raises `BadEvent` for a time that is none.
     """
     if message.type not in WRITTEN:
         return None
@@ -69,11 +69,11 @@ def envelope_of(message: MessageData, channel: ChannelData, account: str) -> Env
 def press_of(pressed: InteractionData, channel: ChannelData, account: str, now: float) -> Envelope:
     """The use of a component as an envelope: its text is the button's value, or the values chosen from a menu.
 
-    Raises `UnreadableEvent` if nobody used it.
+    Raises `BadEvent` if nobody used it.
     """
     user = pressed.user if pressed.member is None else pressed.member.user
     if user is None:
-        raise UnreadableEvent("an interaction without a user")
+        raise BadEvent("an interaction without a user")
     return Envelope(
         address=place_of(channel, account, user.id),
         peer=peer_of(user, pressed.member),
@@ -117,4 +117,4 @@ def _seconds(timestamp: str) -> float:
     try:
         return datetime.fromisoformat(timestamp).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise UnreadableEvent("a timestamp that is no time") from None
+        raise BadEvent("a timestamp that is no time") from None

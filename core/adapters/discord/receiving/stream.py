@@ -25,7 +25,7 @@ from trunkline.core.adapters.discord.payloads import (
     ReadyData,
 )
 from trunkline.core.adapters.discord.receiving.gateway import GatewayEvent, GatewaySocket, SessionLost
-from trunkline.core.adapters.discord.receiving.inbound import BotIds, UnreadableEvent, envelope_of, is_own, press_of
+from trunkline.core.adapters.discord.receiving.inbound import BadEvent, BotIds, envelope_of, is_own, press_of
 from trunkline.core.adapters.discord.receiving.position import ReadPosition, StoredPosition
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.errors import NotSent, PlatformError, Refused, TargetError
@@ -147,7 +147,7 @@ class DiscordStream:
         """The messages that an event brings. One that cannot be read is dropped, visibly."""
         try:
             if event.wrong:
-                raise UnreadableEvent(event.wrong)
+                raise BadEvent(event.wrong)
             if event.name == "READY":
                 await self._ready(_read(event.data, ReadyData), position)
                 async for envelope in self._missed_directly(position):
@@ -161,7 +161,7 @@ class DiscordStream:
                     if self._is_new(found, event.seq, position):
                         yield found
                     return
-        except UnreadableEvent as error:
+        except BadEvent as error:
             self._drop(f"{event.name} {_id_of(event.data)}".strip(), str(error))
             if event.name == "READY":
                 position.unknown_session()
@@ -176,7 +176,7 @@ class DiscordStream:
         return True
 
     async def _single(self, event: GatewayEvent) -> Envelope | None:
-        """The message or press of an event; None: it is about something else. Raises `UnreadableEvent`."""
+        """The message or press of an event; None: it is about something else. Raises `BadEvent`."""
         if event.name == "MESSAGE_CREATE":
             return await self._message(_read(event.data, MessageData))
         if event.name == "INTERACTION_CREATE":
@@ -202,7 +202,7 @@ class DiscordStream:
         try:
             envelope = envelope_of(message, channel, self._host.account)
         except TargetError as error:
-            raise UnreadableEvent(error.facts) from None
+            raise BadEvent(error.facts) from None
         await self.channels.save()
         return envelope
 
@@ -226,11 +226,11 @@ class DiscordStream:
             return
 
     async def _channel(self, channel: str) -> ChannelData:
-        """The channel of a message. Raises `UnreadableEvent` if Discord does not show it."""
+        """The channel of a message. Raises `BadEvent` if Discord does not show it."""
         try:
             return await self.channels.find(channel)
         except Refused as error:
-            raise UnreadableEvent(f"channel {channel} is not shown: {error.facts}") from None
+            raise BadEvent(f"channel {channel} is not shown: {error.facts}") from None
 
     async def who(self) -> BotIds:
         """Who the account is. A resumed session does not say it again."""
@@ -295,7 +295,7 @@ class DiscordStream:
                 try:
                     message = _read(data, MessageData)
                     envelope = await self._message(message, channel)
-                except UnreadableEvent as error:
+                except BadEvent as error:
                     self._drop(f"message {_id_of(data)}".strip(), str(error))
                     continue
                 if envelope is not None and self._is_new(envelope, None, position):
@@ -331,11 +331,11 @@ class DiscordStream:
 
 
 def _read(data: object, kind: type[T]) -> T:
-    """Data as a struct. Raises `UnreadableEvent` with the field that is wrong."""
+    """Data as a struct. Raises `BadEvent` with the field that is wrong."""
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
-        raise UnreadableEvent(str(error)) from None
+        raise BadEvent(str(error)) from None
 
 
 def _id_of(data: object) -> str:
