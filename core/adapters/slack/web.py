@@ -21,6 +21,8 @@ from trunkline.core.errors import Ambiguous, NotSent, PlatformError
 
 #: seconds for opening a connection, which carries nothing yet
 _CONNECT = 10.0
+#: sent without the library's own method, which warns about every message without a text
+_POSTS = frozenset({"chat.postMessage", "chat.update"})
 #: bytes of a file that is fetched or uploaded
 LARGEST_FILE = 100 * 1024 * 1024
 
@@ -70,10 +72,12 @@ class SlackWeb:
         client = self._client
         if client is None:
             raise NotSent("the adapter does not run")
-        # The library knows for each method whether it takes JSON or a form.
-        ask = getattr(client, method.replace(".", "_"))
         try:
-            return _body(await ask(**given))
+            if method in _POSTS:
+                found = {name: value for name, value in given.items() if value is not None}
+                return _body(await cast("Any", client).api_call(method, json=found))
+            # The library knows for each other method whether it takes JSON or a form.
+            return _body(await getattr(client, method.replace(".", "_"))(**given))
         except SlackApiError as error:
             status, data, headers = _answer(error)
             if isinstance(data, dict) and cast("dict[str, Any]", data).get("error") in fine:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,7 +11,6 @@ import pytest
 from tests.support.wire.slack import SlackBench, listening_to, on_slack
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
-from trunkline.core.adapters.slack.web import SlackWeb
 from trunkline.core.bindings.records import PlaceState
 from trunkline.core.errors import (
     Ambiguous,
@@ -178,65 +176,12 @@ def test_a_button_is_pressed() -> None:
     on_slack(test)
 
 
-def with_files(folder: Path) -> type[SlackBench]:
-    """A bench whose agents may send the files of a folder."""
-    return type("WithFiles", (SlackBench,), {"config": {**SlackBench.config, "files": str(folder)}})
-
-
-def test_files_are_uploaded_and_posted_as_one_message(tmp_path: Path) -> None:
-    (tmp_path / "plan.txt").write_bytes(b"the plan")
-
+def test_an_image_without_a_text() -> None:
     async def test(bench: SlackBench) -> None:
-        media = ("plan.txt", "data:text/plain;name=two%20words.txt;base64,aGVsbG8=")
-        receipt = await bench.real.send(bench.message("see", bench.thread, media=media))
+        await bench.real.send(bench.message("", media=("https://example.org/lamp.png",)))
         [seen] = bench.server.platform.board.sent
-        assert (seen.text, seen.media) == ("see", ("plan.txt", "two words.txt"))
-        assert (receipt.provider_id, receipt.address) == (seen.id, bench.thread)
-        contents = [file.content for file in bench.server.files.files.values()]
-        assert contents == [b"the plan", b"hello"]
+        assert (seen.text, seen.media) == ("", ("https://example.org/lamp.png",))
 
-    on_slack(test, with_files(tmp_path))
-
-
-@pytest.mark.parametrize("media", ["../secret.txt", "link.txt", "/etc/hostname", "file:///etc/hostname", "none.txt"])
-def test_only_files_of_the_folder_are_sent(media: str, tmp_path: Path) -> None:
-    folder = tmp_path / "files"
-    folder.mkdir()
-    (tmp_path / "secret.txt").write_text("a secret")
-    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
-
-    async def test(bench: SlackBench) -> None:
-        with pytest.raises(Refused):
-            await bench.real.send(bench.message("see", media=(media,)))
-        assert texts(bench) == []
-
-    on_slack(test, with_files(folder))
-    on_slack(test)
-
-
-@pytest.mark.parametrize(
-    ("do", "error", "accepted"), [("reset", Ambiguous, 1), ("refuse", Refused, 0), ("rate-limit", RateLimited, 0)]
-)
-def test_only_the_last_request_of_an_upload_is_in_doubt(do: str, error: type[Exception], accepted: int) -> None:
-    async def test(bench: SlackBench) -> None:
-        bench.fault(do, **({"for": "7s"} if do == "rate-limit" else {}))
-        with pytest.raises(error):
-            await bench.real.send(bench.message("see", media=("data:text/plain,hello",)))
-        assert texts(bench) == ["see"] * accepted
-
-    on_slack(test)
-
-
-def test_an_upload_that_breaks_before_the_message_was_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def upload(web: SlackWeb, url: str, content: bytes) -> None:
-        raise Ambiguous("no response")
-
-    async def test(bench: SlackBench) -> None:
-        with pytest.raises(NotSent):
-            await bench.real.send(bench.message("see", media=("data:text/plain,hello",)))
-        assert texts(bench) == []
-
-    monkeypatch.setattr(SlackWeb, "upload", upload)
     on_slack(test)
 
 
@@ -245,16 +190,6 @@ def test_no_connection_is_kept_for_the_next_send() -> None:
         await bench.real.send(bench.message("hello"))
         await asyncio.sleep(0.1)
         assert bench.listener.break_connections() == 0
-
-    on_slack(test)
-
-
-@pytest.mark.parametrize("media", ["no-such-file.txt", "data:text/plain;base64,%%%", "data:text/plain,"])
-def test_a_file_that_is_none_is_refused(media: str) -> None:
-    async def test(bench: SlackBench) -> None:
-        with pytest.raises(Refused):
-            await bench.real.send(bench.message("see", media=(media,)))
-        assert texts(bench) == []
 
     on_slack(test)
 

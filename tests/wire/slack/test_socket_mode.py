@@ -159,6 +159,7 @@ def test_a_revoked_token_is_an_error_of_the_connection() -> None:
         "[" * 100_000,
         json.dumps({"type": "events_api", "envelope_id": "e1"}),
         json.dumps({"type": "events_api", "envelope_id": "e1", "payload": {"event": 5}}),
+        '{"type": "events_api", "envelope_id": "e\\ud83d", "payload": {"event": 5}}',
         json.dumps({"type": "events_api", "envelope_id": "e1", "payload": {"event": {"type": "message", "ts": 7}}}),
         '{"type": "events_api", "envelope_id": "e1", "payload": {"event": {"type": "message", "user": "U1", '
         '"channel": "C\\ud83d", "ts": "1.1", "text": "x"}}}',
@@ -172,7 +173,18 @@ def test_a_revoked_token_is_an_error_of_the_connection() -> None:
             }
         ),
     ],
-    ids=["text", "list", "number", "deep", "no-payload", "no-event", "no-channel", "half-a-surrogate", "10-megabytes"],
+    ids=[
+        "text",
+        "list",
+        "number",
+        "deep",
+        "no-payload",
+        "no-event",
+        "half-an-id",
+        "no-channel",
+        "half-a-surrogate",
+        "10-megabytes",
+    ],
 )
 def test_a_bad_update_is_dropped_and_the_next_one_comes(text: str) -> None:
     async def test(bench: SlackBench) -> None:

@@ -19,10 +19,13 @@ from trunkline.core.errors import NotSent, PlatformError
 from trunkline.core.events.adapters import UpdateDropped
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope
+from trunkline.core.well_formed import well_formed
 
 #: the messages of a connection on their way to the gateway; an error is its end
 Received = asyncio.Queue[Envelope | PlatformError]
 _NO_ID = "no id"
+#: characters of what an event quotes
+_LONGEST = 300
 
 
 class SlackFeed:
@@ -142,6 +145,10 @@ class SlackFeed:
     def drop(self, update: str, detail: str, reason: Reason = Reason.BAD_UPDATE) -> None:
         """Record an update that is not read."""
         body = UpdateDropped(
-            channel="slack", account=self._host.account, reason=reason, update=update, detail=detail[:300]
+            channel="slack",
+            account=self._host.account,
+            reason=reason,
+            update=well_formed(update[:_LONGEST]),
+            detail=well_formed(detail[:_LONGEST]),
         )
         self._host.events.record(body)

@@ -20,6 +20,8 @@ from trunkline.core.well_formed import well_formed
 _OK = WebhookAnswer()
 #: Slack delivers again
 _LATER = WebhookAnswer(status=503, body=b"not now")
+#: characters of what an event quotes
+_LONGEST = 300
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -89,8 +91,9 @@ class SlackWebhook:
         return _OK if safe.is_set() else _LATER
 
     def _refuse(self, reason: Reason, detail: str, *, status: int) -> WebhookAnswer:
-        account = self._host.account
-        self._host.events.record(WebhookRefused(channel="slack", account=account, reason=reason, detail=detail))
+        detail = well_formed(detail[:_LONGEST])
+        body = WebhookRefused(channel="slack", account=self._host.account, reason=reason, detail=detail)
+        self._host.events.record(body)
         return WebhookAnswer(status=status, body=json.dumps({"error": reason.value}).encode())
 
 
