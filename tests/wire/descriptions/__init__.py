@@ -1,0 +1,1 @@
+"""The answers of the fakes against the published types of the platforms' APIs."""
