@@ -36,6 +36,7 @@ def bot_self(platform: FakePlatform, account: str) -> dict[str, Any]:
         "has_topics_enabled": False,
         "allows_users_to_create_topics": False,
         "can_manage_bots": False,
+        "supports_join_request_queries": False,
     }
 
 

@@ -9,7 +9,11 @@ import pytest
 from tests.support.wire.descriptions import RecordedAnswer, contradictions, needs_descriptions
 from tests.support.wire.recording import Recording, recorded
 
-IMPORTS = 'import type * as D from "discord-api-types/v10";\n'
+IMPORTS = """\
+import type * as D from "discord-api-types/v10";
+// Discord's own example of a direct channel has no name.
+type DirectChannel = Omit<D.RESTPostAPICurrentUserCreateDMChannelResult, "name">;
+"""
 
 pytestmark = needs_descriptions
 
@@ -25,7 +29,7 @@ async def tour(here: Recording) -> None:
     await call("RESTGetAPIGatewayBotResult", "GET", "/gateway/bot")
     world = here.fakes.world
     room = world.address("discord/ops").conversation
-    person = world.peer("discord", "ana").id
+    direct = world.address("discord/@ana")
     channel = f"/channels/{room}"
     await call("RESTGetAPIChannelResult", "GET", channel)
     here.fakes.play({"as": "ana", "in": "discord/ops", "say": "hello"})
@@ -41,13 +45,11 @@ async def tour(here: Recording) -> None:
     await call("RESTPutAPIChannelMessageReactionResult", "PUT", f"{message}/reactions/%F0%9F%91%8D/@me")
     thread = await call("RESTPostAPIChannelMessagesThreadsResult", "POST", f"{message}/threads", {"name": "deploy it"})
     await call("RESTPostAPIChannelMessageResult", "POST", f"/channels/{thread['id']}/messages", {"content": "in it"})
-    direct = await call(
-        "RESTPostAPICurrentUserCreateDMChannelResult", "POST", "/users/@me/channels", {"recipient_id": person}
-    )
-    await call("RESTPostAPIChannelMessageResult", "POST", f"/channels/{direct['id']}/messages", {"content": "psst"})
+    to = {"recipient_id": direct.conversation}
+    alone = await here.ask("DirectChannel", "POST", "/api/v10/users/@me/channels", json=to, headers=head)
+    await call("RESTPostAPIChannelMessageResult", "POST", f"/channels/{alone['id']}/messages", {"content": "psst"})
     hook = await call("RESTPostAPIChannelWebhookResult", "POST", f"{channel}/webhooks", {"name": "ops bot"})
     await call("RESTGetAPIChannelWebhooksResult", "GET", f"{channel}/webhooks")
-    assert "id" in hook, hook
     posted = f"/webhooks/{hook['id']}/{hook['token']}?wait=true"
     await call("RESTPostAPIWebhookWithTokenWaitResult", "POST", posted, {"content": "by webhook"})
     await call("RESTDeleteAPIChannelMessageResult", "DELETE", message)
