@@ -39,6 +39,11 @@ class FileStore:
         stored = self._by_id[file_id] = StoredFile(file_id=file_id, kind=kind, source=name, content=content)
         return stored
 
+    @property
+    def every(self) -> tuple[StoredFile, ...]:
+        """All files, in the order in which they came."""
+        return tuple(self._by_id.values())
+
     def get(self, file_id: str) -> StoredFile | None:
         """The file with an id."""
         return self._by_id.get(file_id)

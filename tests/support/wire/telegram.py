@@ -88,16 +88,16 @@ class TelegramWebhookBench(TelegramBench):
 
 
 def play_telegram(
-    test: Callable[[TelegramBench], Awaitable[None]], kind: type[TelegramBench] = TelegramBench, settings: str = ""
+    test: Callable[[TelegramBench], Awaitable[None]], kind: type[TelegramBench] = TelegramBench, *, factor: float = 1.0
 ) -> None:
-    """Run a test in a new world with one bot, in real time."""
+    """Run a test in a new world with one bot, in real time or `factor` times as fast."""
 
     async def main(loop: RealTimeLoop) -> None:
-        async with wire_bench(loop, kind, settings) as bench:
+        async with wire_bench(loop, kind) as bench:
             assert isinstance(bench, TelegramBench)
             await test(bench)
 
-    run_real_time(main)
+    run_real_time(main, factor=factor)
 
 
 def a_send(place: Address, text: str = "hello", **fields: Any) -> SendRequest:

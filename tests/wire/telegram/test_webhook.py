@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.wire.telegram import SECRET, TelegramBench, TelegramWebhookBench, connected, play_telegram
 from trunkline.core.adapters.port import WebhookAnswer, WebhookCall
-from trunkline.core.errors import ConfigError
+from trunkline.core.errors import ConfigError, Refused
 from trunkline.core.events.adapters import UpdateDropped, WebhookRefused
 from trunkline.core.reasons import Reason
 
@@ -174,6 +174,21 @@ def test_the_webhook_keeps_polls_out_and_polling_removes_it() -> None:
                 assert await answer.json() == {"ok": True, "result": []}
 
     play(test)
+
+
+def test_a_webhook_that_somebody_removed_is_noticed_and_set_again() -> None:
+    async def test(bench: TelegramBench) -> None:
+        root = f"{bench.server.url}/bot{bench.server.token('default', 1)}"
+        async with connected(bench) as inbox:
+            async with aiohttp.ClientSession() as http, http.get(f"{root}/deleteWebhook"):
+                pass
+            with pytest.raises(Refused, match="changed the webhook"):
+                await inbox.take(within=150.0)
+        async with connected(bench) as inbox:
+            await bench.say(bench.places[0], "hello")
+            assert [one.text for one in await inbox.take(within=60.0)] == ["hello"]
+
+    play_telegram(test, TelegramWebhookBench, factor=30.0)
 
 
 def test_a_secret_that_telegram_does_not_take_is_said_before_anything_starts() -> None:
