@@ -2,12 +2,13 @@
 
 Rules taken from the real platform: message ids grow in each chat by itself, so equal ids in two chats are two messages.
 A topic is a thread of its group. Limits: 4096 visible characters; 10 options in a poll. A request has HTML beside its
-plain text; the HTML is displayed, and refused if it cannot be parsed.
+plain text; the HTML is displayed, and refused if it cannot be parsed. A text below files has at most 1024 characters.
 """
 
 from __future__ import annotations
 
 from trunkline.core.actions.requests import ActionRequest
+from trunkline.core.errors import Refused
 from trunkline.core.events import Recorder
 from trunkline.core.values import Capability, Markup, SendRequest
 from trunkline.sim.platforms.actions.rules import ActionRules
@@ -16,6 +17,8 @@ from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.channels.message_numbers import MessageTimes
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits
 from trunkline.sim.scenario.model.scenario import PlatformSpec
+
+_LONGEST_CAPTION = 1024
 
 
 class FakeTelegram(FakePlatform):
@@ -32,8 +35,11 @@ class FakeTelegram(FakePlatform):
         self._times = MessageTimes(world.now, 10)
 
     def visible(self, request: SendRequest | ActionRequest) -> str:
-        """The text of the HTML; without HTML, the plain text."""
-        return request.text if request.html is None else text_of_html(request.html)
+        """The text of the HTML; without HTML, the plain text. A text below files is shorter."""
+        shown = request.text if request.html is None else text_of_html(request.html)
+        if isinstance(request, SendRequest) and request.media and len(shown) > _LONGEST_CAPTION:
+            raise Refused(f"longer than {_LONGEST_CAPTION} below a file")
+        return shown
 
     def new_id(self, *what: str) -> str:
         """``-100`` and ten digits for groups, small numbers for topics, nine digits for people."""

@@ -37,7 +37,7 @@ _PAYLOAD = (
     "show_caption_above_media",
 )
 _MODES = ("HTML", "MarkdownV2", "Markdown")
-_LONGEST_QUESTION, _LONGEST_OPTION, _MOST_FILES, _LONGEST_CAPTION = 300, 100, 10, 1024
+_LONGEST_QUESTION, _LONGEST_OPTION, _MOST_FILES = 300, 100, 10
 _FILE_PREFIX = "telegram-file:"
 
 
@@ -164,8 +164,6 @@ class BotSends:
         server = self._server
         text = fields.pop("text", "")
         caption = bool(files)
-        if caption and len(text) > _LONGEST_CAPTION:
-            raise BadParameter("message caption is too long")
         given = {name: value for name, value in fields.items() if value is not None}
         if parts:
             given["parts"] = MessageParts(**parts)
