@@ -9,7 +9,7 @@ import msgspec
 
 from trunkline.core.adapters.discord.calls import RestCall, get, post
 from trunkline.core.adapters.discord.errors import unsent
-from trunkline.core.adapters.discord.payloads import DM, ChannelData
+from trunkline.core.adapters.discord.payloads import DM, ChannelData, UserData
 from trunkline.core.adapters.port import Cursors
 from trunkline.core.errors import Ambiguous, PlatformError
 
@@ -44,14 +44,10 @@ class KnownChannels:
         self._saved = dict(self._direct)
 
     @property
-    def direct(self) -> tuple[str, ...]:
-        """The direct conversations."""
-        return tuple(self._direct.values())
-
-    @property
-    def all(self) -> tuple[ChannelData, ...]:
-        """Every channel that is known."""
-        return tuple(self._known.values())
+    def direct(self) -> tuple[ChannelData, ...]:
+        """The direct conversations, each with its person."""
+        pairs = self._direct.items()
+        return tuple(ChannelData(id=one, type=DM, recipients=(UserData(id=user),)) for user, one in pairs)
 
     def note(self, channel: ChannelData, guild: str | None = None) -> ChannelData:
         """Remember a channel as it is now."""

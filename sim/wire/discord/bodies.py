@@ -95,10 +95,11 @@ async def read_json(request: web.Request) -> Json:
     """The JSON of a request, also of a multipart one. Raises `DiscordSays`."""
     if request.content_type == "multipart/form-data":
         form = await request.post()
-        text = form.get("payload_json", "{}")
+        text = form.get("payload_json")
         if isinstance(text, web.FileField):
             text = text.file.read().decode("utf-8", "replace")
-        body: Any = _json(text if isinstance(text, str) else bytes(text))
+        plain = {name: value for name, value in form.items() if isinstance(value, str)}
+        body: Any = plain if text is None else _json(text if isinstance(text, str) else bytes(text))
         names = [
             one.filename for name, one in form.items() if isinstance(one, web.FileField) and name != "payload_json"
         ]

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import anyio
 import msgspec
 
-from trunkline.core.adapters.discord.calls import get, post
+from trunkline.core.adapters.discord.calls import RestCall, get, post
 from trunkline.core.adapters.discord.channels import KnownChannels
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.config import DiscordConfig
@@ -28,7 +28,7 @@ from trunkline.core.adapters.discord.receiving.gateway import GatewayEvent, Gate
 from trunkline.core.adapters.discord.receiving.inbound import BadEvent, BotIds, envelope_of, is_own, press_of
 from trunkline.core.adapters.discord.receiving.position import ReadPosition, StoredPosition
 from trunkline.core.adapters.port import AdapterHost
-from trunkline.core.errors import NotSent, PlatformError, Refused, TargetError
+from trunkline.core.errors import NotSent, PlatformError, RateLimited, Refused, TargetError
 from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope
@@ -39,6 +39,8 @@ T = TypeVar("T")
 _POSITION = "gateway"
 #: messages of a page of the history
 _PAGE = 100
+#: seconds to wait at most before a page is asked for again
+_LONGEST_WAIT = 60.0
 _CHANNEL_EVENTS = frozenset({"CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE"})
 _CHANNEL_ENDS = frozenset({"CHANNEL_DELETE", "THREAD_DELETE"})
 #: the answer to the use of a component that changes nothing yet
@@ -266,11 +268,7 @@ class DiscordStream:
     async def _missed_directly(self, position: ReadPosition) -> AsyncIterator[Envelope]:
         """What was missed in direct conversations, which no event lists."""
         since = position.since()
-        for direct in self.channels.direct if since is not None else ():
-            try:
-                channel = await self.channels.find(direct)
-            except Refused:
-                continue
+        for channel in self.channels.direct if since is not None else ():
             async for envelope in self._missed(channel, since or 0, position):
                 yield envelope
         await self._history_over(position)
@@ -286,7 +284,7 @@ class DiscordStream:
             before = since
             page = get("channels", channel.id, "messages", after=since, limit=_PAGE)
             try:
-                answer: Any = await self._client.call(page)
+                answer = await self._patiently(page)
             except Refused:
                 return
             found = cast("list[Any]", answer) if isinstance(answer, list) else []
@@ -302,6 +300,14 @@ class DiscordStream:
                     yield envelope
             if len(found) < _PAGE or since == before:
                 return
+
+    async def _patiently(self, call: RestCall) -> Any:
+        """The answer to a question that may be asked again. Discord's waits are kept: there are many such questions."""
+        while True:
+            try:
+                return await self._client.call(call)
+            except RateLimited as error:
+                await anyio.sleep(min(_LONGEST_WAIT, error.retry_after or 1.0))
 
     # ------------------------------------------------------------ what is durable
 
