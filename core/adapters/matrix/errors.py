@@ -60,7 +60,7 @@ def _read(body: bytes) -> MatrixErrorBody:
     given = as_object(found)
     fields: dict[str, Any] = {}
     for name, kind in (("errcode", str), ("error", str), ("retry_after_ms", int | float)):
-        if isinstance(given.get(name), kind):
+        if isinstance(given.get(name), kind) and not isinstance(given[name], bool):
             fields[name] = given[name]
     return MatrixErrorBody(**fields)
 

@@ -84,6 +84,7 @@ class MatrixServer(WireServer[FakeMatrix]):
                 at, at.part("room"), at.part("event"), at.part("txn")
             ),
             ("POST", "/rooms/{room}/join"): self._join,
+            ("POST", "/join/{room}"): self._join,
             ("PUT", "/rooms/{room}/typing/{user}"): lambda at: _ok({}),
             ("POST", "/rooms/{room}/receipt/{type}/{event}"): lambda at: _ok({}),
             ("POST", "/rooms/{room}/read_markers"): lambda at: _ok({}),
