@@ -33,7 +33,7 @@ from trunkline.core.adapters.signal.bodies import (
 )
 from trunkline.core.adapters.signal.config import SignalConfig
 from trunkline.core.adapters.signal.cursor import EventCursor
-from trunkline.core.adapters.signal.updates import SaidMessage, UnreadableEvent, read_event
+from trunkline.core.adapters.signal.updates import SaidMessage, SignalEventError, read_event
 from trunkline.core.channels import InboundStream, rules_for
 from trunkline.core.errors import NotSent, PlaceGone, PlatformError, Refused
 from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped
@@ -140,7 +140,7 @@ class SignalAdapter:
             return None
         try:
             said = read_event(event.data, self._config.number)
-        except UnreadableEvent as error:
+        except SignalEventError as error:
             body = UpdateDropped(
                 channel=CHANNEL, account=self.account, reason=Reason.BAD_UPDATE, update=event.id, detail=str(error)
             )

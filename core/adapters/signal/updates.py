@@ -26,7 +26,7 @@ _NO_MESSAGE = (
 _WORDLESS = ("attachments", "sticker", "contacts", "pollCreate", "payment")
 
 
-class UnreadableEvent(Exception):
+class SignalEventError(Exception):
     """An event that has not the form of one of signal-cli, or whose message could not be decrypted."""
 
 
@@ -91,20 +91,20 @@ class _Event(msgspec.Struct, frozen=True):
 def read_event(data: str, number: str) -> SaidMessage | None:
     """The message of an event for the account with a number; None: it is no message of a person to it.
 
-    Receipts, typing, reactions, edits, and what the account's other devices sent are none. Raises `UnreadableEvent`.
+    Receipts, typing, reactions, edits, and what the account's other devices sent are none. Raises `SignalEventError`.
     """
     try:
         # Not by msgspec: half of a surrogate pair in a text must not make the message unreadable.
         given = json.loads(data)
         event = msgspec.convert(given, _Event)
     except (ValueError, RecursionError, msgspec.MsgspecError) as error:
-        raise UnreadableEvent(_words(error)) from None
+        raise SignalEventError(_words(error)) from None
     if event.account is not None and event.account.startswith("+") and event.account != number:
         return None
     envelope = event.envelope
     if envelope is None or envelope.data_message is None:
         if event.exception is not None:
-            raise UnreadableEvent(f"signal-cli could not read it: {well_formed(event.exception.type)[:100]}")
+            raise SignalEventError(f"signal-cli could not read it: {well_formed(event.exception.type)[:100]}")
         return None
     return _said(envelope, envelope.data_message, number)
 
@@ -115,16 +115,16 @@ def _said(envelope: _Envelope, given: dict[str, Any], number: str) -> SaidMessag
     try:
         data = msgspec.convert(given, _Data)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise UnreadableEvent(_words(error)) from None
+        raise SignalEventError(_words(error)) from None
     if not data.message and not any(given.get(name) for name in _WORDLESS):
         return None
     author = envelope.source_number or envelope.source_uuid or envelope.source
     if not author:
-        raise UnreadableEvent("it has no source")
+        raise SignalEventError("it has no source")
     if author == number:
         return None
     if not 0 < data.timestamp < 10**18:
-        raise UnreadableEvent("its timestamp is no time")
+        raise SignalEventError("its timestamp is no time")
     return SaidMessage(
         author=_checked(author, "source"),
         name=well_formed(envelope.source_name or ""),
@@ -148,7 +148,7 @@ def _with_names(text: str, mentions: tuple[_Mention, ...]) -> str:
 
 def _checked(id: str, name: str) -> str:  # noqa: A002 -- the word
     if not 0 < len(id) <= _LONGEST_ID or not is_well_formed(id) or not id.isprintable():
-        raise UnreadableEvent(f"{name} is no id")
+        raise SignalEventError(f"{name} is no id")
     return id
 
 

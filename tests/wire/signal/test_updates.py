@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from trunkline.core.adapters.signal.cursor import EventCursor
-from trunkline.core.adapters.signal.updates import SaidMessage, UnreadableEvent, read_event
+from trunkline.core.adapters.signal.updates import SaidMessage, SignalEventError, read_event
 
 NUMBER = "+15550009999"
 TIME = 1_700_000_000_000
@@ -99,7 +99,7 @@ def test_what_is_no_message_of_a_person_to_the_account(text: str) -> None:
     ],
 )
 def test_a_bad_event_is_reported(text: str) -> None:
-    with pytest.raises(UnreadableEvent) as found:
+    with pytest.raises(SignalEventError) as found:
         read(text)
     assert str(found.value).encode()
 
