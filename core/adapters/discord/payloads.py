@@ -130,9 +130,10 @@ class GuildData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class GuildStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A server in READY, before it comes."""
+    """A server in READY before it comes, or one that is gone: for good, or unavailable for a while."""
 
     id: GuildId
+    unavailable: bool = False
 
 
 class ApplicationStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import zlib
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from trunkline.sim.wire.discord.server import DiscordServer
 
 HEARTBEAT_SECONDS = 41.25
+#: events of a session that RESUME can bring again; an older session is over
+KEPT_EVENTS = 10_000
 _DISPATCH, _HEARTBEAT, _IDENTIFY, _PRESENCE, _RESUME = 0, 1, 2, 3, 6
 _RECONNECT, _INVALID_SESSION, _HELLO, _HEARTBEAT_ACK = 7, 9, 10, 11
 #: operations that a client may send and that change nothing here: voice state, members, sounds
@@ -64,7 +67,7 @@ class GatewaySession:
     intents: int
     seq: int = 0
     #: events in order, for RESUME
-    log: list[Json] = field(default_factory=list[Json])
+    log: deque[Json] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
     #: channels that the client knows
     known: set[str] = field(default_factory=set[str])
     link: GatewayLink | None = None
@@ -259,6 +262,9 @@ class GatewayHub:
             return 0
         if not isinstance(seq, int) or seq > session.seq:
             return _BAD_SEQ
+        if seq < session.seq - len(session.log):
+            link.say(_payload(_INVALID_SESSION, False))
+            return 0
         if session.link is not None:
             session.link.abort()
         session.link, link.session = link, session

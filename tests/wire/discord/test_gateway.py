@@ -241,3 +241,45 @@ def test_a_refused_intent_names_the_remedy() -> None:
                 pass
 
     play(test)
+
+
+def test_a_session_that_is_too_far_behind_is_over() -> None:
+    async def test(bench: DiscordBench) -> None:
+        async with bench.listening() as inbox:
+            await bench.say(bench.place, "one")
+            await bench.adapter.ack((await bench.brought(inbox, "one"))[0])
+            await anyio.sleep(0.05)
+        [session] = bench.server.hub.sessions.values()
+        session.seq += 5
+        session.log.clear()
+        await bench.say(bench.place, "two")
+        await anyio.sleep(0.2)
+        with pytest.raises(SessionLost):
+            async with bench.listening():
+                pass
+        async with bench.listening() as inbox:
+            await bench.brought(inbox, "two")
+
+    play(test)
+
+
+def test_a_server_that_never_comes_holds_the_position_until_it_is_gone() -> None:
+    async def test(bench: DiscordBench) -> None:
+        hub = bench.server.hub
+        async with bench.listening() as inbox:
+            await anyio.sleep(0.1)
+            guilds = [{"id": "5"}, {"id": "6"}]
+            ready = {"user": {"id": "7"}, "session_id": "s", "resume_gateway_url": "ws://x", "guilds": guilds}
+            hub.say_raw({"op": 0, "t": "READY", "s": 1, "d": ready})
+            hub.say_raw({"op": 0, "t": "GUILD_CREATE", "s": 2, "d": {"id": "5"}})
+            hub.say_raw({"op": 0, "t": "GUILD_DELETE", "s": 3, "d": {"id": "6", "unavailable": True}})
+            await anyio.sleep(0.2)
+            before = dict(bench.cursors.values)
+            await bench.say(bench.place, "one")
+            await bench.adapter.ack((await bench.brought(inbox, "one"))[0])
+            assert bench.cursors.values == before
+            hub.say_raw({"op": 0, "t": "GUILD_DELETE", "s": 5, "d": {"id": "6"}})
+            await anyio.sleep(0.2)
+            assert '"session":"s"' in bench.cursors.values["gateway"]
+
+    play(test)

@@ -19,6 +19,7 @@ from trunkline.core.adapters.discord.payloads import (
     ChannelData,
     GatewayAnswer,
     GuildData,
+    GuildStub,
     InteractionData,
     InteractionKind,
     MessageData,
@@ -154,6 +155,8 @@ class DiscordStream:
                 await self._ready(_read(event.data, ReadyData), position)
                 async for envelope in self._missed_directly(position):
                     yield envelope
+            elif event.name == "GUILD_DELETE":
+                await self._left(_read(event.data, GuildStub), position)
             elif event.name == "GUILD_CREATE":
                 async for envelope in self._guild(_read(event.data, GuildData), position):
                     yield envelope
@@ -262,6 +265,13 @@ class DiscordStream:
             elif last > since:
                 async for envelope in self._missed(channel, since, position):
                     yield envelope
+        self._waiting.discard(guild.id)
+        await self._history_over(position)
+
+    async def _left(self, guild: GuildStub, position: ReadPosition) -> None:
+        """The bot was removed from a server: its history will never come. That of an unavailable one will."""
+        if guild.unavailable or guild.id not in self._waiting:
+            return
         self._waiting.discard(guild.id)
         await self._history_over(position)
 
