@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.scale import scaled
 from tests.support.synapse.homeserver import Synapse, needs_synapse
-from tests.support.synapse.storm import MatrixStorm
+from tests.support.synapse.storm import MatrixStorm, WirePoint
 
 pytestmark = [needs_synapse(), pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")]
 
@@ -18,7 +18,7 @@ def test_a_killed_gateway_answers_everything_once(synapse: Synapse, tmp_path: Pa
     assert verdict.told > 20, str(verdict)
     assert (verdict.lost, verdict.doubled, verdict.misplaced) == ((), (), ()), str(verdict)
     # It was killed at events of the wire too, not only between them.
-    assert len(verdict.kills) > 1, str(verdict)
+    assert set(verdict.kills) - {WirePoint.RANDOM.value}, str(verdict)
 
     village = storm.village
     again, astray, missing = village.told[0], village.told[1], village.tell(storm.dice)

@@ -13,7 +13,7 @@ pytestmark = needs_synapse()
 
 def test_the_kit(town: Town, lamp: Path) -> None:
     async def kit() -> KitReport:
-        return await check_channel_adapter(lambda: synapse_bench(town, lamp), patience=4.0, settle=0.1)
+        return await check_channel_adapter(lambda: synapse_bench(town, lamp), patience=8.0, settle=0.1)
 
     report = asyncio.run(kit())
     report.raise_for_failures()

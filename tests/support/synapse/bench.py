@@ -98,7 +98,7 @@ class SynapseBench(Bench):
 
     async def open(self) -> None:
         """A new adapter, and its life."""
-        settings = {"poll_seconds": 2, "request_timeout": 2, "files": str(self._folder)}
+        settings = {"poll_seconds": 2, "request_timeout": 3, "files": str(self._folder)}
         made = adapter_of(self._town, self._proxy.url, self._cursors, self.events, **settings)
         await self._stack.enter_async_context(made.running())
         self.adapter = _Reopening(made, self._proxy)  # type: ignore[assignment]

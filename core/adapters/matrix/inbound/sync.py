@@ -20,7 +20,8 @@ from trunkline.core.adapters.matrix.inbound.updates import (
     MatrixTimeline,
     SyncAnswer,
     after_joining,
-    is_membership,
+    begins_membership,
+    is_new_room,
     read_event,
     read_message,
     read_sync,
@@ -36,6 +37,8 @@ from trunkline.core.well_formed import well_formed
 
 #: events of a room in one answer; a larger number of them is fetched in pages
 _AT_ONCE, _PAGE = 50, 100
+#: events of a new room that are searched for the account's invitation
+_MOST_OF_NEW = 1000
 #: seconds until a token is saved before which there was no message
 _SAVE_EVERY = 60.0
 _EVENTS: dict[str, Any] = {"types": list(TYPES)}
@@ -46,7 +49,7 @@ _FILTER = json.dumps(
         "account_data": {"types": ["m.direct"]},
         "room": {
             "timeline": {**_EVENTS, "limit": _AT_ONCE},
-            "state": {"types": ["m.room.member", "m.room.encryption"], "lazy_load_members": True},
+            "state": {"types": ["m.room.member", "m.room.encryption", "m.room.create"], "lazy_load_members": True},
             "ephemeral": {"not_types": ["*"]},
             "account_data": {"not_types": ["*"]},
         },
@@ -141,6 +144,9 @@ class SyncReader:
             await self._accept(invite)
         found: list[Envelope] = []
         for timeline in answer.rooms:
+            if timeline.gap_before is not None:
+                # Who came and went in the gap is not known.
+                self._book.note_left(timeline.room)
             for one in (*timeline.state, *timeline.events):
                 event = read_event(one)
                 if isinstance(event, MatrixEvent):
@@ -164,8 +170,7 @@ class SyncReader:
 
     async def _events(self, timeline: MatrixTimeline, before: str) -> list[object]:
         """The events of a room since the last answer, with those that did not fit into this one."""
-        here = [*timeline.state, *timeline.events]
-        joined = any(is_membership(one, self._me, "join") for one in here)
+        joined = is_new_room(timeline, self._me)
         events = list(timeline.events)
         if timeline.gap_before is not None:
             events = [*await self._gap(timeline.room, timeline.gap_before, None if joined else before), *events]
@@ -182,8 +187,11 @@ class SyncReader:
             events = as_list(page.get("chunk"))
             found += events
             end = page.get("end")
-            invited = until is None and any(is_membership(one, self._me, "invite") for one in events)
-            if not isinstance(end, str) or end == token or invited or (until is None and not events):
+            if not isinstance(end, str) or end == token:
+                return found[::-1]
+            if until is None and (
+                len(found) >= _MOST_OF_NEW or any(begins_membership(one, self._me) for one in events)
+            ):
                 return found[::-1]
             token = end
 

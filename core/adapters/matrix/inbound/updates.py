@@ -21,7 +21,7 @@ _MESSAGES = ("m.room.message", "m.sticker")
 _POLLS = ("m.poll.start", "org.matrix.msc3381.poll.start")
 ENCRYPTED = "m.room.encrypted"
 #: the types of events that the account asks for
-TYPES = (*_MESSAGES, *_POLLS, ENCRYPTED, "m.room.member", "m.room.encryption")
+TYPES = (*_MESSAGES, *_POLLS, ENCRYPTED, "m.room.member", "m.room.encryption", "m.room.create")
 #: the first line of a quote that old clients put before a reply
 _QUOTE_HEAD = re.compile(r"> (?:\* )?<@[^>\n]*>")
 _MS = 1000.0
@@ -222,6 +222,21 @@ def after_joining(events: Iterable[object], me: str) -> list[object]:
             if is_membership(event, me, membership):
                 return there[number + 1 :]
     return there
+
+
+def is_new_room(timeline: MatrixTimeline, me: str) -> bool:
+    """Whether the account has joined a room since the last sync.
+
+    Then the server sends the whole state. The account's membership alone comes with each of its own messages.
+    """
+    begins = any(as_object(one).get("type") == "m.room.create" for one in (*timeline.state, *timeline.events))
+    return begins or any(is_membership(one, me, "join") for one in timeline.events)
+
+
+def begins_membership(found: object, me: str) -> bool:
+    """Whether an event is the first that concerns the account: its invitation, or that it joined without one."""
+    before = as_object(as_object(as_object(found).get("unsigned")).get("prev_content")).get("membership")
+    return is_membership(found, me, "invite") or (is_membership(found, me, "join") and before != "invite")
 
 
 def is_membership(found: object, me: str, membership: str) -> bool:
