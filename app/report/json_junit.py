@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -18,13 +18,15 @@ from trunkline.core.errors import UsageError
 REPORT_VERSION = 1
 
 
-def as_json(runs: Sequence[Run]) -> bytes:
-    """All runs as one JSON document, version `REPORT_VERSION`."""
-    document = {
+def as_json(runs: Sequence[Run], left_out: Mapping[str, Sequence[str]] | None = None) -> bytes:
+    """All runs as one JSON document, version `REPORT_VERSION`. `left_out`: scenario -> why it is not on the wire."""
+    document: dict[str, Any] = {
         "trunkline_report": REPORT_VERSION,
         "holds": all(run.holds for run in runs),
         "runs": [_as_builtins(run) for run in runs],
     }
+    if left_out:
+        document["not_on_the_wire"] = {scenario: list(reasons) for scenario, reasons in left_out.items()}
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
@@ -44,10 +46,17 @@ def _as_builtins(run: Run) -> dict[str, Any]:
     }
 
 
-def as_junit(runs: Sequence[Run], seconds: Sequence[float]) -> bytes:
-    """All runs as JUnit XML: a test case per run, with the text report as its failure. `seconds`: CPU time of each."""
+def as_junit(
+    runs: Sequence[Run], seconds: Sequence[float], left_out: Mapping[str, Sequence[str]] | None = None
+) -> bytes:
+    """All runs as JUnit XML: a test case per run, with the text report as its failure. `seconds`: CPU time of each.
+
+    `left_out`: scenario -> why it is not on the wire; each is a skipped test case.
+    """
     failed = sum(not run.holds for run in runs)
-    suite = ElementTree.Element("testsuite", name="trunkline", tests=str(len(runs)), failures=str(failed), errors="0")
+    suite = ElementTree.Element(
+        "testsuite", name="trunkline", tests=str(len(runs) + len(left_out or ())), failures=str(failed), errors="0"
+    )
     for run, spent in zip(runs, seconds, strict=True):
         header = run.trace.header
         name = " ".join([header.scenario, f"seed={header.seed}", *(f"bug={bug}" for bug in header.bugs)])
@@ -56,6 +65,9 @@ def as_junit(runs: Sequence[Run], seconds: Sequence[float]) -> bytes:
             message = f"violated: {' '.join(run.violated)}" if run.violated else "expectations missed"
             failure = ElementTree.SubElement(case, "failure", message=message)
             failure.text = "\n".join(blocks(run))
+    for scenario, reasons in (left_out or {}).items():
+        case = ElementTree.SubElement(suite, "testcase", classname="not on the wire", name=scenario, time="0.000")
+        ElementTree.SubElement(case, "skipped", message="; ".join(reasons))
     return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n"
 
 

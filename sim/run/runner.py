@@ -7,6 +7,7 @@ everything must come to rest within a bound. Same scenario, seed and bugs give t
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +49,8 @@ MAX_STEPS = 50_000_000
 class ScenarioRun:
     """One run in progress.
 
-    `adapters`: how the gateway reaches the platforms; by default in memory. `bound`: see `REST_BOUND`.
+    `adapters`: how the gateway reaches the platforms; by default in memory. `bound`: see `REST_BOUND`. `patience`: for
+    how long after the script a run waits at most for what the gateway has announced.
     """
 
     def __init__(
@@ -61,9 +63,10 @@ class ScenarioRun:
         spare: ReusableStore | None = None,
         adapters: Callable[[World], ProcessAdapters] = lambda _: MemoryAdapters(),
         bound: float = REST_BOUND,
+        patience: float = math.inf,
     ) -> None:
         self._loop = loop
-        self._bound = bound
+        self._bound, self._patience = bound, patience
         self.world = World(file, loop, seed=seed, bugs=bugs, spare=spare)
         self._adapters = adapters(self.world)
         self.processes = Processes(self.world, self._adapters)
@@ -144,7 +147,8 @@ class ScenarioRun:
         self._most = MOST_EVENTS + 11 * len(world.log.events)
         world.log.subscribe(self._count, InboundReceived, WireAccepted)
         while not await self._rest(bound) and not self._cut:
-            bound = world.progress.announced - world.now() + self._bound
+            waits_until = min(world.progress.announced, self.player.end + self._patience)
+            bound = waits_until - world.now() + self._bound
             if bound <= self._bound:
                 return False
         return not self._cut

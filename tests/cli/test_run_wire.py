@@ -1,6 +1,7 @@
 """``trunkline run --wire`` at the command line."""
 
 import json
+from xml.etree import ElementTree
 
 from trunkline.core.events import read_trace
 
@@ -23,8 +24,12 @@ def test_a_scenario_is_played_on_the_wire_and_what_does_not_fit_is_listed(trunkl
     assert code == 0
     assert "on the wire" in out
 
-    code, out, _ = trunkline("run", "--wire", PLAYED, LEFT_OUT)
+    junit = tmp_path / "report.xml"
+    code, out, _ = trunkline("run", "--wire", PLAYED, LEFT_OUT, "--junit", str(junit), "--json", str(report))
     assert code == 0
+    assert list(json.loads(report.read_bytes())["not_on_the_wire"]) == ["B013-history-replayed"]
+    (skipped,) = ElementTree.parse(junit).iter("skipped")
+    assert "new ids" in skipped.attrib["message"]
     assert out.splitlines()[-1].startswith("B013-history-replayed: not on the wire: telegram with new ids")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -106,7 +106,7 @@ def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*
                 pipe.end()
             print_lines(*report_lines(run), *differs, file=output)
     print_lines(*summary(runs).split("\n"), *(wire.end_lines() if wire is not None else ()), file=output)
-    _write_reports(options, runs, spent)
+    _write_reports(options, runs, spent, {} if wire is None else wire.left_out)
     return 0 if all(run.holds for run in runs) and (wire is None or not wire.different) else 1
 
 
@@ -165,16 +165,18 @@ def _jobs(options: RunOptions, files: Sequence[ScenarioFile]) -> Iterator[RunJob
                 yield RunJob(file=file, seed=seed, bugs=named)
 
 
-def _write_reports(options: RunOptions, runs: Sequence[Run], spent: Sequence[float]) -> None:
+def _write_reports(
+    options: RunOptions, runs: Sequence[Run], spent: Sequence[float], left_out: Mapping[str, Sequence[str]]
+) -> None:
     if options.trace is not None and options.trace != STDOUT:
         write_trace(options.trace, runs[0].trace)
     if options.junit is not None or options.json is not None:
         from trunkline.app.report.json_junit import as_json, as_junit, write_whole
 
         if options.junit is not None:
-            write_whole(options.junit, as_junit(runs, spent))
+            write_whole(options.junit, as_junit(runs, spent, left_out))
         if options.json is not None:
-            write_whole(options.json, as_json(runs))
+            write_whole(options.json, as_json(runs, left_out))
 
 
 @contextmanager

@@ -23,6 +23,8 @@ SPEED, FASTEST = 100.0, 1000.0
 _PATIENCE = 6.0
 #: seconds within which everything must come to rest after the script; in virtual time it is four hours
 REST_BOUND = 1200.0
+#: seconds after the script for which it waits for what the gateway has announced, such as the deadline of a hand
+PATIENCE = 1800.0
 
 
 def speed_for(file: ScenarioFile) -> float:
@@ -53,7 +55,7 @@ def run_on_wire(
 
     async def main(loop: RealTimeLoop) -> PlayedRun:
         adapters = partial(WireAdapters, loop=loop)
-        run = ScenarioRun(file, loop, seed=own_seed, bugs=names, adapters=adapters, bound=REST_BOUND)
+        run = ScenarioRun(file, loop, seed=own_seed, bugs=names, adapters=adapters, bound=REST_BOUND, patience=PATIENCE)
         kept.append(run)
         if watch is not None:
             run.world.log.subscribe(watch)
