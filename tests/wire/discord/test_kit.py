@@ -11,7 +11,6 @@ NOT_TRIED = {
     "markup",  # it takes texts as they are
     "no-fallback",  # it has one transport
     "ready", "not-ready",  # the account does not say
-    "edit", "delete", "react", "pin", "unknown-message", "unclaimed-action", "questions",  # it has no actions yet
 }  # fmt: skip
 
 
