@@ -1,4 +1,4 @@
-"""The scenarios that are not played on the wire, and why; `python -m tests.wire.play.table` writes the table anew."""
+"""The scenarios that are not played on the wire, and why; `python -m tests.wire.play.table` writes the table."""
 
 from functools import cache
 from pathlib import Path
