@@ -113,6 +113,16 @@ async def test_an_invitation_is_accepted_and_what_was_said_with_it_is_heard(town
         assert (await ear.hear("now we are three")).address.conversation == room
 
 
+async def test_an_invitation_from_before_the_first_start_is_accepted_before_the_token_is_saved(town: Town) -> None:
+    cursors = MemoryCursors()
+    room = town.ana.create_room(town.bot, name="early")
+    async with listening(town, cursors) as ear:
+        await ear.until(lambda: cursors.values)
+        assert room in town.bot.ask("GET", "/joined_rooms")["joined_rooms"]
+        await beside(town.ana.send, room, "welcome")
+        await ear.hear("welcome")
+
+
 async def test_invitations_are_left_alone_if_configured_so(town: Town) -> None:
     async with listening(town, MemoryCursors(), join=False) as ear:
         room = await beside(town.ana.create_room, town.bot)

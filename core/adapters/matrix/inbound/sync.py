@@ -90,7 +90,8 @@ class SyncReader:
             answer = SyncAnswer(
                 next_batch=answer.next_batch, rooms=tuple(rooms), invites=answer.invites, direct=answer.direct
             )
-            await self._save(answer.next_batch)
+            if not answer.invites:
+                await self._save(answer.next_batch)
         return answer
 
     async def messages(self, first: SyncAnswer) -> AsyncGenerator[Envelope]:
@@ -100,7 +101,8 @@ class SyncReader:
             found = await self._read(answer, before)
             self._progress.took(answer.next_batch, [one.message_id for one in found])
             if not found:
-                await self._save_idle()
+                # An invitation comes once: from its token on it is accepted.
+                await self._save_idle(now=bool(answer.invites))
             for envelope in found:
                 yield envelope
             before = answer.next_batch
@@ -127,9 +129,9 @@ class SyncReader:
                 await self._host.cursors.save(self._cursor, newest)
                 self._saved, self._saved_at = newest, self._host.env.steady()
 
-    async def _save_idle(self) -> None:
+    async def _save_idle(self, *, now: bool) -> None:
         """Save the token of an answer without messages, now and then: without it they would only be read again."""
-        if self._host.env.steady() - self._saved_at >= _SAVE_EVERY:
+        if now or self._host.env.steady() - self._saved_at >= _SAVE_EVERY:
             await self._save(self._progress.safe)
 
     # ------------------------------------------------------------ one answer
