@@ -8,7 +8,7 @@ import json
 import sys
 from typing import Any
 
-import hikari
+import hikari  # pyright: ignore[reportMissingImports] -- in an environment of its own
 
 
 async def rest_calls(bot: hikari.GatewayBot, channel: int, guild: int, seen: dict[str, Any]) -> None:

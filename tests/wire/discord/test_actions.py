@@ -44,7 +44,7 @@ async def ask(
 
 def test_members() -> None:
     async def test(bench: DiscordBench) -> None:
-        who = {"guildId": GUILD, "userId": bench.ana.id}
+        who: dict[str, Any] = {"guildId": GUILD, "userId": bench.ana.id}
         member = bench.server.platform.server.members[bench.ana.id]
         await act(bench, Action.ROLE_ADD, **who, roleId="77")
         assert (await ask(bench, Action.MEMBER_INFO, **who))["roles"] == ["77"]
@@ -105,10 +105,10 @@ def test_emoji_stickers_and_events() -> None:
     async def test(bench: DiscordBench) -> None:
         await act(bench, Action.EMOJI_UPLOAD, guildId=GUILD, emojiName="lamp", media=LAMP)
         assert [one["name"] for one in await ask(bench, Action.EMOJI_LIST, guildId=GUILD)] == ["lamp"]
-        fields = {"stickerName": "bulb", "stickerDesc": "a bulb", "stickerTags": "light"}
+        fields: dict[str, Any] = {"stickerName": "bulb", "stickerDesc": "a bulb", "stickerTags": "light"}
         await act(bench, Action.STICKER_UPLOAD, guildId=GUILD, **fields, media=LAMP)
         assert [one["name"] for one in bench.server.platform.server.kept("sticker").values()] == ["bulb"]
-        times = {"startTime": "2030-01-01T00:00:00+00:00", "endTime": "2030-01-01T01:00:00+00:00"}
+        times: dict[str, Any] = {"startTime": "2030-01-01T00:00:00+00:00", "endTime": "2030-01-01T01:00:00+00:00"}
         await act(bench, Action.EVENT_CREATE, guildId=GUILD, eventName="party", location="here", **times)
         [event] = await ask(bench, Action.EVENT_LIST, guildId=GUILD)
         assert (event["name"], event["startTime"]) == ("party", times["startTime"])
