@@ -17,8 +17,8 @@ import httpx
 from trunkline.core.adapters.evidence import of_httpx
 from trunkline.core.errors import Ambiguous, NotSent, Refused
 
-#: a file that is sent; the largest that any of these platforms takes
-_LARGEST_FILE = 100 * 1024 * 1024
+#: bytes of a file that is sent; the largest that any of these platforms takes
+LARGEST_FILE = 100 * 1024 * 1024
 #: of a request's time, what opening the connection may take
 _TO_CONNECT = 0.5
 
@@ -81,24 +81,13 @@ class HttpxRequests:
                     content = bytearray()
                     async for part in response.aiter_bytes():
                         content += part
-                        if len(content) > _LARGEST_FILE:
-                            raise Refused(f"the file is larger than {_LARGEST_FILE // 1024 // 1024} MB")
+                        if len(content) > LARGEST_FILE:
+                            raise Refused(f"the file is larger than {LARGEST_FILE // 1024 // 1024} MB")
                     return bytes(content), response.headers.get("content-type", "").partition(";")[0].strip()
         except TimeoutError:
             raise NotSent("the file could not be loaded in time") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise NotSent(f"the file cannot be loaded: {type(error).__name__}") from error
-
-
-async def read_file(path: str) -> bytes:
-    """The content of a file that is to be sent. Raises `PlatformError`: nothing was sent then."""
-    try:
-        size = (await anyio.Path(path).stat()).st_size
-        if size > _LARGEST_FILE:
-            raise Refused(f"the file is larger than {_LARGEST_FILE // 1024 // 1024} MB")
-        return await anyio.Path(path).read_bytes()
-    except (OSError, ValueError) as error:
-        raise Refused(f"the file cannot be read: {type(error).__name__}") from error
 
 
 def is_address(media: str) -> bool:

@@ -20,7 +20,8 @@ from httpx_sse import ServerSentEvent, aconnect_sse
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.adapters.httpx_requests import HttpxRequests, is_address, read_file
+from trunkline.core.adapters.httpx_requests import LARGEST_FILE, HttpxRequests, is_address
+from trunkline.core.adapters.local_files import read_local
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.adapters.signal.answers import SentResult, is_member, result_of, sent_of
 from trunkline.core.adapters.signal.authors import MessageAuthors
@@ -66,6 +67,7 @@ class SignalAdapter:
     def __init__(self, config: SignalConfig, host: AdapterHost) -> None:
         self._config = config
         self._host = host
+        self._files = None if config.files is None else host.folder / config.files
         self._http = HttpxRequests(config.request_timeout)
         self._authors = MessageAuthors()
         self._cursor = EventCursor()
@@ -246,7 +248,7 @@ class SignalAdapter:
             content, served = await self._http.download(media)
             kind = kind or served
         else:
-            content = await read_file(media)
+            content = await read_local(media, self._files, LARGEST_FILE)
         kind = kind or mimetypes.guess_type(name)[0] or "application/octet-stream"
         safe = "".join(sign if sign.isalnum() or sign in "._-" else "_" for sign in name) or "file"
         return f"data:{kind};filename={safe};base64,{base64.b64encode(content).decode()}"

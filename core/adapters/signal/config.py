@@ -19,6 +19,8 @@ class SignalConfig(Model):
     silence: Duration = Field(default=60.0, gt=0, le=3600)
     """How long the stream of events may be silent until it counts as broken. signal-cli sends a sign of life every
     15 s."""
+    files: str | None = None
+    """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
 
     @field_validator("daemon")
     @classmethod

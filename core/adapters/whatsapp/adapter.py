@@ -14,7 +14,8 @@ import msgspec
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionRequest
-from trunkline.core.adapters.httpx_requests import HttpxRequests, is_address, read_file
+from trunkline.core.adapters.httpx_requests import LARGEST_FILE, HttpxRequests, is_address
+from trunkline.core.adapters.local_files import read_local
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
 from trunkline.core.adapters.whatsapp.bodies import (
     check_sendable,
@@ -71,6 +72,7 @@ class WhatsAppAdapter:
         token = host.secret(config.token)
         if not (token.isascii() and token.isprintable()):
             raise ConfigError(f"{CHANNEL}:{host.account}: the token has characters that no header can carry")
+        self._files = None if config.files is None else host.folder / config.files
         self._http = HttpxRequests(config.request_timeout, {"Authorization": f"Bearer {token}"})
         self._inbox = WebhookInbox()
         rules = rules_for(CHANNEL)
@@ -207,7 +209,7 @@ class WhatsAppAdapter:
     async def _upload(self, request: SendRequest) -> str:
         """Upload a file; returns its id. Nothing was sent if this raises, so no failure of it is in doubt."""
         path, parts = request.media[0], request.parts
-        content = await read_file(path)
+        content = await read_local(path, self._files, LARGEST_FILE)
         name = name_of(path, parts)
         url = f"{self._config.api_root}/{self._config.phone_number_id}/media"
         form = {"messaging_product": "whatsapp", "type": media_type(path, parts)}

@@ -25,6 +25,8 @@ class WhatsAppConfig(Model):
     """How long a request may take until it is in doubt."""
     webhook_timeout: Duration = Field(default=15.0, gt=0, le=60)
     """How long a webhook waits for its messages to be stored until Meta is asked to deliver it again."""
+    files: str | None = None
+    """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
 
     @field_validator("api_root")
     @classmethod

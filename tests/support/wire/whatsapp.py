@@ -21,6 +21,8 @@ class WhatsAppBench(WireBench):
 
     platform = "whatsapp"
     media = ("https://example.org/lamp.png",)
+    #: folder whose files may be sent
+    files: str | None = None
     server: WhatsAppServer
 
     def __init__(self, world: Any, listener: Any, stack: Any) -> None:
@@ -34,6 +36,7 @@ class WhatsAppBench(WireBench):
             "verify_token": {"env": "WORD"},
             "request_timeout": 3,
             "webhook_timeout": 2,
+            "files": self.files,
         }
         super().__init__(world, listener, stack)
 

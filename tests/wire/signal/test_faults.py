@@ -106,7 +106,33 @@ def test_files_travel_with_their_content(tmp_path: Path) -> None:
         [seen] = await bench.accepted()
         assert seen.media == ("data:image/png;filename=a_lamp_.png;base64,bGFtcA==",)
 
-    play(SignalBench, test)
+    play(with_files(tmp_path), test)
+
+
+def with_files(folder: Path) -> type[SignalBench]:
+    """The bench of an account that may send the files of a folder."""
+
+    class Bench(SignalBench):
+        """With the folder."""
+
+        config = {**SignalBench.config, "files": str(folder)}  # noqa: RUF012 -- as the base
+
+    return Bench
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["another folder", "no folder"])
+def test_a_file_outside_of_the_folder_is_refused(tmp_path: Path, given: bool) -> None:
+    (tmp_path / "outbox").mkdir()
+    secret = tmp_path / "token"
+    secret.write_bytes(b"secret")
+    (tmp_path / "outbox" / "link").symlink_to(secret)
+
+    async def test(bench: SignalBench) -> None:
+        for media in (str(secret), "../token", "link", f"file://{secret}"):
+            assert type(await outcome(bench.real.send(message(bench, media=(media,))))) is Refused, media
+        assert await bench.requests() == 0
+
+    play(with_files(tmp_path / "outbox") if given else SignalBench, test)
 
 
 def test_a_file_that_cannot_be_had_is_refused_or_not_sent(tmp_path: Path) -> None:

@@ -102,6 +102,32 @@ def test_a_message_that_comes_twice_or_late_is_the_same_message() -> None:
 # ---------------------------------------------------------------- files
 
 
+def with_files(folder: Path) -> type[WhatsAppBench]:
+    """The bench of an account that may send the files of a folder."""
+
+    class Bench(WhatsAppBench):
+        """With the folder."""
+
+        files = str(folder)
+
+    return Bench
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["another folder", "no folder"])
+def test_a_file_outside_of_the_folder_is_refused(tmp_path: Path, given: bool) -> None:
+    (tmp_path / "outbox").mkdir()
+    secret = tmp_path / "lamp.png"
+    secret.write_bytes(b"secret")
+    (tmp_path / "outbox" / "link.png").symlink_to(secret)
+
+    async def test(bench: WhatsAppBench) -> None:
+        for media in (str(secret), "../lamp.png", "link.png", f"file://{secret}"):
+            assert type(await outcome(bench.real.send(message(bench, media=(media,))))) is Refused, media
+        assert await bench.requests() == 0
+
+    play(with_files(tmp_path / "outbox") if given else WhatsAppBench, test, CLOUD)
+
+
 def test_a_file_is_uploaded_and_then_sent(tmp_path: Path) -> None:
     file = tmp_path / "lamp.png"
     file.write_bytes(b"\x89PNG")
@@ -113,7 +139,7 @@ def test_a_file_is_uploaded_and_then_sent(tmp_path: Path) -> None:
         [(_, name, kind, content)] = bench.server._files.values()
         assert (name, kind, content) == ("lamp.png", "image/png", b"\x89PNG")
 
-    play(WhatsAppBench, test, CLOUD)
+    play(with_files(tmp_path), test, CLOUD)
 
 
 def test_a_file_that_is_not_there_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
@@ -122,7 +148,7 @@ def test_a_file_that_is_not_there_is_refused_before_anything_is_sent(tmp_path: P
         assert type(found) is Refused
         assert await bench.requests() == 0
 
-    play(WhatsAppBench, test, CLOUD)
+    play(with_files(tmp_path), test, CLOUD)
 
 
 def test_a_failed_upload_leaves_no_doubt(tmp_path: Path) -> None:
@@ -136,4 +162,4 @@ def test_a_failed_upload_leaves_no_doubt(tmp_path: Path) -> None:
         assert isinstance(found, PlatformError) and not found.ambiguous
         assert await bench.requests() == 0
 
-    play(WhatsAppBench, test, CLOUD)
+    play(with_files(tmp_path), test, CLOUD)
