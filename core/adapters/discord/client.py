@@ -104,7 +104,9 @@ class OneRequestClient(HTTPClient):
             data = msgspec.json.encode(json)
         url = self._root + route.url.removeprefix(Route.BASE)
         try:
-            async with self.web.request(route.method, url, data=data, params=params or {}, headers=headers) as response:
+            async with self.web.request(
+                route.method, url, data=data, params=params or {}, headers=headers, middlewares=(_once,)
+            ) as response:
                 return await _answer(response)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise of_aiohttp(error) from error
@@ -124,6 +126,18 @@ class OneRequestClient(HTTPClient):
             raise error_of(error.status, dict(error.headers or {}), b"") from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise NotSent(f"no gateway: {type(error).__name__}") from error
+
+
+async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Turn every failure into an error of the contract, because aiohttp does not know those.
+
+    It makes a PUT or DELETE again whose connection broke without a response, also if the connection was a new one. The
+    first may have been carried out: then a second DELETE is refused.
+    """
+    try:
+        return await handler(request)
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise of_aiohttp(error) from error
 
 
 async def _answer(response: aiohttp.ClientResponse) -> Any:

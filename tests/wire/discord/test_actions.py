@@ -4,13 +4,14 @@ import json
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 
 from tests.support.wire.discord import DiscordBench, play
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.places import account_place, server_place
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
-from trunkline.core.errors import AmbiguousTarget, Refused
+from trunkline.core.errors import Ambiguous, AmbiguousTarget, Refused
 from trunkline.core.values import Address, IntentId, Poll, Receipt
 from trunkline.sim.events.actions import WireActed
 
@@ -159,3 +160,24 @@ def test_names_are_looked_up() -> None:
             await bench.bot.resolve_target("#o")
 
     play(test, SETTINGS)
+
+
+def test_a_deletion_whose_answer_is_lost_is_in_doubt_and_is_one_request() -> None:
+    async def test(bench: DiscordBench) -> None:
+        sent = await bench.adapter.send(bench.request("hello"))
+        bench.fault("reset", on="act")
+        gone = ActionRequest(
+            action=Action.DELETE,
+            address=bench.place,
+            key="d",
+            intent=IntentId("i"),
+            attempt=1,
+            message_id=sent.provider_id,
+        )
+        # aiohttp makes a DELETE again by itself; the second one would be refused, as there is no such message any more.
+        with pytest.raises(Ambiguous):
+            await bench.bot.act(gone)
+        assert len(bench.recorded(WireActed)) == 1
+        assert await bench.bot.act(msgspec.structs.replace(gone, attempt=2)) == sent
+
+    play(test)
