@@ -89,7 +89,8 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
     # ------------------------------------------------------------ connections of processes
 
     def _make_socket_transport(self, *args: Any, **options: Any) -> Any:
-        transport = super()._make_socket_transport(*args, **options)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+        make = cast("Any", super()._make_socket_transport)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+        transport = make(*args, **options)
         there = self._connections.setdefault(NODE.get(), [])
         there[:] = [one for one in there if one._sock is not None]
         there.append(transport)
@@ -145,7 +146,7 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
             self._selector.unregister(key.fileobj)
             if node.alive:
                 self._asleep.setdefault(node, []).append((key.fd, key.events, key.data))
-        super()._process_events(awake)  # pyright: ignore[reportAttributeAccessIssue]
+        super()._process_events(awake)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
     def close(self) -> None:
         """Close the loop, and the connections that are left open."""

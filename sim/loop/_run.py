@@ -76,13 +76,17 @@ def _run(
             _dismantle(loop)
 
 
+def _drop(_: object) -> None:
+    pass
+
+
 @contextlib.contextmanager
 def _unheard() -> Generator[None]:
     """Drop what the finally blocks of libraries raise and warn of when their dead processes are taken apart.
 
     They find their sockets closed, and their loop too: in a process that is killed they would not have run at all.
     """
-    hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+    hook, sys.unraisablehook = sys.unraisablehook, _drop
     try:
         yield
         # What refers to itself is taken apart here, and not at some later moment.

@@ -22,7 +22,7 @@ class MessageAuthors:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], tuple[str, str]] = {}
+        self._known: dict[tuple[str, str], tuple[str | None, str]] = {}
 
     def note(self, conversation: str, time: int, author: str, text: str) -> str:
         """Remember a message; returns its id."""

@@ -133,7 +133,7 @@ def _topic(request: ActionRequest) -> str:
 
 def _fields(request: ActionRequest) -> dict[str, Any]:
     try:
-        found = {} if request.fields is None else json.loads(request.fields)
+        found: Any = {} if request.fields is None else json.loads(request.fields)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):

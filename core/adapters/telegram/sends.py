@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import mimetypes
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -44,7 +44,7 @@ _METHODS = {
     "voice": "send_voice",
     "document": "send_document",
 }
-_ALBUM = {
+_ALBUM: dict[str, Callable[..., Any]] = {
     "photo": InputMediaPhoto,
     "video": InputMediaVideo,
     "audio": InputMediaAudio,

@@ -155,13 +155,10 @@ def _account_families(served: Served) -> tuple[CounterView, ...]:
     failed = CounterView(
         "trunkline_deliveries_failed_total", "Accepted messages that their platforms could not deliver.", labels
     )
-    for family, read in (
-        (connected, lambda one: one.connected),
-        (dropped, lambda one: one.dropped_updates),
-        (refused, lambda one: one.refused_webhooks),
-        (failed, lambda one: one.failed_deliveries),
-    ):
-        family.read = _reading(served, read)
+    connected.read = _reading(served, lambda one: one.connected)
+    dropped.read = _reading(served, lambda one: one.dropped_updates)
+    refused.read = _reading(served, lambda one: one.refused_webhooks)
+    failed.read = _reading(served, lambda one: one.failed_deliveries)
     return connected, dropped, refused, failed
 
 

@@ -112,7 +112,7 @@ class WhatsAppServer(WireServer[FakeWhatsApp]):
 
     def refusal(self, request: web.Request, error: PlatformError) -> web.StreamResponse:
         status, code, title = next(row[1:] for row in _ERRORS if isinstance(error, row[0]))
-        headers = {}
+        headers: dict[str, str] = {}
         if isinstance(error, RateLimited) and error.retry_after is not None:
             headers["Retry-After"] = str(math.ceil(error.retry_after))
         return _failed(status, code, title, error.facts, headers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -25,6 +25,8 @@ from trunkline.sim.scenario.model.world import THREADLESS
 from trunkline.sim.wire.attribution import NoAttribution
 from trunkline.sim.wire.listener import WireListener
 from trunkline.sim.wire.servers import listening
+
+B = TypeVar("B", bound="WireBench")
 
 
 class MemoryCursors:
@@ -117,7 +119,7 @@ def _filled(value: Any, facts: dict[str, str]) -> Any:
 
 
 @asynccontextmanager
-async def wire_bench(loop: RealTimeLoop, kind: type[WireBench], settings: str = "") -> AsyncIterator[WireBench]:
+async def wire_bench(loop: RealTimeLoop, kind: type[B], settings: str = "") -> AsyncIterator[B]:
     """A new world around one platform on the wire."""
     rooms = ROOMS.replace("threads: [deploy]", "") if kind.platform in THREADLESS else ROOMS
     file = load_text(FILE.format(platform=kind.platform, rooms=rooms, settings=settings))

@@ -9,7 +9,7 @@ import json
 import sys
 from typing import Any
 
-import nio
+import nio  # pyright: ignore[reportMissingImports] -- in an environment of its own
 
 WRONG: list[str] = []
 

@@ -12,12 +12,12 @@ import sys
 from typing import Any
 
 import aiohttp
-from aiogram import Bot, methods
-from aiogram.client.default import DefaultBotProperties
-from aiogram.client.session.aiohttp import AiohttpSession
-from aiogram.client.telegram import TelegramAPIServer
-from aiogram.exceptions import TelegramAPIError
-from aiogram.types import (
+from aiogram import Bot, methods  # pyright: ignore[reportMissingImports]
+from aiogram.client.default import DefaultBotProperties  # pyright: ignore[reportMissingImports]
+from aiogram.client.session.aiohttp import AiohttpSession  # pyright: ignore[reportMissingImports]
+from aiogram.client.telegram import TelegramAPIServer  # pyright: ignore[reportMissingImports]
+from aiogram.exceptions import TelegramAPIError  # pyright: ignore[reportMissingImports]
+from aiogram.types import (  # pyright: ignore[reportMissingImports]
     BufferedInputFile,
     InlineKeyboardButton,
     InlineKeyboardMarkup,

@@ -51,11 +51,12 @@ def test_parameters_come_in_four_forms() -> None:
         multipart = aiohttp.FormData({**text, "document": "attach://file"})
         multipart.add_field("file", b"lamp", filename="lamp.pdf")
         address = f"{client.root}/sendMessage"
-        for options in (
+        forms: tuple[dict[str, Any], ...] = (
             {"params": text},
             {"data": form},
             {"json": {**text, "chat_id": client.room, "reply_markup": markup}},
-        ):
+        )
+        for options in forms:
             async with client.http.post(address, **options) as answer:
                 assert (await answer.json())["result"]["reply_markup"] == markup
         async with client.http.get(address, params=text) as answer:
