@@ -313,6 +313,9 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     #: a replayed message keeps its original id
     stable_ids: bool = True
     text_limit: int = 4000
+    #: maximum length of a text with files, and of one with buttons; None: as of any text
+    caption_limit: int | None = None
+    button_text_limit: int | None = None
     #: a thread can be opened on a message, and opening it again returns the same thread
     opens_threads: bool = False
     #: what can be done about a lost response of a send under a webhook identity; None: there are no identities

@@ -137,9 +137,13 @@ def check_capabilities(capabilities: Capabilities) -> tuple[str, ...]:
     can, key_seconds = capabilities.can, capabilities.key_seconds
     by_key, by_look_up = (capabilities.idempotency is kind for kind in (Idempotency.KEY, Idempotency.LOOKUP))
     in_flight, options = capabilities.in_flight_seconds, capabilities.poll_options
+    captions, beside = capabilities.caption_limit, capabilities.button_text_limit
     wrong = {
         "it cannot send texts": Capability.TEXT not in can,
         f"its text limit is not positive: {capabilities.text_limit}": capabilities.text_limit < 1,
+        f"a limit below 1: {captions} for captions, {beside} with buttons": any(
+            one is not None and one < 1 for one in (captions, beside)
+        ),
         "it opens threads and has no threads": capabilities.opens_threads and Capability.THREADS not in can,
         "it limits poll options and has no polls": options is not None and Capability.POLL not in can,
         f"a limit of {options} poll options allows no poll": options is not None and options < _LEAST_OPTIONS,

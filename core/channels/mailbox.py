@@ -60,6 +60,8 @@ def mailbox_capabilities(channel: str) -> Capabilities:
         idempotency=Idempotency.KEY,
         in_flight_seconds=0.0,
         poll_options=rules.capabilities.poll_options,
+        caption_limit=rules.capabilities.caption_limit,
+        button_text_limit=rules.capabilities.button_text_limit,
         text_limit=_TEXT_LIMIT if rules.generic else rules.text_limit,
     )
 

@@ -154,6 +154,7 @@ class TextAndMediaChannel(ABC):
             mode=DeliveryMode.DIRECT,
             idempotency=self.idempotency,
             in_flight_seconds=self.in_flight_seconds,
+            caption_limit=rules.capabilities.caption_limit,
             text_limit=rules.text_limit if self.text_limit is None else self.text_limit,
             actions=self.actions,
         )

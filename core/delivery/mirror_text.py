@@ -25,6 +25,11 @@ def media_name(address: str) -> str:
     return _name(address) or _NO_NAME
 
 
+def said(chunks: Sequence[str]) -> str:
+    """The text of a message by its chunks. Files whose text is too long for a caption are a chunk without text."""
+    return "\n".join([one for one in chunks if one])
+
+
 def mirror_text(text: str | None, media: Sequence[str] | None) -> str | None:
     """The transcript text: with media only the file names, else the text; None if nothing is visible.
 

@@ -53,6 +53,9 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     mode: ChunkMode = ChunkMode.LENGTH
     #: maximum length of a chunk, in UTF-16 code units
     limit: int = DEFAULT_LIMIT
+    #: maximum length of a text with files, and of one with buttons; None: `limit`
+    caption: int | None = None
+    button_text: int | None = None
     #: in mode `newline`: put as many paragraphs into a chunk as fit
     pack: bool = False
     markup: Markup = Markup.AS_IS
@@ -67,6 +70,8 @@ def recipe_for(channel: str, account: str, config: GatewayConfig, capabilities: 
         chunker=capabilities.chunker or rules.chunker,
         mode=ChunkMode.LENGTH if rules.internal else own.chunk_mode or settings.chunk_mode or ChunkMode.LENGTH,
         limit=_limit(own, settings, rules, capabilities),
+        caption=capabilities.caption_limit,
+        button_text=capabilities.button_text_limit,
         markup=capabilities.markup,
         leading=_leading(rules, config.profile),
     )

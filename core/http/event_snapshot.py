@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from trunkline.core.bindings.records import BindingStatus, Placement, SessionBindingRecord
+from trunkline.core.delivery.mirror_text import said
 from trunkline.core.delivery.notes import ROLE
 from trunkline.core.events import Body, Event
 from trunkline.core.events.actions import TranscriptChanged
@@ -173,7 +174,7 @@ def _intent(intent: PresentIntent) -> Iterator[Event]:
         intent_kind=row.kind,
         address=row.address,
         targeted=False,
-        text="\n".join(row.chunks if part is None else row.chunks[:1]),
+        text=said(row.chunks if part is None else row.chunks[:1]),
         chunks=len(row.chunks),
         key=row.id,
         reason=_WHY,

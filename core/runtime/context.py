@@ -11,8 +11,9 @@ from trunkline.core.agent import Agent
 from trunkline.core.channels import ChannelAdapter, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
+from trunkline.core.delivery.captions import beside, captioned
 from trunkline.core.delivery.chunking.own_chunker import Split, own_chunker
-from trunkline.core.delivery.mirror_text import media_name
+from trunkline.core.delivery.mirror_text import media_name, said
 from trunkline.core.delivery.prepare import Recipe, own_pieces, pieces, recipe_for
 from trunkline.core.delivery.recovery import RecoveryAction
 from trunkline.core.env import Env
@@ -134,8 +135,11 @@ class Context:
         if found is None:
             split = own_chunker(self.adapters.get(account), rules_for(to.channel))
             found = recipes[account] = self._recipe(to.channel, to.account), split
-        recipe, split = found
-        return pieces(text, recipe) if split is None else self._own_pieces(text, recipe, split, draft)
+        whole, split = found
+        files, buttons = bool(draft.media), draft.parts is not None and bool(draft.parts.buttons)
+        recipe = beside(whole, files=files, buttons=buttons)
+        made = pieces(text, recipe) if split is None else self._own_pieces(text, recipe, split, draft)
+        return captioned(made, recipe) if files else made
 
     def _own_pieces(self, text: str, recipe: Recipe, split: Split, draft: IntentRow) -> tuple[Piece, ...]:
         """The chunks that an adapter's or a channel's own chunker makes; if it fails, those of a built-in one."""
@@ -156,7 +160,13 @@ class Context:
         if can.idempotency is not Idempotency.NONE or self.config.delivery.ambiguous != "resend-marked":
             return recipe
         # Leave room for the mark of a chunk that is resent.
-        return msgspec.structs.replace(recipe, limit=max(recipe.limit - len(self.config.delivery.mark), 1))
+        taken = len(self.config.delivery.mark)
+        return msgspec.structs.replace(
+            recipe,
+            limit=max(recipe.limit - taken, 1),
+            caption=None if recipe.caption is None else max(recipe.caption - taken, 1),
+            button_text=None if recipe.button_text is None else max(recipe.button_text - taken, 1),
+        )
 
     def record_session(self, row: SessionRow, agent: str, address: Address | None, by: str, cause: int | None) -> None:
         """Record what a write did to a session: created it, moved it to a new key, or left the previous one behind."""
@@ -186,7 +196,7 @@ class Context:
                 intent_kind=intent.kind,
                 address=intent.address,
                 targeted=targeted,
-                text="\n".join(intent.chunks if part is None else intent.chunks[:1]),
+                text=said(intent.chunks if part is None else intent.chunks[:1]),
                 chunks=len(intent.chunks),
                 key=intent.id,
                 reason=reason,

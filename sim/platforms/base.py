@@ -62,6 +62,8 @@ class FakePlatform(ABC):
     #: idempotency of sends by webhook; None: the platform has no webhooks
     identities: Idempotency | None = None
     text_limit = 4096
+    #: characters of a text with files; None: `text_limit`
+    caption_limit: int | None = None
     room_kind = ChatKind.GROUP
     #: people see each other's names, and not numbers
     shows_names = True
@@ -162,6 +164,7 @@ class FakePlatform(ABC):
             poll_options=self.poll_options if Capability.POLL in can else None,
             stable_ids=spec.stable_ids,
             text_limit=self.text_limit,
+            caption_limit=self.caption_limit,
             opens_threads=self.opens_threads and Capability.THREADS in can,
             identities=self.identities,
         )

@@ -18,6 +18,7 @@ from trunkline.core.adapters.httpx_requests import LARGEST_FILE, HttpxRequests, 
 from trunkline.core.adapters.local_files import read_local
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
 from trunkline.core.adapters.whatsapp.bodies import (
+    CAPTION,
     check_sendable,
     media_type,
     message_body,
@@ -83,6 +84,8 @@ class WhatsAppAdapter:
             idempotency=Idempotency.NONE,
             in_flight_seconds=config.request_timeout,
             text_limit=rules.text_limit,
+            caption_limit=CAPTION,
+            button_text_limit=CAPTION,
         )
 
     @property

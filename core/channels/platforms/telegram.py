@@ -98,7 +98,7 @@ class Telegram(ChannelRules):
     case_sensitive = False
     thread_word = "topic"
     has_threads = True
-    capabilities = Capabilities(text_limit=4096, markup=Markup.HTML)
+    capabilities = Capabilities(text_limit=4096, caption_limit=1024, markup=Markup.HTML)
     chunker = Chunker.MARKDOWN
     chunk_limit = 4000
     actions = _ACTIONS

@@ -48,7 +48,7 @@ class WhatsApp(ChannelRules):
     )
     case_sensitive = False
     #: the lowest limit of its interfaces (the business API); the apps accept 65536
-    capabilities = Capabilities(text_limit=4096)
+    capabilities = Capabilities(text_limit=4096, caption_limit=1024, button_text_limit=1024)
     chunk_limit = 4000
     # WhatsApp would show it, but a transcript has none.
     strips_leading_whitespace = True

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from trunkline.core.decisions import BOUND_TIER
+from trunkline.core.delivery.mirror_text import said
 from trunkline.core.inbound import InboundReceipt, InboundStatus, RouteNote
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
@@ -170,7 +171,7 @@ def _payload(message: CausedMessage) -> OutboundPayload:
         state=message.state,
         reason=message.reason,
         address=message.address,
-        text=chunks[0] if len(chunks) == 1 else "\n".join(chunks),
+        text=said(chunks),
         chunks=chunks if len(chunks) > 1 else (),
         media=message.media,
         reply_to=message.reply_to,

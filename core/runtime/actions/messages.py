@@ -12,6 +12,7 @@ from trunkline.core.actions.references import named
 from trunkline.core.actions.result import ActionResult, ActionStatus
 from trunkline.core.channels.capabilities import check_able
 from trunkline.core.delivery.answers import SaidInTurn, says_no_reply
+from trunkline.core.delivery.mirror_text import said
 from trunkline.core.errors import InvalidSend
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.actions.context_policy import ContextPolicy
@@ -81,8 +82,7 @@ class MessageSender:
         draft = self._drafts.of_turn(call.work, call.session, _turn_message(what, intent, aim))
         if what.dry_run:
             row = self._preparer.preview(draft, what.text, mark)
-            said = "\n".join(row.chunks)
-            return self._results.previewed(action, call, row.address, said, cause, session=row.mirror_key)
+            return self._results.previewed(action, call, row.address, said(row.chunks), cause, session=row.mirror_key)
         if what.is_plain and says_no_reply(what.text):
             return self._results.invisible(action, call, draft, what.text, called)
         row = await self._preparer.prepare(draft, what.text, cause, mark, call.work)

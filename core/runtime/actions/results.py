@@ -6,6 +6,7 @@ import msgspec
 
 from trunkline.core.actions.names import Action
 from trunkline.core.actions.result import ActionResult, ActionStatus
+from trunkline.core.delivery.mirror_text import said
 from trunkline.core.events.actions import ActionPreviewed
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.reasons import Reason
@@ -102,4 +103,4 @@ class Results:
 
 def _said(row: IntentRow) -> str:
     """What an intent says, after hooks and chunking; of files alone, where they are."""
-    return "\n".join(row.chunks) or ", ".join(row.media)
+    return said(row.chunks) or ", ".join(row.media)

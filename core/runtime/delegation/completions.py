@@ -9,6 +9,7 @@ import msgspec
 from trunkline.core.agent import CallbackFacts
 from trunkline.core.bindings.bind_request import spawn_request
 from trunkline.core.bindings.completion_router import TASK_COMPLETION
+from trunkline.core.delivery.mirror_text import said
 from trunkline.core.errors import InvariantBroken
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
 from trunkline.core.events.delivery import Fallback, IntentSuppressed
@@ -357,7 +358,7 @@ def _line(
     intent = intents[own]
     if intent.state is IntentState.CANCELLED:
         return Reason.CANCELLED_BY_HOOK.sentence if intent.reason is None else intent.reason.sentence
-    return "\n".join(intent.chunks) if intent.hooks_pending else result.text
+    return said(intent.chunks) if intent.hooks_pending else result.text
 
 
 def _fitting(text: str, most: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trunkline.core.config.gateway import GatewayConfig
+from trunkline.core.delivery.mirror_text import said
 from trunkline.core.delivery.policy import DeliveryDecision, NextStep
 from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.events.heartbeat import HeartbeatEnded
@@ -62,7 +63,7 @@ def record_settled(ctx: Context, row: IntentRow, reason: Reason, cause: int) -> 
         status=status,
         reason=None if row.state is IntentState.DELIVERED else reason,
         to=row.address,
-        preview="\n".join(row.chunks)[:PREVIEW],
+        preview=said(row.chunks)[:PREVIEW],
         duration_ms=max(0, round((ctx.env.now() - began) * 1000)),
         channel=row.address.channel,
         indicator=_INDICATORS[status] if visibility_of(ctx.config, row.address).use_indicator else "",

@@ -153,7 +153,7 @@ class Attempts:
         """Open the thread first. Opening is idempotent, so a lost response is safe to retry."""
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout / 2), UserCode():
-                await adapter.open_thread(row.address, message, row.chunks[0])
+                await adapter.open_thread(row.address, message, next(filter(None, row.chunks), ""))
             self._opened[row.address.lane] = None
         except Exception as error:
             if isinstance(error, PlatformError) and not error.ambiguous:

@@ -13,6 +13,7 @@ from trunkline.core.actions.marker import ContextMark
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.chunking.utf16 import visible
 from trunkline.core.delivery.hooks import Hooks, Sent, SentHook
+from trunkline.core.delivery.mirror_text import said
 from trunkline.core.errors import InvalidAction, InvalidSend
 from trunkline.core.events.delivery import HookSending, HookSent
 from trunkline.core.reasons import Reason
@@ -194,7 +195,7 @@ class Preparer:
             address=row.address,
             state=row.state,
             reason=reason,
-            text="\n".join(row.chunks),
+            text=said(row.chunks),
             receipts=receipts,
         )
         self.lanes.put(row.address.lane, (row, sent, cause))

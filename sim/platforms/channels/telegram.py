@@ -29,6 +29,7 @@ class FakeTelegram(FakePlatform):
     rules = ActionRules(one_reaction=True, deletes_others=True, delete_seconds=48 * 3600.0)
     markup = Markup.HTML
     poll_options = 10
+    caption_limit = _LONGEST_CAPTION
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         super().__init__(world, spec, recorder)

@@ -57,6 +57,8 @@ class FakeWhatsApp(FakePlatform):
             can=can.can - {Capability.POLL} | {Capability.BUTTONS},
             actions=can.actions - _NOT_BY_CLOUD,
             poll_options=None,
+            caption_limit=_CAPTION,
+            button_text_limit=_CAPTION,
         )
 
     def visible(self, request: SendRequest | ActionRequest) -> str:
