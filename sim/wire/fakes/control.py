@@ -28,7 +28,7 @@ from trunkline.sim.wire.fakes.requests import (
     number_of,
     seconds_of,
 )
-from trunkline.sim.wire.listener import HOST, WireListener
+from trunkline.sim.wire.listener import HOST, TO_END, WireListener
 from trunkline.sim.wire.model.answers import WrittenAnswer
 from trunkline.sim.wire.model.server import ModelServer
 from trunkline.sim.wire.play.accounts import DeliversToAddress
@@ -71,7 +71,7 @@ class Control:
     async def open(self, port: int = 0) -> None:
         """Listen. Raises `OSError` for a port that is taken."""
         runner = self._runner = web.AppRunner(
-            self.app(), handler_cancellation=True, access_log=None, shutdown_timeout=0.0
+            self.app(), handler_cancellation=True, access_log=None, shutdown_timeout=TO_END
         )
         await runner.setup()
         await web.TCPSite(runner, HOST, port, reuse_address=True).start()

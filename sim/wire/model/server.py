@@ -14,6 +14,8 @@ from aiohttp import web
 from trunkline.sim.wire.model.replies import JSON, Break, Hang, ModelReply, Send, Wait, fails, says
 
 HOST = "127.0.0.1"
+#: seconds that requests have to end when the server closes; for aiohttp, none would be for ever
+_TO_END = 0.05
 #: bytes of a request's body
 _LONGEST_BODY = 64 * 1024 * 1024
 
@@ -111,7 +113,7 @@ class ModelServer:
             return
         app = web.Application(client_max_size=_LONGEST_BODY)
         app.router.add_route("*", "/{tail:.*}", self._handle)
-        runner = self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.0)
+        runner = self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=_TO_END)
         await runner.setup()
         await web.TCPSite(runner, HOST, port or self.port, reuse_address=True).start()
         self.port = runner.addresses[0][1]

@@ -44,7 +44,7 @@ class SynapseProxy:
         self._session = aiohttp.ClientSession(auto_decompress=True)
         app = web.Application(client_max_size=1 << 28)
         app.router.add_route("*", "/{tail:.*}", self._handle)
-        self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.0)
+        self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.05)
         await self._runner.setup()
         await web.TCPSite(self._runner, HOST, self._port, reuse_address=True).start()
         self._port = self._runner.addresses[0][1]

@@ -83,7 +83,7 @@ class SlackWebhookBench(SlackBench):
         await super().open()
         app = web.Application(client_max_size=32 * 1024 * 1024)
         app.router.add_route("*", "/v1/platforms/slack/default", self._taken)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.0)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
         await web.TCPSite(runner, HOST, 0).start()

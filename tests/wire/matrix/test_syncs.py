@@ -109,7 +109,7 @@ def _play(script: Scripted, test: Any) -> None:
     async def over(bench: MatrixBench) -> None:
         app = web.Application()
         app.router.add_route("*", "/{tail:.*}", script.handle)
-        runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.0)
+        runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.05)
         await runner.setup()
         await web.TCPSite(runner, HOST, 0).start()
         config = {"homeserver": f"http://{HOST}:{runner.addresses[0][1]}", "user": _ME, "token": {"env": "TOKEN"}}
