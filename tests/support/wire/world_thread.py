@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from trunkline.sim.events.world import PlatformConnected
 from trunkline.sim.loop import RealTimeLoop, run_real_time
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import load_text
+from trunkline.sim.scenario.model.world import THREADLESS
 from trunkline.sim.wire.attribution import NoAttribution
 from trunkline.sim.wire.listener import WireListener
 from trunkline.sim.wire.servers import listening
@@ -54,6 +55,10 @@ class WorldThread:
         self._loop.call_soon_threadsafe(run)
         return done.result(_PATIENCE)
 
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for something in the loop of the world, and return its result."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
+
     def say(self, place: str, text: str) -> None:
         """Ana writes."""
         self._said += 1
@@ -89,9 +94,13 @@ class WorldThread:
 
 @contextmanager
 def world_on_thread(*platforms: str, settings: str = "") -> Generator[WorldThread]:
-    """Platforms with a room `ops` and a thread in it, until the block ends. `settings`: more of each, as YAML."""
+    """Platforms with a room `ops`, and a thread in it where there are threads, until the block ends.
+
+    `settings`: more of each, as YAML.
+    """
+    threads = {name: "" if name in THREADLESS else "threads: [deploy]" for name in platforms}
     rooms = "\n".join(
-        f"  {name}: {{rooms: {{ops: {{threads: [deploy]}}}}, latency: 10ms{settings}}}" for name in platforms
+        f"  {name}: {{rooms: {{ops: {{{threads[name]}}}}}, latency: 10ms{settings}}}" for name in platforms
     )
     found: Future[WorldThread] = Future()
     stop = threading.Event()
