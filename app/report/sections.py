@@ -83,8 +83,8 @@ def _run(view: RunView) -> Iterator[Fact]:
         yield Fact(label="crashes", text=clean(", ".join(header.crashes)))
     if header.on_wire:
         yield Fact(label="on the wire", text="yes: the platforms were servers on loopback, the adapters real ones")
-    until = seconds(view.time(view.last)) + ("" if header.of_gateway else " s of virtual time")
-    yield Fact(label="events", text=f"{view.last}, until {until}")
+    clock = "" if header.of_gateway else " s of the run's clock" if header.on_wire else " s of virtual time"
+    yield Fact(label="events", text=f"{view.last}, until {seconds(view.time(view.last))}{clock}")
     end = view.event(view.last).body if view.last else None
     if isinstance(end, RunEnded):
         left = f"no: {clean(', '.join(end.open))}" if end.open else "no"

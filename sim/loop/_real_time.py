@@ -7,6 +7,8 @@ factor, and the loop waits for sockets. So a run on it is no function of its see
 # pyright: reportPrivateUsage=false
 
 import asyncio
+import errno
+import ipaddress
 import selectors
 import time
 from asyncio import events
@@ -80,11 +82,25 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
         self._write_to_self()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
         return handle
 
-    async def getaddrinfo(self, *args: Any, **options: Any) -> Any:
+    async def getaddrinfo(self, host: Any, *args: Any, **options: Any) -> Any:
         """Look a name up, in the loop itself: all names are this machine's."""
         import socket
 
-        return socket.getaddrinfo(*args, **options)
+        self._check_nearby(host)
+        return socket.getaddrinfo(host, *args, **options)
+
+    async def sock_connect(self, sock: Any, address: Any) -> None:
+        """Connect a socket; with `waits_only` to this machine alone. Raises `OSError`."""
+        # The address of a Unix socket is its path.
+        host: Any = "localhost" if isinstance(address, str | bytes) else address[0]
+        self._check_nearby(host)
+        await super().sock_connect(sock, address)
+
+    def _check_nearby(self, host: Any) -> None:
+        """Refuse other machines if the clock stands still while they answer: both ends have to be in this loop."""
+        name = host.decode(errors="replace") if isinstance(host, bytes) else str(host or "localhost")
+        if self._waits_only and name != "localhost" and not _is_loopback(name):
+            raise OSError(errno.ENETUNREACH, f"{name} is not on this machine, and a run reaches no other")
 
     # ------------------------------------------------------------ connections of processes
 
@@ -178,6 +194,13 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
         if self._waits_only:
             # What ends a wait early was on its way when it began.
             self._now += min(wait, self._machine() - began) if found else wait
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _node_of(callbacks: Any) -> Node | None:

@@ -29,7 +29,12 @@ _CALL_THE_GATEWAY = {"whatsapp"}
 
 
 #: actions that an adapter lacks although the rules of the channel have them
-_LACKING = {"telegram": frozenset({Action.POLL_RESULTS})}
+LACKING = {
+    "telegram": frozenset({Action.POLL_RESULTS, Action.STICKER_SEARCH}),
+    "whatsapp": frozenset({Action.DELETE, Action.EDIT, Action.POLL, Action.POLL_RESULTS}),
+}
+#: platforms that get the address of a file; the adapters of others fetch it
+_BY_ADDRESS = {"telegram", "whatsapp"}
 
 
 class WireUnfit(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,11 +61,23 @@ def _reasons(file: ScenarioFile, bugs: Iterable[str]) -> Iterator[str]:
     for name, spec in platforms.items():
         if name in ON_THE_WIRE:
             yield from _of_platform(name, spec)
-    for name, actions in _LACKING.items():
+    for name, actions in LACKING.items():
         for action in sorted(actions & asked_actions(file.scenario)) if name in platforms else ():
             yield f"{action.value} on {name}: its adapter does not have it"
+    for media in sent_files(file.scenario):
+        yield from _of_file(media, platforms)
     for step in file.scenario.script:
         yield from _of_step(step, file)
+
+
+def _of_file(media: str, platforms: Iterable[str]) -> Iterator[str]:
+    """A file that an adapter would read from this machine, or from another one."""
+    if media.lower().startswith(("http://", "https://")):
+        fetching = [name for name in platforms if name in ON_THE_WIRE and name not in _BY_ADDRESS]
+        if fetching:
+            yield f"the file {media}: the adapter of {fetching[0]} fetches it, and no request leaves the machine"
+    elif not media.startswith("data:"):
+        yield f"the file {media}: an adapter reads it, and there is none"
 
 
 def _of_platform(name: str, spec: PlatformSpec) -> Iterator[str]:
@@ -127,6 +144,19 @@ def _of_fault(fault: Fault, file: ScenarioFile) -> Iterator[str]:
 
 
 def asked_actions(scenario: Scenario) -> frozenset[Action]:
-    """The actions of the message tool that the agents of a scenario use."""
+    """The actions of the message tool that the agents of a scenario use, and the polls of its clients."""
     rules = (rule for agent in scenario.cast.agents.values() for rule in agent)
-    return frozenset(Action(did.act.action) for rule in rules for did in rule.do if did.act is not None)
+    named = {did.act.action for rule in rules for did in rule.do if did.act is not None}
+    polls = any(step.send is not None and step.send.poll is not None for step in scenario.script)
+    return frozenset(one for one in Action if one in named or (polls and one is Action.POLL))
+
+
+def sent_files(scenario: Scenario) -> Iterator[str]:
+    """The files that agents and clients send, by path or address; a dry run sends none."""
+    for agent in scenario.cast.agents.values():
+        for did in (did for rule in agent for did in rule.do):
+            if did.send is not None and not did.send.dry_run:
+                yield from did.send.media
+    for step in scenario.script:
+        if step.send is not None and not step.send.dry_run:
+            yield from step.send.media

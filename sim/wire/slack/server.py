@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
+import msgspec
 from aiohttp import web
 
 from trunkline.core.actions.names import Action
@@ -122,7 +123,10 @@ class SlackServer(WireServer[FakeSlack]):
         place = Address(channel=self.channel, account=call.account, kind=usual, conversation=conversation)
         room = self.platform.room_at(place)
         if room is not None:
-            place = room.address(call.account)
+            own = room.address(call.account)
+            # The platform takes an id in lower case too; the record keeps it as it came.
+            same = conversation.upper() == own.conversation.upper()
+            place = msgspec.structs.replace(own, conversation=conversation) if same else own
         call.address = place if thread is None else _in_thread(place, thread)
         return call.address
 

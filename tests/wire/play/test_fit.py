@@ -91,6 +91,33 @@ def test_a_connection_breaks_only_where_there_is_one() -> None:
     assert "whatsapp" in found
 
 
+@pytest.mark.parametrize(
+    ("world", "media", "names"),
+    [
+        ("discord: {rooms: [ops]}", "https://files.example/a.png", "discord fetches it"),
+        ("telegram: {rooms: [ops]}", "https://files.example/a.png", None),
+        ("telegram: {rooms: [ops]}", "a.png", "there is none"),
+        ("discord: {rooms: [ops]}", "data:text/plain,hello", None),
+    ],
+)
+def test_a_file_that_an_adapter_would_read_or_fetch_is_named(world: str, media: str, names: str | None) -> None:
+    found = reasons(world, f'{{at: 1s, send: {{to: ops, text: hello, media: ["{media}"]}}}}')
+    assert [names is not None and names in one for one in found] == [True] * (names is not None)
+    assert reasons(world, f'{{at: 1s, send: {{to: ops, text: hello, dry_run: true, media: ["{media}"]}}}}') == ()
+
+
+@pytest.mark.parametrize(("platform", "count"), [("whatsapp", 1), ("telegram", 0)])
+def test_a_poll_of_a_client_on_a_platform_without_polls_is_named(platform: str, count: int) -> None:
+    world = f"{platform}: {{rooms: [ops]}}"
+    assert len(reasons(world, '{at: 1s, send: {to: ops, poll: {question: "?", options: [a, b]}}}')) == count
+
+
+def test_an_action_that_does_not_exist_is_for_the_gateway_to_refuse() -> None:
+    text = FILE.format(world="telegram: {rooms: [ops]}", step="{at: 1s, note: x}", place="ops")
+    file = load_text(text.replace("do: [", "do: [{act: {action: nonsense}}, "))
+    assert unfit(file) == ()
+
+
 def test_what_does_not_fit_is_not_played() -> None:
     file = load_text(
         FILE.format(world="telegram: {rooms: [ops], cannot: [edit]}", step="{at: 1s, note: x}", place="ops")

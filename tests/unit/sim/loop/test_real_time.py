@@ -4,6 +4,8 @@ import asyncio
 import time
 from typing import Any
 
+import pytest
+
 from trunkline.sim.loop import Node, RealTimeLoop, run_real_time
 
 
@@ -141,3 +143,12 @@ def test_a_process_that_dies_while_it_connects_does_not_keep_the_loop_busy() -> 
         return loop.steps - before
 
     assert run_real_time(main, factor=100, waits_only=True) < 20
+
+
+@pytest.mark.parametrize("host", ["files.example", "192.0.2.1", b"files.example", "2001:db8::1"])
+def test_a_run_whose_clock_stands_still_reaches_no_other_machine(host: Any) -> None:
+    async def main(loop: RealTimeLoop) -> None:
+        with pytest.raises(OSError, match="not on this machine"):
+            await asyncio.open_connection(host, 80)
+
+    run_real_time(main, waits_only=True)
