@@ -38,7 +38,15 @@ def of_httpx(error: httpx.HTTPError | httpx.InvalidURL) -> PlatformError:
     """The error of a request of httpx that got no response."""
     import httpx
 
-    before = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, httpx.InvalidURL)
+    before = (
+        httpx.ConnectError,
+        httpx.ConnectTimeout,
+        httpx.PoolTimeout,
+        # A proxy opens no connection; through one that does, an error is that of the connection.
+        httpx.ProxyError,
+        httpx.UnsupportedProtocol,
+        httpx.InvalidURL,
+    )
     return _of(error, isinstance(error, before))
 
 
@@ -46,7 +54,12 @@ def of_aiohttp(error: aiohttp.ClientError | TimeoutError | OSError) -> PlatformE
     """The error of a request of aiohttp that got no response. A plain `TimeoutError` is that of the whole request."""
     import aiohttp
 
-    before = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
+    before = (
+        aiohttp.ClientConnectorError,
+        aiohttp.ClientHttpProxyError,
+        aiohttp.ConnectionTimeoutError,
+        aiohttp.InvalidURL,
+    )
     return _of(error, isinstance(error, before))
 
 

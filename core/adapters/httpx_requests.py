@@ -28,6 +28,7 @@ class HttpxRequests:
 
     def __init__(self, timeout: float, headers: dict[str, str] | None = None) -> None:
         self._timeout = timeout
+        #: of requests to the platform, and not of downloads: nobody else gets its token
         self._headers = headers or {}
         self._client: httpx.AsyncClient | None = None
 
@@ -36,7 +37,7 @@ class HttpxRequests:
         """Make the client; it opens no connection."""
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         timeout = httpx.Timeout(self._timeout, connect=self._timeout * _TO_CONNECT)
-        async with httpx.AsyncClient(limits=limits, timeout=timeout, headers=self._headers) as client:
+        async with httpx.AsyncClient(limits=limits, timeout=timeout) as client:
             self._client = client
             try:
                 yield
@@ -53,12 +54,19 @@ class HttpxRequests:
     async def request(self, method: str, url: str, **parts: Any) -> httpx.Response:
         """Make a request and read its response, whatever its status. Raises `NotSent` or `Ambiguous`.
 
-        The time limit holds for all of it: a server that answers byte by byte holds nothing up for longer.
+        Raises `Refused` for what no request can hold, such as half a character in JSON. The time limit holds for all of
+        it: a server that answers byte by byte holds nothing up for longer.
         """
         client = self.client
         try:
+            made = client.build_request(method, url, headers=self._headers, **parts)
+        except httpx.InvalidURL as error:
+            raise of_httpx(error) from error
+        except (ValueError, TypeError, RecursionError) as error:
+            raise Refused(f"it cannot be written as a request: {type(error).__name__}") from None
+        try:
             with anyio.fail_after(self._timeout):
-                return await client.request(method, url, **parts)
+                return await client.send(made)
         except TimeoutError:
             raise Ambiguous(f"no response within {self._timeout:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:

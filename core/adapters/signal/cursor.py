@@ -14,8 +14,9 @@ class EventCursor:
     def __init__(self) -> None:
         #: id of the event, and the conversation and id of its message; None: nothing to wait for
         self._open: deque[tuple[str, tuple[str, str] | None]] = deque()
-        #: ids of events whose messages are durable, behind one that is not
-        self._done: set[str] = set()
+        #: events whose messages are durable, behind one that is not; with the message, because a daemon that starts
+        #: again may count from the beginning
+        self._done: dict[str, tuple[str, str]] = {}
 
     def begin(self) -> None:
         """A new connection: what was not done comes again."""
@@ -23,7 +24,7 @@ class EventCursor:
 
     def came(self, event_id: str, message: tuple[str, str] | None) -> bool:
         """An event came. Returns whether its message is to be handed on: not if it is durable already."""
-        known = event_id in self._done
+        known = message is not None and self._done.get(event_id) == message
         if event_id:
             self._open.append((event_id, None if known else message))
         return message is not None and not known
@@ -33,9 +34,9 @@ class EventCursor:
         for place, (event_id, one) in enumerate(self._open):
             if one == message:
                 self._open[place] = (event_id, None)
-                self._done.add(event_id)
+                self._done[event_id] = message
         reached = None
         while self._open and self._open[0][1] is None:
             reached = self._open.popleft()[0]
-            self._done.discard(reached)
+            self._done.pop(reached, None)
         return reached

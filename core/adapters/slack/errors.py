@@ -33,7 +33,9 @@ _TOO_MANY = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
 _GONE = frozenset({"channel_not_found", "not_in_channel", "thread_not_found", "user_disabled"})
 _ARCHIVED = frozenset({"is_archived"})
 _CODE = re.compile(r"[a-z0-9_:.-]{1,80}")
+_KNOWN = _DOUBT | _INCOMPLETE | _LATER | _TOKENS | _TOO_MANY | _GONE | _ARCHIVED
 _OK = 200
+_SERVER_ERROR = 500
 _RATE_LIMITED = 429
 
 
@@ -55,14 +57,17 @@ def of_code(code: str, facts: str = "", *, retry_after: float | None = None) -> 
 
 
 def of_response(status: int, data: object, headers: Mapping[str, str]) -> PlatformError:
-    """The error of a response without success. An answer that is not Slack's proves nothing about a message."""
+    """The error of a response without success. An answer that is not Slack's proves nothing about a message.
+
+    Servers in between have an `error` in their JSON too, so with a status of 5xx an unlisted code says nothing.
+    """
     wait = _seconds(headers.get("Retry-After"))
     if status == _RATE_LIMITED:
         return RateLimited("ratelimited", retry_after=wait)
     if isinstance(data, dict):
         given = cast("dict[str, Any]", data)
         code = given.get("error")
-        if isinstance(code, str):
+        if isinstance(code, str) and (status < _SERVER_ERROR or code in _KNOWN):
             needed = given.get("needed")
             facts = f"it needs the scope {needed}" if isinstance(needed, str) and _CODE.fullmatch(needed) else ""
             return of_code(code, facts, retry_after=wait)

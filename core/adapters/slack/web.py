@@ -17,7 +17,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from trunkline.core.adapters.evidence import of_aiohttp, of_status
 from trunkline.core.adapters.slack.errors import of_response
-from trunkline.core.errors import Ambiguous, NotSent, PlatformError
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Refused
 
 #: seconds for opening a connection, which carries nothing yet
 _CONNECT = 10.0
@@ -110,6 +110,8 @@ class SlackWeb:
                     content += more
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise NotSent(f"a file could not be fetched: {type(error).__name__}") from error
+        if 400 <= response.status < 500 and response.status not in (408, 429):
+            raise Refused(f"the file cannot be fetched: its server answers with status {response.status}")
         if response.status != 200:
             raise NotSent(f"a file could not be fetched: status {response.status}")
         return content

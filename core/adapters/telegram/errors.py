@@ -39,6 +39,8 @@ _NO_CHANGE = (
 )
 _ALREADY_DELETED = ("message to delete not found",)
 _NO_TEXT = ("there is no text in the message to edit",)
+#: seconds that nobody is asked to wait
+_FOREVER = 1e9
 #: characters of a description in an error
 _LONGEST = 300
 
@@ -107,6 +109,13 @@ def read_answer(status: int, body: bytes) -> BotApiAnswer | None:
     return BotApiAnswer(
         status=status if status >= _BAD_REQUEST else 502,
         description=description if isinstance(description, str) else "",
-        retry_after=float(wait) if isinstance(wait, int | float) and not isinstance(wait, bool) else None,
+        retry_after=_seconds(wait),
         migrated_to=moved if isinstance(moved, int) and not isinstance(moved, bool) else None,
     )
+
+
+def _seconds(wait: object) -> float | None:
+    """A time to wait; None: it is none."""
+    if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait < _FOREVER:
+        return None
+    return float(wait)

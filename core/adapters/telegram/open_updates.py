@@ -38,6 +38,10 @@ class OpenUpdates:
         """A new connection begins: what is not acknowledged is handed out again."""
         self._handed.clear()
 
+    def is_done(self, number: int) -> bool:
+        """Whether an update needs no acknowledgement any more; it is shown until it is confirmed."""
+        return number in self._done
+
     def take(self, number: int, envelope: Envelope | None) -> bool:
         """Note an update; returns whether its message is to be handed out now."""
         if number in self._done or number in self._handed:

@@ -24,6 +24,8 @@ from trunkline.core.values import Envelope
 
 #: updates of one answer
 _LIMIT = 100
+#: seconds for which the first messages may keep Telegram from showing any other
+_STALLED = 60.0
 #: seconds between polls while messages are not acknowledged, at first and at most: Telegram answers each at once
 _PAUSE, _LONGEST_PAUSE = 0.5, 5.0
 #: name of the cursor, and seconds for which it is good: after a week without updates their numbers begin again
@@ -60,6 +62,7 @@ class LongPolling:
     async def envelopes(self) -> AsyncGenerator[Envelope]:
         """The messages, until a poll fails. Raises `PlatformError`."""
         limit, body, pause, began = _LIMIT, self._first, _PAUSE, -_PAUSE
+        moved = anyio.current_time()
         while True:
             batch = read_batch(body, self._host.account, self._bot)
             if batch is None:
@@ -67,12 +70,14 @@ class LongPolling:
             else:
                 limit = _LIMIT
             fresh = self._fresh(batch)
-            if len(batch) == _LIMIT == self._updates.waiting and not fresh:
-                raise NotSent(f"{_LIMIT} messages wait to be acknowledged; they are asked for again")
+            if fresh or len(batch) < _LIMIT:
+                moved = anyio.current_time()
+            elif self._updates.waiting == _LIMIT or anyio.current_time() - moved > _STALLED:
+                raise NotSent(f"{self._updates.waiting} messages wait to be acknowledged; they are asked for again")
             for envelope in fresh:
                 yield envelope
-            if not batch:
-                # Not every server waits as long as it was asked to.
+            if all(one.number is None for one in batch):
+                # Not every server waits as long as it was asked to, and nothing confirms an update without a number.
                 await anyio.sleep(max(0.0, _PAUSE - (anyio.current_time() - began)))
             pause = _PAUSE if fresh else min(2 * pause, _LONGEST_PAUSE)
             await self._updates.settle(pause)
@@ -95,7 +100,8 @@ class LongPolling:
         for update in batch:
             content = update.content
             if isinstance(content, BadUpdate):
-                self._dropped(update.number, content)
+                if update.number is None or not self._updates.is_done(update.number):
+                    self._dropped(update.number, content)
                 content = None
             if update.number is not None and self._updates.take(update.number, content) and content is not None:
                 found.append(content)

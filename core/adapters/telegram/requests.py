@@ -74,16 +74,22 @@ class CallRefused(Exception):
 
 
 class TimedRequest(HTTPXRequest):
-    """The library's requests with a bound for the whole response, and with the status of each failure."""
+    """The library's requests with a bound for the whole response, and with the status of each failure.
+
+    Each has a connection of its own: one that is kept open may be closed by the other side just when the next message
+    is written to it, and that message would be in doubt.
+    """
 
     def __init__(self, seconds: float, connections: int) -> None:
         super().__init__(
             connection_pool_size=connections,
             read_timeout=seconds,
             write_timeout=seconds,
-            connect_timeout=min(seconds, _CONNECT),
-            pool_timeout=min(seconds, _POOL),
+            # Less than the whole time: what ends while a connection is opened was certainly not sent.
+            connect_timeout=min(seconds / 3, _CONNECT),
+            pool_timeout=min(seconds / 4, _POOL),
             media_write_timeout=seconds,
+            httpx_kwargs={"limits": httpx.Limits(max_connections=connections, max_keepalive_connections=0)},
         )
         self._seconds = seconds
 

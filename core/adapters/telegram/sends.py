@@ -50,6 +50,8 @@ _ALBUM: dict[str, Callable[..., Any]] = {
     "audio": InputMediaAudio,
     "document": InputMediaDocument,
 }
+#: not whatever Python takes for a number: 1_000 is no chat
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 _FILE_ID = re.compile(r"[A-Za-z0-9_-]{16,250}")
 _VOICES = ("audio/ogg", "audio/mpeg", "audio/mp4", "audio/x-m4a")
 _PHOTOS = ("image/jpeg", "image/png", "image/webp")
@@ -57,18 +59,16 @@ _PHOTOS = ("image/jpeg", "image/png", "image/webp")
 
 def number_of(text: str | None, what: str) -> int:
     """An id as the number that Telegram wants. Raises `Refused`."""
-    try:
-        return int(text or "")
-    except ValueError:
-        raise Refused(f"{what} is a number on Telegram, not {text!r}") from None
+    if not _NUMBER.fullmatch(text or ""):
+        raise Refused(f"{what} is a number on Telegram, not {text!r}")
+    return int(text or "")
 
 
 def chat_of(address: Address) -> int:
     """The number of a chat. Raises `PlaceGone`: nothing else can be one."""
-    try:
-        return int(address.conversation)
-    except ValueError:
-        raise PlaceGone(f"a chat is a number on Telegram, not {address.conversation!r}") from None
+    if not _NUMBER.fullmatch(address.conversation):
+        raise PlaceGone(f"a chat is a number on Telegram, not {address.conversation!r}")
+    return int(address.conversation)
 
 
 def file_id(text: str) -> str:

@@ -87,11 +87,14 @@ def read_update(value: Any, account: str, bot: int, size: int) -> ReadUpdate:
         number = msgspec.convert(value, UpdateHead).update_id
     except msgspec.ValidationError as error:
         return ReadUpdate(number=None, content=BadUpdate(detail=str(error)[:_LONGEST]))
-    if size > _LARGEST and len(json.dumps(value)) > _LARGEST:
-        return ReadUpdate(number=number, content=BadUpdate(detail=f"more than {_LARGEST} bytes"))
+    if not 0 <= number < 2**_MOST_BITS:
+        # An offset below 0 would make Telegram forget the updates before it.
+        return ReadUpdate(number=None, content=BadUpdate(detail="update_id is no number of an update"))
     try:
+        if size > _LARGEST and len(json.dumps(value)) > _LARGEST:
+            return ReadUpdate(number=number, content=BadUpdate(detail=f"more than {_LARGEST} bytes"))
         return ReadUpdate(number=number, content=_content(update_of(value), account, bot))
-    except (msgspec.ValidationError, ValueError, OverflowError) as error:
+    except (msgspec.ValidationError, ValueError, OverflowError, RecursionError) as error:
         return ReadUpdate(number=number, content=BadUpdate(detail=str(error)[:_LONGEST]))
 
 

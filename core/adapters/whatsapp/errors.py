@@ -54,23 +54,22 @@ _FOR_GOOD = {
 }
 
 
-class _Details(msgspec.Struct, frozen=True, kw_only=True):
-    details: str = ""
-
-
 class GraphError(msgspec.Struct, frozen=True, kw_only=True):
     """The `error` of a response, or one of a status webhook."""
 
     code: int | None = None
-    message: str = ""
-    title: str = ""
-    error_data: _Details | None = None
+    #: words for people, of any type: what they are does not change what the code says
+    message: Any = None
+    title: Any = None
+    error_data: Any = None
 
     @property
     def facts(self) -> str:
         """The code with what it means, for people."""
-        details = self.error_data.details if self.error_data is not None else ""
-        said = (details or self.title or self.message)[:_LONGEST]
+        data: Any = self.error_data
+        details: Any = data.get("details") if isinstance(data, dict) else data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        words_of_meta = (one for one in (details, self.title, self.message) if isinstance(one, str) and one)
+        said = next(words_of_meta, "")[:_LONGEST]
         meaning = _FOR_GOOD.get(self.code if self.code is not None else -1, "")
         words = f"{meaning} ({said})" if meaning and said else meaning or said
         return words if self.code is None else f"error {self.code}: {words}"
@@ -115,7 +114,7 @@ def wait_of(headers: Mapping[str, str]) -> float | None:
         usage = msgspec.json.decode(headers.get("x-business-use-case-usage", ""), type=dict[str, list[dict[str, Any]]])
         minutes = [one.get("estimated_time_to_regain_access", 0) for several in usage.values() for one in several]
         return max((float(one) * 60 for one in minutes if isinstance(one, int | float) and one > 0), default=None)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError):
         return None
 
 

@@ -141,3 +141,17 @@ def test_without_ids_there_is_nothing_to_go_back_to() -> None:
     cursor = EventCursor()
     assert cursor.came("", ("c", "1"))
     assert cursor.done(("c", "1")) is None
+
+
+def test_a_daemon_that_counts_from_the_beginning_again_hides_no_message() -> None:
+    """The id is that of a message that is durable already, and the message is another one."""
+    cursor = EventCursor()
+    cursor.begin()
+    cursor.came("1", ("u", "a"))
+    cursor.came("2", ("u", "b"))
+    assert cursor.done(("u", "b")) is None
+    cursor.begin()
+    assert cursor.came("1", ("u", "c"))
+    assert cursor.came("2", ("u", "d"))
+    assert cursor.done(("u", "d")) is None
+    assert cursor.done(("u", "c")) == "2"

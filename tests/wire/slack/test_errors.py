@@ -55,6 +55,12 @@ def test_a_code_means_one_thing(code: str, kind: type[PlatformError]) -> None:
         (200, "<html>", Ambiguous),
         (502, None, Ambiguous),
         (503, {"ok": False, "error": "service_unavailable"}, Ambiguous),
+        # Servers in between answer with JSON too, and do not know what Slack has done.
+        (504, {"error": "gateway timeout"}, Ambiguous),
+        (502, {"error": "bad_gateway"}, Ambiguous),
+        (500, {"ok": False, "error": "a_code_of_the_future"}, Ambiguous),
+        (500, {"ok": False, "error": "channel_not_found"}, PlaceGone),
+        (400, {"ok": False, "error": "a_code_of_the_future"}, Refused),
         (403, None, Refused),
         (401, None, Unauthorized),
         (429, {"ok": False, "error": "ratelimited"}, RateLimited),

@@ -122,6 +122,9 @@ def test_what_is_no_message_of_somebody_else(changes: dict[str, Any]) -> None:
         {"text": ["a", "list"]},
         {"thread_ts": ""},
         {"files": [{"id": 5}]},
+        {"subtype": []},
+        {"subtype": {"of": "the future"}},
+        {"channel_type": []},
     ],
 )
 def test_an_unreadable_message(changes: dict[str, Any]) -> None:
@@ -186,3 +189,12 @@ def test_the_ids_of_a_direct_conversation_are_learnt() -> None:
     reader = SlackReader("default")
     reader.event({"event": {**EVENT, "channel": "D7", "channel_type": "im"}}, ME)
     assert (reader.direct_of("u1"), reader.user_of("D7"), reader.direct_of("U2")) == ("D7", "U1", None)
+
+
+def test_another_app_in_a_direct_conversation_is_not_its_person() -> None:
+    """Else an answer to the person would seem to have gone to somebody else."""
+    reader = SlackReader("default")
+    direct = {**EVENT, "channel": "D7", "channel_type": "im"}
+    reader.event({"event": direct}, ME)
+    reader.event({"event": {**direct, "user": None, "bot_id": "B2", "subtype": "bot_message"}}, ME)
+    assert (reader.user_of("D7"), reader.direct_of("B2")) == ("U1", None)

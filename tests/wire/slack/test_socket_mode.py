@@ -8,6 +8,7 @@ import json
 import pytest
 
 from tests.support.wire.slack import SlackBench, listening_to, on_slack
+from trunkline.core.adapters.slack.inbound.sockets import SocketMode
 from trunkline.core.errors import NotSent, PlatformError, Refused, Unauthorized
 from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
 from trunkline.core.reasons import Reason
@@ -94,6 +95,22 @@ def test_slack_ends_a_socket_for_good(reason: str, error: type[Exception]) -> No
             await bench.server.socket_feed("default").ask_to_leave(reason)
             await there.until(lambda: there.error is not None)
             assert isinstance(there.error, error)
+
+    on_slack(test)
+
+
+def test_a_successor_that_fails_in_its_own_way_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the old socket would close, and nothing would ever come again."""
+
+    async def fails(_: SocketMode) -> None:
+        raise ValueError("an address that nobody foresaw")
+
+    async def test(bench: SlackBench) -> None:
+        async with listening_to(bench) as there:
+            monkeypatch.setattr(SocketMode, "dial", fails)
+            await bench.server.socket_feed("default").ask_to_leave("warning")
+            await there.until(lambda: there.error is not None)
+            assert isinstance(there.error, NotSent)
 
     on_slack(test)
 

@@ -66,6 +66,24 @@ def test_without_a_code_the_status_decides(status: int, body: bytes, kind: type[
     assert type(error_of(status, body, {})) is kind
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"message": None},
+        {"message": 5, "title": {}},
+        {"error_data": "a text"},
+        {"error_data": None},
+        {"error_data": {"details": None, "messaging_product": "whatsapp"}},
+        {"error_data": [{"blame": "me"}]},
+    ],
+)
+def test_words_of_another_type_do_not_hide_the_code(more: dict[str, object]) -> None:
+    """A limit would count as a refusal for good."""
+    error = error_of(400, json.dumps({"error": {"code": 131056, **more}}).encode(), {})
+    assert type(error) is RateLimited
+    assert "131056" in error.facts
+
+
 def test_the_facts_say_what_the_code_means_and_what_meta_says() -> None:
     body = {"error": {"code": 131047, "error_data": {"details": "it was yesterday"}}}
     error = error_of(400, json.dumps(body).encode(), {})
@@ -82,6 +100,9 @@ def test_the_facts_say_what_the_code_means_and_what_meta_says() -> None:
         ({"x-business-use-case-usage": '{"1": [{"type": "w", "estimated_time_to_regain_access": 2}]}'}, 120.0),
         ({"x-business-use-case-usage": '{"1": [{"type": "w", "estimated_time_to_regain_access": 0}]}'}, None),
         ({"x-business-use-case-usage": "[1, 2"}, None),
+        ({"x-business-use-case-usage": '{"1": [{"estimated_time_to_regain_access": 1' + "0" * 400 + "}]}"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "nan"}, None),
     ],
 )
 def test_how_long_to_wait(headers: dict[str, str], wait: float | None) -> None:

@@ -105,7 +105,8 @@ def read_message(
     `kinds`: of conversations that are known from other events; an event of kind ``app_mention`` does not say it.
     Raises `UnreadableUpdate`.
     """
-    if event.get("type") not in ("message", "app_mention") or event.get("subtype") not in _NEW:
+    subtype = event.get("subtype")
+    if event.get("type") not in ("message", "app_mention") or (isinstance(subtype, str) and subtype not in _NEW):
         return None
     if event.get("hidden") is True or is_own(event, me):
         return None

@@ -59,7 +59,8 @@ class SlackReader:
         found = read_message(fields, self._account, me, self._kinds, team if isinstance(team, str) else me.team)
         if found is None:
             return []
-        if kind_of(fields.get("channel_type"), str(fields.get("channel"))) == "im":
+        # Another app that writes into a direct conversation is not the person whose conversation it is.
+        if found.webhook is None and kind_of(fields.get("channel_type"), str(fields.get("channel"))) == "im":
             self.learn_direct(found.peer.id, str(fields["channel"]))
         return [found]
 

@@ -170,6 +170,8 @@ class _Readers:
             self.start(await self._mode.dial())
         except PlatformError as error:
             self._end(error)
+        except Exception as error:  # noqa: BLE001 -- without a successor nothing would ever come again
+            self._end(NotSent(f"no socket: {type(error).__name__}"))
 
     def _end(self, error: PlatformError) -> None:
         self.frames.put_nowait(error)
