@@ -1,5 +1,6 @@
 """What every test shares: an environment without the caller's settings, and asyncio under anyio."""
 
+import gc
 import os
 
 import pytest
@@ -37,6 +38,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not run_all():
         items[:], left = split_sample(items)
         config.hook.pytest_deselected(items=left)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    # Everything that is loaded and collected stays until the end. A run on the wire ends with a collection of garbage,
+    # which would look at all of this each time (more than a second, where the suite is whole).
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
