@@ -16,7 +16,7 @@ from trunkline.core.adapters.discord.bodies import message_body
 from trunkline.core.adapters.discord.calls import RestCall, at, post
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.config import DiscordConfig
-from trunkline.core.adapters.discord.errors import THREAD_EXISTS, DiscordRefused, unsent
+from trunkline.core.adapters.discord.errors import THREAD_EXISTS, DiscordRefused, of_what_is_between, unsent
 from trunkline.core.adapters.discord.files import load_files
 from trunkline.core.adapters.discord.payloads import ChannelData, PostedData
 from trunkline.core.adapters.discord.receiving.stream import DiscordStream
@@ -149,16 +149,18 @@ class DiscordAdapter:
         """Post by a webhook, in the thread or channel of the request."""
         place = request.address
         try:
-            webhook = await self._threads.webhook(place, identity)
+            webhook, thread = await self._threads.webhook_in(place, identity)
         except (IdentityGone, PlaceGone):
             raise
         except Refused as error:
+            if of_what_is_between(error):
+                raise NotSent(f"before the message: {error.facts}") from error
             raise IdentityGone(error.facts) from error
         except PlatformError as error:
             raise unsent(error) from error
         params = {"wait": "true", "with_components": "true"}
-        if place.parent is not None:
-            params["thread_id"] = place.conversation
+        if thread is not None:
+            params["thread_id"] = thread
         path = at("webhooks", webhook.id, webhook.secret or "")
         # The secret in the path is what authorises it.
         whole = msgspec.structs.replace(call, path=path, params=params, token="")

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import msgspec
 
-#: the longest id; a snowflake has 17 to 20 digits
-SNOWFLAKE = r"\A[0-9]{1,24}\Z"
+#: a snowflake has 17 to 20 digits; a longer id would move the position past everything that will ever be written
+SNOWFLAKE = r"\A[0-9]{1,20}\Z"
 
 
 class UploadFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +42,10 @@ class RestCall(msgspec.Struct, frozen=True, kw_only=True):
     form: dict[str, str] | None = None
     #: the token to use; None: the account's own. Empty: none
     token: str | None = None
+
+    def __repr__(self) -> str:
+        """Without token, path and body: paths of webhooks and interactions have secrets in them."""
+        return f"RestCall(method={self.method!r})"
 
 
 def at(*parts: str) -> str:

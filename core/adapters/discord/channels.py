@@ -92,8 +92,9 @@ class KnownChannels:
         if self._direct == self._saved:
             return
         self._direct = dict(list(self._direct.items())[-_MOST:])
-        self._saved = dict(self._direct)
-        await self._cursors.save(_DIRECT, msgspec.json.encode(self._saved).decode())
+        saved = dict(self._direct)
+        await self._cursors.save(_DIRECT, msgspec.json.encode(saved).decode())
+        self._saved = saved
 
 
 def _channel(answer: object) -> ChannelData:

@@ -51,10 +51,12 @@ class ErrorBody(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class DiscordRefused(Refused):
     """Discord refused it."""
 
-    def __init__(self, facts: str = "", *, code: int = 0) -> None:
+    def __init__(self, facts: str = "", *, code: int = 0, by_discord: bool = True) -> None:
         super().__init__(facts)
         #: Discord's error code; 0: none
         self.code = code
+        #: the response is an error of Discord, and not the page of something between
+        self.by_discord = by_discord
 
 
 def error_of(status: int, headers: Mapping[str, str], body: bytes) -> PlatformError:
@@ -68,7 +70,7 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes) -> PlatformEr
     if known is not None:
         return known(facts)
     found = of_status(status, facts)
-    return DiscordRefused(found.facts, code=said.code) if type(found) is Refused else found
+    return DiscordRefused(found.facts, code=said.code, by_discord=bool(facts)) if type(found) is Refused else found
 
 
 def of_close(code: int | None) -> PlatformError:
@@ -93,10 +95,15 @@ def unsent(error: PlatformError) -> PlatformError:
     return NotSent(f"before the message: {error.facts}") if isinstance(error, Ambiguous) else error
 
 
+def of_what_is_between(error: Refused) -> bool:
+    """Whether a refusal is not Discord's own, such as a page of its firewall: it says nothing about what was asked."""
+    return isinstance(error, DiscordRefused) and not error.by_discord
+
+
 def _body(body: bytes) -> ErrorBody:
     try:
         return msgspec.json.decode(body, type=ErrorBody)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ErrorBody()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -93,6 +93,10 @@ class InteractionData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     member: MemberData | None = None
     user: UserData | None = None
 
+    def __repr__(self) -> str:
+        """Without the token."""
+        return f"InteractionData(id={self.id!r})"
+
 
 class InteractionKind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The type of an interaction."""
@@ -120,13 +124,13 @@ class ChannelData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     thread_metadata: ThreadData | None = None
 
 
-class GuildData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A server, which comes after READY. Its channels do not say that they are in it."""
+class GuildData(msgspec.Struct, frozen=True, kw_only=True):
+    """A server, which comes after READY. Its channels do not say that they are in it, and are read one by one."""
 
     id: GuildId
     unavailable: bool = False
-    channels: tuple[ChannelData, ...] = ()
-    threads: tuple[ChannelData, ...] = ()
+    channels: tuple[Any, ...] = ()
+    threads: tuple[Any, ...] = ()
 
 
 class GuildStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -171,3 +175,7 @@ class WebhookData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: Snowflake
     name: str | None = None
     token: str | None = None
+
+    def __repr__(self) -> str:
+        """Without the token."""
+        return f"WebhookData(id={self.id!r}, name={self.name!r})"

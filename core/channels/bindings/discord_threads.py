@@ -291,7 +291,16 @@ class DiscordThreads:
 
     async def webhook(self, place: Address, identity: Identity) -> Webhook:
         """The webhook to send a request with an identity. Raises `IdentityGone`."""
-        return await self.manager.webhook_by_id(await self._room(place), identity.id)
+        return (await self.webhook_in(place, identity))[0]
+
+    async def webhook_in(self, place: Address, identity: Identity) -> tuple[Webhook, str | None]:
+        """That webhook, and the thread to name in its request; None: the place is the webhook's channel itself.
+
+        A place may be a thread without saying so, as one that somebody wrote by its id. Without its name, the webhook
+        would post in the channel.
+        """
+        room, here = await self._room(place), raw_id(place.conversation)
+        return await self.manager.webhook_by_id(room, identity.id), None if room == here else here
 
     async def _room(self, place: Address) -> str:
         if place.parent is not None:

@@ -36,6 +36,8 @@ BAD = {
     "a server without an id": event("GUILD_CREATE", {"channels": []}),
     "a channel without a type": event("CHANNEL_CREATE", {"id": "7"}),
     "an interaction without a token": event("INTERACTION_CREATE", {"type": 3, "id": "5"}),
+    "a field with half a surrogate pair": event("MESSAGE_CREATE", {**MESSAGE, "\ud83d": 1}),
+    "an id that no message can have": event("MESSAGE_CREATE", {**MESSAGE, "id": "9" * 21}),
     "an event without a name": {"op": 0, "t": None, "s": 100, "d": {}},
     "an operation that is none": {"op": "x", "t": None, "s": None, "d": None},
 }

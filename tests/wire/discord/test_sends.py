@@ -174,6 +174,20 @@ def test_a_webhook_posts_in_its_thread_under_its_name() -> None:
     play(test)
 
 
+def test_a_webhook_posts_in_a_thread_that_was_named_by_its_id_alone() -> None:
+    async def test(bench: DiscordBench) -> None:
+        assert bench.thread is not None
+        bare = msgspec.structs.replace(bench.thread, parent=None)
+        identity = await bench.bot.identity(bare, "deployer")
+        assert identity is not None
+        receipt = await bench.adapter.send(bench.request("done", place=bare, identity=identity))
+        assert receipt.address == bare
+        [accepted] = bench.recorded(WireAccepted)
+        assert accepted.address.conversation == bare.conversation
+
+    play(test)
+
+
 def test_a_lost_answer_to_a_webhook_is_doubt() -> None:
     async def test(bench: DiscordBench) -> None:
         identity = await bench.bot.identity(bench.place, "deployer")

@@ -44,8 +44,8 @@ _FOUND = 20
 class SendsByWebhook(Protocol):
     """What finds the webhook of an identity."""
 
-    async def webhook(self, place: Address, identity: Identity) -> Webhook:
-        """The webhook with its secret. Raises `PlatformError`."""
+    async def webhook_in(self, place: Address, identity: Identity) -> tuple[Webhook, str | None]:
+        """The webhook with its secret, and the thread to name in its request. Raises `PlatformError`."""
         ...
 
 
@@ -104,9 +104,9 @@ class ActionDesk:
         if request.identity is None or request.action not in (Action.EDIT, Action.DELETE):
             return call
         place = request.address
-        webhook = await self._webhooks.webhook(place, request.identity)
+        webhook, thread = await self._webhooks.webhook_in(place, request.identity)
         path = at("webhooks", webhook.id, webhook.secret or "", "messages", request.message_id or "")
-        params = {} if place.parent is None else {"thread_id": place.conversation}
+        params = {} if thread is None else {"thread_id": thread}
         return msgspec.structs.replace(call, path=path, params=params, token="")
 
     async def _show_presence(self, request: ActionRequest, fields: Mapping[str, Any]) -> Receipt:

@@ -19,6 +19,7 @@ from trunkline.core.errors import Refused
 _CATEGORY, _PUBLIC_THREAD, _GUILD_ONLY = 4, 11, 2
 _EVENT_TYPES = {"stage": 1, "voice": 2, "external": 3}
 _LONGEST_NAME = 100
+_DIGITS = 5
 _STATUSES = frozenset({"online", "idle", "dnd", "invisible"})
 _ACTIVITIES = {"playing": 0, "streaming": 1, "listening": 2, "watching": 3, "custom": 4, "competing": 5}
 #: parameter of the tool -> name of a channel's setting
@@ -175,6 +176,10 @@ def _kick(change: WantedChange) -> RestCall:
 
 def _ban(change: WantedChange) -> RestCall:
     days = change.fields.get("deleteDays") or 0
+    if isinstance(days, str) and days.isascii() and days.isdecimal() and len(days) < _DIGITS:
+        days = int(days)
+    if not isinstance(days, int | float):
+        raise Refused("deleteDays is no number")
     body = {"delete_message_seconds": int(days) * 86400}
     return put("guilds", change.guild, "bans", change.word("userId"), json=body, reason=change.reason)
 

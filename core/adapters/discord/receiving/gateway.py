@@ -37,7 +37,10 @@ _DISPATCH, _HEARTBEAT, _RECONNECT, _INVALID_SESSION, _HELLO, _HEARTBEAT_ACK = 0,
 _SYNC_FLUSH = b"\x00\x00\xff\xff"
 #: close codes after which a session cannot be resumed: an unknown number, and a session that timed out
 _SESSION_OVER = frozenset({4003, 4007, 4009})
-_SHORTEST_BEAT = 0.05
+#: seconds between two heartbeats
+_SHORTEST_BEAT, _USUAL_BEAT, _LONGEST_BEAT = 0.05, 41.25, 600.0
+#: numbers of events are smaller
+_NO_SEQ = 1 << 53
 
 
 class GatewayEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +72,10 @@ class GatewaySocket(DiscordWebSocket):
         #: seconds between two beats; 0 before HELLO
         self.interval = 0.0
         self._answered = True
+        self._waits = False
         self._dead = False
+        #: nobody waited for the socket at some time since the last beat, so its answer may be there unread
+        self._away = True
         #: number of the last event that is durable
         self.durable: Callable[[], int] = lambda: 0
 
@@ -124,7 +130,7 @@ class GatewaySocket(DiscordWebSocket):
         Raises `PlatformError` when the connection is over, `SessionLost` if its session cannot be resumed.
         """
         try:
-            await self.poll_event()
+            await self._poll()
         except ReconnectWebSocket:
             code = self.socket.close_code
             if self._dead:
@@ -136,6 +142,13 @@ class GatewaySocket(DiscordWebSocket):
             raise of_close(error.code) from None
         except (aiohttp.ClientError, OSError, zlib.error) as error:
             raise NotSent(f"the gateway's connection broke: {type(error).__name__}") from error
+
+    async def _poll(self) -> None:
+        self._waits = True
+        try:
+            await self.poll_event()
+        finally:
+            self._waits, self._away = False, True
 
     async def received_message(self, msg: Any, /) -> None:
         """Handle one frame: a part of a compressed payload, or a whole one."""
@@ -154,7 +167,9 @@ class GatewaySocket(DiscordWebSocket):
     async def _control(self, op: int, data: Any) -> None:
         if op == _HELLO:
             interval = cast("dict[str, Any]", data).get("heartbeat_interval") if isinstance(data, dict) else None
-            self.interval = max(_SHORTEST_BEAT, interval / 1000) if isinstance(interval, int | float) else 41.25
+            self.interval = _USUAL_BEAT
+            if isinstance(interval, int | float) and 0 < interval <= _LONGEST_BEAT * 1000:
+                self.interval = max(_SHORTEST_BEAT, interval / 1000)
             # An answer to a beat comes at least once in an interval.
             self._max_heartbeat_timeout = 2.5 * self.interval
         elif op == _HEARTBEAT_ACK:
@@ -172,14 +187,18 @@ class GatewaySocket(DiscordWebSocket):
     # ------------------------------------------------------------ heartbeats
 
     async def keep_alive(self, first: float) -> None:
-        """Beat until the socket is closed; the first time after a part of the interval. A silent peer is dead."""
+        """Beat until the socket is closed; the first time after a part of the interval. A silent peer is dead.
+
+        A peer is silent if the account waited for it during a whole interval. While the gateway stores messages, or a
+        long history is read, nobody reads the socket, and the answer to a beat may be in it.
+        """
         await anyio.sleep(self.interval * first)
         while not self.socket.closed:
-            if not self._answered:
+            if not self._answered and not self._away:
                 self._dead = True
                 await self.close()
                 return
-            self._answered = False
+            self._answered, self._away = False, not self._waits
             try:
                 await self._beat()
             except (aiohttp.ClientError, ConnectionClosed, RuntimeError, OSError):
@@ -201,7 +220,7 @@ def read_payload(text: str | bytes) -> GatewayEvent | tuple[int, Any]:
         return GatewayEvent(name="", seq=None, wrong="no JSON object")
     found = cast("dict[str, Any]", payload)
     op, seq, name = found.get("op"), found.get("s"), found.get("t")
-    number = seq if isinstance(seq, int) and not isinstance(seq, bool) else None
+    number = seq if isinstance(seq, int) and not isinstance(seq, bool) and 0 <= seq < _NO_SEQ else None
     if not isinstance(op, int):
         return GatewayEvent(name="", seq=number, wrong="no operation")
     if op != _DISPATCH:

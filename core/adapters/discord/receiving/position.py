@@ -80,6 +80,8 @@ class ReadPosition:
     def lost_session(self) -> None:
         """Discord does not resume the stored session."""
         self.stored = msgspec.structs.replace(self.stored, session=None, url="", seq=0)
+        # An acknowledgement that comes late must not store it again.
+        self._session = None
 
     @property
     def seq(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar, cast
@@ -10,10 +11,11 @@ from typing import Any, TypeVar, cast
 import anyio
 import msgspec
 
-from trunkline.core.adapters.discord.calls import RestCall, get, post
+from trunkline.core.adapters.discord.calls import SNOWFLAKE, RestCall, get, post
 from trunkline.core.adapters.discord.channels import KnownChannels
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.config import DiscordConfig
+from trunkline.core.adapters.discord.errors import of_what_is_between
 from trunkline.core.adapters.discord.payloads import (
     COMPONENT,
     ChannelData,
@@ -66,6 +68,8 @@ class DiscordStream:
         #: the open connection
         self.socket: GatewaySocket | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        #: the address that the session is to be resumed at was tried in vain
+        self._not_there = False
 
     # ------------------------------------------------------------ connecting
 
@@ -73,9 +77,13 @@ class DiscordStream:
     async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
         """Connect, and resume the session or begin a new one. Raises `PlatformError`."""
         position = await self._load()
-        url = position.stored.url if position.stored.session else await self._gateway()
+        there = position.stored.session is not None and not self._not_there
+        # If no socket opens there, the next connection resumes at the address that the REST API names.
+        self._not_there = there
+        url = position.stored.url if there else await self._gateway()
         patience = self._config.request_timeout
         socket = await GatewaySocket.opened(self._client, url, patience)
+        self._not_there = False
         socket.durable = lambda: position.seq
         beats = asyncio.get_running_loop().create_task(
             socket.keep_alive(self._host.env.random("discord heartbeat").random())
@@ -235,6 +243,8 @@ class DiscordStream:
         try:
             return await self.channels.find(channel)
         except Refused as error:
+            if of_what_is_between(error):
+                raise NotSent(f"channel {channel} could not be looked up: {error.facts}") from error
             raise BadEvent(f"channel {channel} is not shown: {error.facts}") from None
 
     async def who(self) -> BotIds:
@@ -254,7 +264,7 @@ class DiscordStream:
         """Note the channels of a server; for the first time in a session, read what was missed in them."""
         if guild.unavailable:
             return
-        there = [self.channels.note(channel, guild.id) for channel in (*guild.channels, *guild.threads)]
+        there = self._noted(guild)
         if guild.id not in self._waiting:
             return
         since = position.since()
@@ -267,6 +277,16 @@ class DiscordStream:
                     yield envelope
         self._waiting.discard(guild.id)
         await self._history_over(position)
+
+    def _noted(self, guild: GuildData) -> list[ChannelData]:
+        """The channels of a server. One that cannot be read hides none of the others."""
+        found: list[ChannelData] = []
+        for data in (*guild.channels, *guild.threads):
+            try:
+                found.append(self.channels.note(_read(data, ChannelData), guild.id))
+            except BadEvent as error:
+                self._drop(f"channel {_id_of(data)}".strip(), str(error))
+        return found
 
     async def _left(self, guild: GuildStub, position: ReadPosition) -> None:
         """The bot was removed from a server: its history will never come. That of an unavailable one will."""
@@ -295,9 +315,13 @@ class DiscordStream:
             page = get("channels", channel.id, "messages", after=since, limit=_PAGE)
             try:
                 answer = await self._patiently(page)
-            except Refused:
+            except Refused as error:
+                if of_what_is_between(error):
+                    raise NotSent(f"the history of channel {channel.id} could not be read: {error.facts}") from error
                 return
-            found = cast("list[Any]", answer) if isinstance(answer, list) else []
+            if not isinstance(answer, list):
+                raise NotSent(f"the history of channel {channel.id} is no list")
+            found = cast("list[Any]", answer)
             for data in reversed(found):
                 since = max(since, _number(data))
                 try:
@@ -352,6 +376,9 @@ def _read(data: object, kind: type[T]) -> T:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         raise BadEvent(str(error)) from None
+    except (UnicodeEncodeError, RecursionError) as error:
+        # The name of a field has one half of a surrogate pair, or it is nested too deeply.
+        raise BadEvent(type(error).__name__) from None
 
 
 def _id_of(data: object) -> str:
@@ -361,4 +388,4 @@ def _id_of(data: object) -> str:
 
 def _number(data: object) -> int:
     found = _id_of(data)
-    return int(found) if found.isdecimal() and found.isascii() else 0
+    return int(found) if re.match(SNOWFLAKE, found) else 0

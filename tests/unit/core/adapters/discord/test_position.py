@@ -105,3 +105,11 @@ def test_it_never_passes_a_message_that_is_not_durable(messages: list[bool], ran
         position.acked(str(waiting.pop()))
         first = min(waiting, default=8 + len(messages))
         assert position.stored.seq == first - 1
+
+
+def test_a_lost_session_is_not_stored_again_by_a_late_acknowledgement() -> None:
+    position = resumed()
+    position.handed_out("6000000000000", 8)
+    position.lost_session()
+    position.acked("6000000000000")
+    assert (position.stored.session, position.stored.after) == (None, 6_000_000_000_000)
