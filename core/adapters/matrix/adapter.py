@@ -163,7 +163,7 @@ class MatrixAdapter:
 
     async def _refusal(self, room: str, error: MatrixRefused, thread: str | None = None) -> Refused:
         """The refusal of a send: `PlaceGone` if the account is not in the room, or the thread's root is not there."""
-        if error.status == 404:
+        if error.status == 404 and error.code:
             return PlaceGone(error.facts)
         with nothing_sent():
             if error.code == _FORBIDDEN:

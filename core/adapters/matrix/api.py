@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import cast
+from typing import Any, cast
 
 import aiohttp
 from mautrix.api import HTTPAPI, Method, Path, PathBuilder
@@ -13,12 +12,12 @@ from mautrix.errors import MatrixConnectionError
 
 from trunkline.core.adapters.evidence import of_aiohttp
 from trunkline.core.adapters.matrix.errors import MatrixRefused, error_of
-from trunkline.core.adapters.matrix.json_values import Json
+from trunkline.core.adapters.matrix.json_values import Json, careful_json
 from trunkline.core.errors import Ambiguous, NotSent
 
 #: bytes of an error's body that are read
 _LONGEST_ERROR = 65_536
-_NOT_FOUND = 404
+_NOT_FOUND, _NOT_THERE = 404, "M_NOT_FOUND"
 
 V3 = Path.v3
 V1 = Path.v1
@@ -45,11 +44,26 @@ async def _one_request(request: aiohttp.ClientRequest, handler: aiohttp.ClientHa
     raise error_of(response.status, body, response.headers.get("Retry-After"))
 
 
+class CarefulResponse(aiohttp.ClientResponse):
+    """A response that one value, which somebody wrote into a room, cannot make unreadable."""
+
+    async def json(
+        self,
+        *,
+        encoding: str | None = None,
+        loads: Callable[[str], Any] = careful_json,
+        content_type: str | None = "application/json",
+    ) -> Any:
+        """Its body."""
+        return await super().json(encoding=encoding, loads=loads, content_type=content_type)
+
+
 def _session(total: float, *, keep: bool = True) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(force_close=not keep),
         timeout=aiohttp.ClientTimeout(total=total),
         middlewares=(_one_request,),
+        response_class=CarefulResponse,
     )
 
 
@@ -89,7 +103,8 @@ class MatrixApi:
         try:
             return await self.get(path)
         except MatrixRefused as error:
-            if error.status == _NOT_FOUND:
+            # Without the server's own word for it, the page of a proxy would be the proof that a room is not encrypted.
+            if error.status == _NOT_FOUND and error.code == _NOT_THERE:
                 return None
             raise
 
@@ -137,7 +152,7 @@ class MatrixApi:
             raise (of_aiohttp(cause) if known else Ambiguous(type(error).__name__)) from error
         except TimeoutError as error:
             raise of_aiohttp(error) from error
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise Ambiguous(f"the answer cannot be read: {type(error).__name__}") from error
         if not isinstance(found, dict):
             raise Ambiguous("the answer is no JSON object")

@@ -12,6 +12,8 @@ from trunkline.core.errors import PlatformError, RateLimited, Refused, Unauthori
 
 _NO_TOKEN = frozenset({"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED"})
 _MS = 1000.0
+#: milliseconds; a longer wait is none
+_LONGEST_WAIT = 1e12
 #: characters of a sentence of the server that an error quotes
 _QUOTED = 200
 
@@ -61,6 +63,8 @@ def _read(body: bytes) -> MatrixErrorBody:
     fields: dict[str, Any] = {}
     for name, kind in (("errcode", str), ("error", str), ("retry_after_ms", int | float)):
         if isinstance(given.get(name), kind) and not isinstance(given[name], bool):
+            if kind is not str and not 0 <= given[name] <= _LONGEST_WAIT:
+                continue
             fields[name] = given[name]
     return MatrixErrorBody(**fields)
 

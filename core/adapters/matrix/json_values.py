@@ -2,10 +2,49 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any, cast
 
 #: a JSON object
 Json = dict[str, Any]
+#: strings, so that what is in them does not count, and the ends of objects and lists
+_TOKENS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+#: how deep values may be nested, and how many digits a number may have, if they could not be read otherwise
+_DEEPEST, _DIGITS = 100, 300
+
+
+def careful_json(text: str) -> Any:
+    """JSON; values that are nested too deeply, or have too many digits, are null. Raises `ValueError` for no JSON.
+
+    Without that, one event of a room would hide the answer that it is in, for ever.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except (ValueError, RecursionError):
+        return json.loads(_flattened(text), parse_int=_number)
+
+
+def _flattened(text: str) -> str:
+    pieces: list[str] = []
+    depth = start = 0
+    for token in _TOKENS.finditer(text):
+        if token[0] in ("[", "{"):
+            depth += 1
+            if depth == _DEEPEST:
+                pieces += (text[start : token.start()], "null")
+                start = len(text)
+        elif token[0] in ("]", "}"):
+            if depth == _DEEPEST:
+                start = token.end()
+            depth -= 1
+    return "".join((*pieces, text[start:]))
+
+
+def _number(digits: str) -> int | None:
+    return int(digits) if len(digits) <= _DIGITS else None
 
 
 def as_object(value: object) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -29,7 +30,7 @@ from trunkline.core.adapters.matrix.inbound.updates import (
 from trunkline.core.adapters.matrix.json_values import Json, as_list
 from trunkline.core.adapters.matrix.rooms import RoomBook
 from trunkline.core.adapters.port import AdapterHost
-from trunkline.core.errors import Ambiguous
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Unauthorized
 from trunkline.core.events.adapters import UpdateDropped
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope, Peer
@@ -39,6 +40,8 @@ from trunkline.core.well_formed import well_formed
 _AT_ONCE, _PAGE = 50, 100
 #: events of a new room that are searched for the account's invitation
 _MOST_OF_NEW = 1000
+#: how often an invitation is tried, over as many connections, before the other rooms go on without it
+_TRIES = 3
 #: seconds until a token is saved before which there was no message
 _SAVE_EVERY = 60.0
 _EVENTS: dict[str, Any] = {"types": list(TYPES)}
@@ -73,6 +76,8 @@ class SyncReader:
         self._saving = anyio.Lock()
         self._saved: str | None = None
         self._saved_at = host.env.steady()
+        #: invitations that could not be accepted for now, and how often
+        self._tried: Counter[str] = Counter()
         #: the token is of a user: another user of the account has one of their own
         self._cursor = f"since {me}"
 
@@ -167,6 +172,17 @@ class SyncReader:
         except MatrixRefused as error:
             self._dropped(invite.room, f"the invitation cannot be accepted: {error.facts}", Reason.REFUSED)
             return
+        except (NotSent, Unauthorized):
+            raise
+        except PlatformError as error:
+            # Anybody can invite to a room of a server that never answers.
+            self._tried[invite.room] += 1
+            if self._tried[invite.room] < _TRIES:
+                raise
+            del self._tried[invite.room]
+            facts = f"the invitation cannot be accepted now, and has to be repeated: {error.facts}"
+            self._dropped(invite.room, facts, error.reason)
+            return
         if invite.is_direct and invite.sender and await self._book.direct_room(invite.sender) is None:
             await self._book.adopt(invite.room, invite.sender)
 
@@ -175,7 +191,12 @@ class SyncReader:
         joined = is_new_room(timeline, self._me)
         events = list(timeline.events)
         if timeline.gap_before is not None:
-            events = [*await self._gap(timeline.room, timeline.gap_before, None if joined else before), *events]
+            try:
+                events = [*await self._gap(timeline.room, timeline.gap_before, None if joined else before), *events]
+            except MatrixRefused as error:
+                # It will be refused again: the other rooms go on.
+                facts = f"what was said before {timeline.gap_before} cannot be read: {error.facts}"
+                self._dropped(timeline.room, facts, Reason.REFUSED)
         return after_joining(events, self._me) if joined else events
 
     async def _gap(self, room: str, token: str, until: str | None) -> list[object]:
@@ -186,6 +207,8 @@ class SyncReader:
             query["to"] = until
         while True:
             page = await self._api.get(V3.rooms[room].messages, {**query, "from": token})
+            if not isinstance(page.get("chunk"), list):
+                raise Ambiguous("the answer has no events")
             events = as_list(page.get("chunk"))
             found += events
             end = page.get("end")
@@ -229,7 +252,11 @@ class SyncReader:
 
     def _dropped(self, update: str, detail: str, reason: Reason) -> None:
         body = UpdateDropped(
-            channel="matrix", account=self._host.account, reason=reason, update=update, detail=well_formed(detail)
+            channel="matrix",
+            account=self._host.account,
+            reason=reason,
+            update=well_formed(update),
+            detail=well_formed(detail),
         )
         self._host.events.record(body)
 

@@ -108,11 +108,16 @@ def read_sync(found: Json, me: str) -> SyncAnswer | None:
             direct = read_direct(as_object(as_object(event).get("content")))
     return SyncAnswer(
         next_batch=token,
-        rooms=tuple(_timeline(name, as_object(one)) for name, one in as_object(rooms.get("join")).items()),
-        invites=tuple(_invite(name, as_object(one), me) for name, one in as_object(rooms.get("invite")).items()),
+        rooms=tuple(_timeline(name, as_object(one)) for name, one in _named(rooms.get("join"))),
+        invites=tuple(_invite(name, as_object(one), me) for name, one in _named(rooms.get("invite"))),
         left=tuple(as_object(rooms.get("leave"))),
         direct=direct,
     )
+
+
+def _named(rooms: object) -> list[tuple[str, object]]:
+    """Rooms whose ids can be in an address."""
+    return [(name, one) for name, one in as_object(rooms).items() if is_well_formed(name)]
 
 
 def read_direct(content: Json) -> dict[str, tuple[str, ...]]:
@@ -151,7 +156,7 @@ def read_event(found: object) -> MatrixEvent | BadMatrixEvent:
     named = well_formed(event_id) if isinstance(event_id, str) else ""
     try:
         event = msgspec.convert(found, MatrixEvent)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as error:
         return BadMatrixEvent(event_id=named, detail=well_formed(str(error)))
     for name, value in (("event_id", event.event_id), ("sender", event.sender)):
         if not value or not is_well_formed(value):
