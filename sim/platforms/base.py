@@ -34,6 +34,7 @@ from trunkline.sim.platforms.actions.server import Server
 from trunkline.sim.platforms.api.action_wire import ActionWire
 from trunkline.sim.platforms.api.api_calls import Calls
 from trunkline.sim.platforms.api.inbound_pushes import Pushes
+from trunkline.sim.platforms.api.part_limits import PartLimits
 from trunkline.sim.platforms.api.wire import Wire
 from trunkline.sim.platforms.people import People
 from trunkline.sim.platforms.rooms import Room, WorldPort
@@ -56,6 +57,7 @@ class FakePlatform(ABC):
     mode = DeliveryMode.DIRECT
     markup = Markup.AS_IS
     poll_options: int | None = None
+    part_limits = PartLimits()
     opens_threads = False
     #: a send that names a message as its thread opens a thread on that message
     opens_by_sending = False

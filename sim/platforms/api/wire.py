@@ -128,6 +128,7 @@ class Wire:
         if len(self._platform.visible(request)) > self._platform.text_limit:
             raise Refused(f"longer than {self._platform.text_limit}")
         check_request(request, can, self._platform.rules.effects)
+        self._platform.part_limits.check(request)
         known = None if request.identity is not None else self._known(place.account, request.key, can)
         return self._post(request, room, token) if known is None else self._deduplicated(request, known)
 

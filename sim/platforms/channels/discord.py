@@ -10,12 +10,16 @@ from __future__ import annotations
 from trunkline.core.events import Recorder
 from trunkline.core.values import Capability, ChatKind, Idempotency
 from trunkline.sim.platforms.actions.rules import ActionRules
+from trunkline.sim.platforms.api.part_limits import PartLimits
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits
 from trunkline.sim.scenario.model.scenario import PlatformSpec
 
 #: the smallest snowflake of a message
 _BEGAN = 2 * 10**17
+
+#: from https://discord.com/developers/docs/components/reference#button and /resources/poll#poll-create-request-object
+PART_LIMITS = PartLimits(button_text=80, button_value=100, question=300, option=55)
 
 
 class FakeDiscord(FakePlatform):
@@ -30,6 +34,7 @@ class FakeDiscord(FakePlatform):
     )
     rules = ActionRules(deletes_others=True, pins=50)
     poll_options = 10
+    part_limits = PART_LIMITS
     opens_threads = True
     identities = Idempotency.NONE
     text_limit = 2000

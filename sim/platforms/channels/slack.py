@@ -16,6 +16,7 @@ import re
 from trunkline.core.events import Recorder
 from trunkline.core.values import Address, Capability, ChatKind
 from trunkline.sim.platforms.actions.rules import ActionRules
+from trunkline.sim.platforms.api.part_limits import PartLimits
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.channels.message_numbers import MessageTimes
 from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
@@ -29,6 +30,9 @@ _NOT_ALPHANUMERIC = re.compile(r"[^A-Z0-9]")
 #: prefixes of a target before its id, ``#name`` or ``@name``
 _PREFIX = re.compile(r"\A(?:slack:)?(?:(?:channel|group|user|dm):)?\s*", re.IGNORECASE)
 
+#: from https://docs.slack.dev/reference/block-kit/block-elements/button-element
+PART_LIMITS = PartLimits(button_text=75, button_value=2000)
+
 
 class FakeSlack(FakePlatform):
     """Channels, threads, users, and a directory of them."""
@@ -36,6 +40,7 @@ class FakeSlack(FakePlatform):
     channel = "slack"
     extras = frozenset({Capability.PAYLOAD, Capability.BUTTONS})
     rules = ActionRules(pins=100)
+    part_limits = PART_LIMITS
     opens_threads = True
     opens_by_sending = True
     text_limit = 4000

@@ -2,7 +2,8 @@
 
 Rules taken from the real platform: message ids grow in each chat by itself, so equal ids in two chats are two messages.
 A topic is a thread of its group. Limits: 4096 visible characters; 10 options in a poll. A request has HTML beside its
-plain text; the HTML is displayed, and refused if it cannot be parsed. A text below files has at most 1024 characters.
+plain text; the HTML is displayed, and refused if it cannot be parsed. A text below files has at most 1024 characters,
+the value of a button 64 bytes, the question of a poll 300 characters and an option 100.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from trunkline.core.errors import Refused
 from trunkline.core.events import Recorder
 from trunkline.core.values import Capability, Markup, SendRequest
 from trunkline.sim.platforms.actions.rules import ActionRules
+from trunkline.sim.platforms.api.part_limits import PartLimits
 from trunkline.sim.platforms.api.request_checks import text_of_html
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.channels.message_numbers import MessageTimes
@@ -19,6 +21,7 @@ from trunkline.sim.platforms.rooms import Room, WorldPort, digits
 from trunkline.sim.scenario.model.scenario import PlatformSpec
 
 _LONGEST_CAPTION = 1024
+PART_LIMITS = PartLimits(button_bytes=64, question=300, option=100)
 
 
 class FakeTelegram(FakePlatform):
@@ -29,6 +32,7 @@ class FakeTelegram(FakePlatform):
     rules = ActionRules(one_reaction=True, deletes_others=True, delete_seconds=48 * 3600.0)
     markup = Markup.HTML
     poll_options = 10
+    part_limits = PART_LIMITS
     caption_limit = _LONGEST_CAPTION
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:

@@ -10,13 +10,14 @@ from aiohttp import web
 
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import Poll
+from trunkline.sim.platforms.channels.discord import PART_LIMITS
 from trunkline.sim.wire.discord.errors import DiscordSays
 from trunkline.sim.wire.discord.view import Json, mapping
 
 _SILENT = 1 << 12
 _ROW, _BUTTON, _LINK = 1, 2, 5
 _IN_A_ROW, _ROWS = 5, 5
-_LABEL, _CUSTOM_ID = 80, 100
+_LABEL, _CUSTOM_ID = PART_LIMITS.button_text or 0, PART_LIMITS.button_value or 0
 
 Nonce = Annotated[str, msgspec.Meta(max_length=25)] | int
 

@@ -10,6 +10,7 @@ from aiohttp import web
 from trunkline.core.actions.names import Action
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import ChatKind, Receipt
+from trunkline.sim.platforms.channels.slack import PART_LIMITS
 from trunkline.sim.wire.slack.call import BadArguments, SlackCall
 from trunkline.sim.wire.slack.shapes import APP, TEAM, bot_of, channel_id
 
@@ -146,8 +147,8 @@ def _button(element: dict[str, Any]) -> Button:
     label: Any = element.get("text")
     text = cast("dict[str, Any]", label).get("text") if isinstance(label, dict) else None
     value, url = element.get("value"), element.get("url")
-    # The limits of a button, by the reference of its block element.
-    if not isinstance(text, str) or not 0 < len(text) <= 75 or (isinstance(value, str) and len(value) > 2000):
+    most, longest = PART_LIMITS.button_text or 0, PART_LIMITS.button_value or 0
+    if not isinstance(text, str) or not 0 < len(text) <= most or (isinstance(value, str) and len(value) > longest):
         raise BadArguments("invalid_blocks")
     return Button(text=text, value=value if isinstance(value, str) else "", url=url if isinstance(url, str) else None)
 

@@ -13,6 +13,7 @@ from trunkline.core.values import Address, Poll, Receipt, SendRequest
 from trunkline.sim.platforms.actions.message_board import PostedMessage
 from trunkline.sim.platforms.api.request_checks import text_of_html
 from trunkline.sim.platforms.api.telegram_markdown import text_of_markdown
+from trunkline.sim.platforms.channels.telegram import PART_LIMITS
 from trunkline.sim.wire.telegram.answers import Wording, ok
 from trunkline.sim.wire.telegram.base import BotCaller, TelegramBase
 from trunkline.sim.wire.telegram.objects import file_fields, posted
@@ -37,7 +38,7 @@ _PAYLOAD = (
     "show_caption_above_media",
 )
 _MODES = ("HTML", "MarkdownV2", "Markdown")
-_LONGEST_QUESTION, _LONGEST_OPTION, _MOST_FILES = 300, 100, 10
+_MOST_FILES = 10
 _FILE_PREFIX = "telegram-file:"
 
 
@@ -242,7 +243,7 @@ def _button(one: dict[str, Any]) -> Button:
         return Button(text=text, url=url)
     if not isinstance(value, str):
         raise BadParameter("text buttons are unallowed in the inline keyboard")
-    if not 1 <= len(value.encode()) <= 64:
+    if not 1 <= len(value.encode()) <= (PART_LIMITS.button_bytes or 0):
         raise BadParameter("BUTTON_DATA_INVALID")
     return Button(text=text, value=value)
 
@@ -251,13 +252,13 @@ def _poll(given: Parameters) -> dict[str, Any]:
     """A poll, and the text beside its question. Raises `BadParameter`."""
     question = given.text("question").strip()
     options = tuple(_option(one) for one in given.sequence("options"))
-    if not 1 <= len(question) <= _LONGEST_QUESTION:
+    if not 1 <= len(question) <= (PART_LIMITS.question or 0):
         raise BadParameter(
             "poll question must be non-empty" if not question else "poll question length must not exceed 300"
         )
     if len(options) < 2:
         raise BadParameter("poll must have at least 2 option")
-    if any(not 1 <= len(one) <= _LONGEST_OPTION for one in options):
+    if any(not 1 <= len(one) <= (PART_LIMITS.option or 0) for one in options):
         raise BadParameter("poll options length must not exceed 100")
     poll = Poll(
         question=question,
