@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 def adapters_of(settings: Settings, store: Store, env: Env, events: Recorder) -> list[ChannelAdapter]:
     """The adapter of each account: a mailbox, or one of a real platform, which opens nothing yet.
 
-    Raises `ConfigError` for a secret that is not there, and for a package that is not installed.
+    Raises `ConfigError` for secrets that are not there, for packages that are not installed, and for two accounts
+    that sign in as the same one.
     """
     # All of them first: an account is not to wait for another one's package.
-    secrets_of_accounts(settings)
+    _each_once(settings, secrets_of_accounts(settings))
     found: list[ChannelAdapter] = []
+    wrong: list[str] = []
     for n, one in enumerate(settings.config.accounts):
         if one.channel is not None:
             found.append(MailboxAdapter(one.channel, one.account, store, env))
@@ -38,8 +40,35 @@ def adapters_of(settings: Settings, store: Store, env: Env, events: Recorder) ->
         try:
             found.append(make_adapter(one, _host(one, settings, store, env, events)))
         except ConfigError as error:
-            raise ConfigError(f"accounts[{n}].{one.on}: {error.facts}") from error
+            wrong.append(f"accounts[{n}].{one.on}: {error.facts}")
+    if wrong:
+        raise ConfigError("\n".join(wrong))
     return found
+
+
+#: platform -> the fields that say who signs in, and where
+_WHO = {
+    "telegram": ("token", "api_root"),
+    "discord": ("token", "api_root"),
+    "slack": ("bot_token", "api_root"),
+    "matrix": ("user", "homeserver"),
+    "signal": ("number", "daemon"),
+    "whatsapp": ("phone_number_id", "api_root"),
+}
+
+
+def _each_once(settings: Settings, secrets: Mapping[str, str]) -> None:
+    """Raise `ConfigError` if two accounts sign in as the same one: both would answer, or share the messages."""
+    seen: dict[tuple[str, ...], str] = {}
+    for n, one in enumerate(settings.config.accounts):
+        if one.platform is None:
+            continue
+        at = f"accounts[{n}].{one.on}"
+        values = (secrets.get(f"{at}.{name}") or getattr(one.platform, name) for name in _WHO[one.on])
+        first = seen.setdefault((one.on, *map(str, values)), at)
+        if first != at:
+            field = f"{at}.{_WHO[one.on][0]}"
+            raise ConfigError(f"{field}: the same as that of {first}: only one account can use it; remove one")
 
 
 def _host(one: AccountConfig, settings: Settings, store: Store, env: Env, events: Recorder) -> AdapterHost:
@@ -54,13 +83,16 @@ def _host(one: AccountConfig, settings: Settings, store: Store, env: Env, events
 
 
 def secrets_of_accounts(settings: Settings) -> dict[str, str]:
-    """The secrets of the accounts, by their place in the configuration. Raises `ConfigError` for a missing one."""
+    """The secrets of the accounts, by their place in the configuration. Raises `ConfigError` for missing ones."""
     found = dict[str, str]()
+    wrong: list[str] = []
     for at, secret in named_secrets(settings.config.accounts, "accounts"):
         try:
             found[at] = secret.read(settings.folder, settings.environ)
         except ConfigError as error:
-            raise ConfigError(f"{at}: {error.facts}") from error
+            wrong.append(f"{at}: {error.facts}")
+    if wrong:
+        raise ConfigError("\n".join(wrong))
     return found
 
 

@@ -14,7 +14,7 @@ from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.wire.server import WireServer
 
 #: names of the secrets of an account
-_TOKEN, _APP_TOKEN, _APP_SECRET, _WORD = "TOKEN", "APP_TOKEN", "APP_SECRET", "WORD"
+_TOKEN, _BOT_TOKEN, _APP_TOKEN, _APP_SECRET, _WORD = "TOKEN", "BOT_TOKEN", "APP_TOKEN", "APP_SECRET", "VERIFY_TOKEN"
 VERIFY = "a word of ours"
 
 
@@ -77,7 +77,7 @@ def _matrix(server: Any, account: str) -> Section:
 
 
 def _slack(server: Any, account: str) -> Section:
-    return {"bot_token": _env(_TOKEN), "app_token": _env(_APP_TOKEN), "api_root": f"{server.url}/api/"}
+    return {"bot_token": _env(_BOT_TOKEN), "app_token": _env(_APP_TOKEN), "api_root": f"{server.url}/api/"}
 
 
 def _signal(server: Any, account: str) -> Section:
@@ -98,9 +98,10 @@ _SECTIONS: dict[str, Callable[[Any, str], Section]] = {
 def account_on(server: WireServer[Any], platform: FakePlatform, account: str) -> WireAccount:
     """An account with its newest token."""
     section = _SECTIONS[platform.channel](server, account)
-    environ = {_TOKEN: server.token(account, platform.tokens.newest(account))}
+    token = server.token(account, platform.tokens.newest(account))
+    environ = {_TOKEN: token}
     if isinstance(server, HasAppTokens):
-        environ[_APP_TOKEN] = server.app_token(account)
+        environ = {_BOT_TOKEN: token, _APP_TOKEN: server.app_token(account)}
     if isinstance(server, CallsGateway):
         environ |= {_APP_SECRET: server.app_secret(account), _WORD: VERIFY}
     config = AccountConfig.model_validate({"account": account, platform.channel: section})

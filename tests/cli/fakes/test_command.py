@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from trunkline.app.fakes.client import FakesClient, FakesError, running_fakes
 from trunkline.core.adapters.config import AccountConfig
 from trunkline.core.adapters.factory import make_adapter
 from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.agents.config import AgentImplementation
 from trunkline.core.env import system_env
 from trunkline.core.events import EventLog
 from trunkline.core.events.trace import read_trace
@@ -93,9 +95,12 @@ def test_what_is_printed_can_be_pasted_and_what_happens_is_shown(tmp_path: Path)
         head.append(process.stdout.readline().rstrip("\n"))
     control = next(line.split()[1] for line in head if line.startswith("control"))
     client = FakesClient(control)
-    start = head.index("accounts for the file of `trunkline serve`:") + 1
-    [account] = yaml.safe_load("\n".join(head[start : head.index("", start)]))["accounts"]
+    start = head.index("for the file of `trunkline serve`:") + 2
+    pasted = ["hands: {}", *head[start : head.index("", start)]]
+    config = yaml.safe_load("\n".join(pasted))
+    [account] = config["accounts"]
     assert AccountConfig.model_validate(account).on == "telegram"
+    assert AgentImplementation.model_validate(config["agents"]["main"]).openai is not None
     assert f"  export TELEGRAM_TOKEN={client.token('telegram')}" in head
     client.say("ana", "telegram/ops", "hi \x1b[31m there")
     bot(client, "getUpdates", timeout=5)
@@ -139,11 +144,16 @@ def test_a_client_of_fakes_that_do_not_start_says_why() -> None:
         pass
 
 
+ROOT = Path(__file__).parents[3]
+_ENV = re.compile(r"\{env: (\w+)\}")
 EVERY = ("telegram", "discord", "slack", "matrix", "signal", "whatsapp")
 
 
 def test_every_platform_has_settings_with_which_its_adapter_is_made(tmp_path: Path) -> None:
     with running_fakes(*EVERY) as client:
+        assert set(client.environment) == {
+            name for page in (ROOT / "docs/platforms").glob("*.md") for name in _ENV.findall(page.read_text())
+        } - {"SLACK_SIGNING_SECRET", "TELEGRAM_SECRET"}, "the pages name the same variables"
         for platform, section in zip(EVERY, client.accounts, strict=True):
             account = AccountConfig.model_validate(section)
             host = AdapterHost(

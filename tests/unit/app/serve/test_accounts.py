@@ -160,6 +160,33 @@ async def test_a_secret_that_is_not_there_is_named(tmp_path: Path, bots: list[Bo
     assert bots == [], "nothing was made of the others"
 
 
+async def test_all_secrets_and_packages_that_are_not_there_are_named_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        async with serving(settings(tmp_path)):
+            pytest.fail("it serves")
+    assert [line.rpartition("accounts[")[2][:1] for line in caught.value.facts.splitlines()] == ["1", "2"]
+    monkeypatch.setitem(factory._ADAPTERS, "telegram", ("there_is_no_such_package.adapter", "Bot"))
+    with pytest.raises(ConfigError) as caught:
+        async with serving(with_tokens(tmp_path)):
+            pytest.fail("it serves")
+    assert [line.rpartition("accounts[")[2][:1] for line in caught.value.facts.splitlines()] == ["1", "2"]
+
+
+async def test_two_accounts_of_one_bot_are_refused(tmp_path: Path, bots: list[Bot]) -> None:
+    (tmp_path / "token").write_text(TOKEN)
+    said = r"accounts\[2\]\.telegram\.token: the same as that of accounts\[1\]\.telegram"
+    with pytest.raises(ConfigError, match=said) as caught:
+        async with serving(settings(tmp_path, SECOND=TOKEN)):
+            pytest.fail("it serves")
+    assert TOKEN not in str(caught.value)
+    assert bots == [], "nothing was made"
+    elsewhere = TWO.replace("{env: SECOND}", "{env: SECOND}, api_root: 'http://127.0.0.1:1'")
+    async with serving(settings(tmp_path, elsewhere, SECOND=TOKEN)):
+        assert len(bots) == 2, "the same token at another server is another bot"
+
+
 async def test_a_package_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(factory._ADAPTERS, "telegram", ("there_is_no_such_package.adapter", "Bot"))
     with pytest.raises(ConfigError, match=r"accounts\[1\]\.telegram: .*pip install 'trunkline\[telegram\]'"):
