@@ -127,3 +127,29 @@ def test_the_page_of_a_proxy_does_not_prove_that_a_room_is_open_or_gone() -> Non
         assert not [one for one in script.requests if "/send/" in one]
 
     _play(script, test)
+
+
+class Renaming(Answering):
+    """Ana's name changes between the first and the second sync, which does not say so."""
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        name = "Ana" if len(self.asked) < 2 else "Anna"
+        self.answers["joined_members"] = [
+            200,
+            {"joined": {"@ana:example.org": {"display_name": name}, "@bo:x": {}, "@cy:x": {}}},
+        ]
+        return await super().handle(request)
+
+
+@pytest.mark.parametrize("gap", [True, False], ids=["gap", "no-gap"])
+def test_who_is_in_a_room_is_asked_again_after_a_gap(gap: bool) -> None:
+    script = Renaming(messages=_answered(200, {"chunk": []}))
+    second = _sync("t2", _event(2), limited=True, prev_batch="p") if gap else _sync("t2", _event(2))
+    script.syncs = [_sync("t1", _event(1)), second]
+
+    async def test(bench: MatrixBench) -> None:
+        async with hearing(bench) as ear:
+            assert await ear.until(2) == ["no 1", "no 2"]
+        assert [one.peer.name for one in ear.heard] == ["Ana", "Anna" if gap else "Ana"]
+
+    _play(script, test)

@@ -49,3 +49,11 @@ def test_the_saved_token_is_never_ahead(sizes: list[int], dice: object) -> None:
         if not waiting:
             return
         progress.done(waiting.pop())
+
+
+def test_a_new_connection_does_not_wait_for_what_never_comes_again() -> None:
+    progress = SyncProgress()
+    progress.took("t1", ["$deleted"])
+    progress.begin()
+    progress.took("t2", [])
+    assert progress.safe == "t2"
