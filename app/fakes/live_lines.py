@@ -6,6 +6,7 @@ from trunkline.app.cli.io.output import print_lines
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
+from trunkline.app.view.text.cells import cut
 from trunkline.core.events import Event, Trace, TraceHeader
 from trunkline.core.events.gateway import RunJoined
 from trunkline.sim.events.script import RunPhase
@@ -13,6 +14,8 @@ from trunkline.sim.events.world import WorldAccount, WorldPerson, WorldPlace
 
 #: the setting, which the first lines show already
 _SETTING = (RunJoined, RunPhase, WorldAccount, WorldPerson, WorldPlace)
+#: cells of a line
+_WIDEST = 500
 
 
 class LiveLines:
@@ -33,7 +36,8 @@ class LiveLines:
             self._view = _empty()
         self._view.grow((event,), ())
         if self._begun and not isinstance(event.body, _SETTING):
-            print_lines(f"{event.at:9.3f}s  {describe(self._view, event)}", flush=True)
+            # The record has the whole text, of which a stranger may have written a megabyte.
+            print_lines(f"{event.at:9.3f}s  {cut(describe(self._view, event), _WIDEST)}", flush=True)
 
 
 def _empty() -> RunView:

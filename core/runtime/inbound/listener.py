@@ -62,7 +62,7 @@ class Listener:
                         channel=adapter.channel,
                         account=adapter.account,
                         reason=error.reason if isinstance(error, PlatformError) else Reason.PLATFORM_ERROR,
-                        detail=describe(error),
+                        detail=_why(error),
                         retry_in=wait,
                     )
                 )
@@ -73,3 +73,9 @@ class Listener:
         self._untried.discard((adapter.channel, adapter.account))
         if not self._untried:
             self.connected.set()
+
+
+def _why(error: Exception) -> str:
+    """Why a connection failed. Doubt is about a message that was sent, and this is none."""
+    doubts = isinstance(error, PlatformError) and error.ambiguous
+    return (error.facts if doubts else "") or describe(error)

@@ -19,7 +19,7 @@ from trunkline import (
     connect_file,
     system_env,
 )
-from trunkline.core.errors import ConfigError, DelegationRefused, NotSent, StoreTooNew
+from trunkline.core.errors import Ambiguous, ConfigError, DelegationRefused, NotSent, PlatformError, StoreTooNew
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import (
     AdapterEnded,
@@ -129,7 +129,16 @@ async def test_an_adapter_with_a_defect_stops_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_connection_that_breaks_is_opened_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("error", "detail"),
+    [
+        (NotSent("no route"), "NotSent: The request never reached the platform: no route"),
+        # No message was sent, so none is in doubt.
+        (Ambiguous("no response: ReadError"), "no response: ReadError"),
+        (Ambiguous(), "Ambiguous: No response came back; the message may have been accepted"),
+    ],
+)
+async def test_a_connection_that_breaks_is_opened_again(tmp_path: Path, error: PlatformError, detail: str) -> None:
     class Shaky(TinyPlatform):
         tries = 0
 
@@ -137,7 +146,7 @@ async def test_a_connection_that_breaks_is_opened_again(tmp_path: Path) -> None:
         async def connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
             self.tries += 1
             if self.tries == 1:
-                raise NotSent("no route")
+                raise error
             async with super().connect() as stream:
                 yield stream
 
@@ -147,7 +156,7 @@ async def test_a_connection_that_breaks_is_opened_again(tmp_path: Path) -> None:
         platform.say("m1")
         await running.until(IntentSettled)
     platform.close()
-    assert (failed.channel, failed.reason) == ("discord", Reason.NOT_SENT)
+    assert (failed.channel, failed.reason, failed.detail) == ("discord", error.reason, detail)
     assert platform.tries == 2
 
 

@@ -1,0 +1,1 @@
+"""The fakes at the command line."""
