@@ -136,7 +136,7 @@ class LongPolling:
         found = await self._host.cursors.load(_CURSOR)
         try:
             offset, at = json.loads(found or "null")
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             return None
         if not isinstance(offset, int) or not isinstance(at, int | float):
             return None
