@@ -148,6 +148,19 @@ def test_a_new_account_gets_nothing_from_before_its_first_connection() -> None:
     play(test)
 
 
+def test_what_is_said_right_after_the_first_connection_is_not_lost_with_its_process() -> None:
+    async def test(bench: DiscordBench) -> None:
+        async with bench.adapter.connect():
+            # Nothing is read from it any more: the process is killed here.
+            await bench.say(bench.place, "hello?")
+            await anyio.sleep(0.1)
+        bench.adapter = await bench.restart()
+        async with bench.listening() as inbox:
+            await bench.brought(inbox, "hello?")
+
+    play(test)
+
+
 def test_a_socket_that_is_dead_without_saying_so_is_noticed() -> None:
     async def test(bench: DiscordBench) -> None:
         bench.server.hub.heartbeat_seconds = 0.3

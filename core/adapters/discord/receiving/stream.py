@@ -85,6 +85,7 @@ class DiscordStream:
         socket = await GatewaySocket.opened(self._client, url, patience)
         self._not_there = False
         socket.durable = lambda: position.seq
+        early: list[Envelope] = []
         beats = asyncio.get_running_loop().create_task(
             socket.keep_alive(self._host.env.random("discord heartbeat").random())
         )
@@ -94,9 +95,10 @@ class DiscordStream:
                     await self._begin(socket, position)
             except TimeoutError:
                 raise NotSent("the gateway does not begin the session") from None
+            await self._first_time(socket, position, early)
             self._host.events.record(AdapterConnected(channel="discord", account=self._host.account, by="gateway"))
             self.socket = socket
-            yield self._envelopes(socket, position)
+            yield self._envelopes(socket, position, early)
         finally:
             self.socket = None
             beats.cancel()
@@ -140,9 +142,29 @@ class DiscordStream:
             await self._save()
             raise
 
+    async def _first_time(self, socket: GatewaySocket, position: ReadPosition, early: list[Envelope]) -> None:
+        """On the first connection: store where the account begins to read, before it counts as connected.
+
+        A process that ends before that would leave what people wrote to it meanwhile to nobody. A server that is
+        unavailable does not keep the others waiting for long. `early` gets the messages that come meanwhile.
+        """
+        end = anyio.current_time() + self._config.request_timeout
+        while position.stored.after is None and anyio.current_time() < end:
+            # Only the wait may be given up: an event that is taken is handled.
+            with anyio.move_on_after(end - anyio.current_time()):
+                while not socket.events:
+                    await socket.receive()
+            while socket.events:
+                async for envelope in self._handle(socket.events.popleft(), position):
+                    early.append(envelope)
+
     # ------------------------------------------------------------ receiving
 
-    async def _envelopes(self, socket: GatewaySocket, position: ReadPosition) -> AsyncIterator[Envelope]:
+    async def _envelopes(
+        self, socket: GatewaySocket, position: ReadPosition, early: list[Envelope]
+    ) -> AsyncIterator[Envelope]:
+        for envelope in early:
+            yield envelope
         while True:
             while socket.events:
                 async for envelope in self._handle(socket.events.popleft(), position):
