@@ -10,7 +10,7 @@ from tests.kill.platforms.stage import PLATFORMS
 from tests.kill.platforms.storm import PlatformPlan, run_platform_storm
 from tests.support.scale import scaled
 
-KILLS = scaled(40, 10)
+KILLS = scaled(24, 10)
 
 
 def test_nothing_is_lost_doubled_or_misplaced_on_four_platforms(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ script: [{{at: 0s, note: not played}}]
 """
 #: seconds for a server to connect
 _STUCK = 60.0
+#: seconds between the attempts of a message
+BACKOFF = (0.5, 2.0, 5.0)
 _ROOMS = "{rooms: {ops: {threads: [deploy]}}, latency: 20ms}"
 PLATFORMS = ("telegram", "discord", "slack", "matrix")
 #: below each platform: who asks where
@@ -46,8 +48,12 @@ def configured(folder: Path, listeners: Mapping[str, WireListener], model: str) 
     config = {
         "store": "gateway.db",
         "http": {"listen": f"127.0.0.1:{port}", "token_file": "token"},
-        # A turn that has ended three processes is given up by default: a storm does that to turns that are sound.
-        "gateway": {"turns": {"max_attempts": 1_000_000}, "delivery": {"max_attempts": 1_000_000}},
+        # A turn that has ended three processes is given up by default: a storm does that to turns that are sound. Each
+        # kill during an attempt counts for its backoff, too: with the default, a storm would end before the third retry.
+        "gateway": {
+            "turns": {"max_attempts": 1_000_000},
+            "delivery": {"max_attempts": 1_000_000, "backoff": list(BACKOFF)},
+        },
         "agents": {"main": {"openai": agent}},
         "accounts": accounts_of(folder, listeners),
         "log": {"level": "warning"},

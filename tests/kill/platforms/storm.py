@@ -51,7 +51,7 @@ class PlatformPlan(msgspec.Struct, frozen=True, kw_only=True):
     #: part of the lives in which the response of a send is lost, too
     faults: float = 0.1
     #: seconds for everything to be answered once nobody kills any more
-    rest: float = 90.0
+    rest: float = 60.0
     #: planted into the adapters; see `defects`
     defect: str = ""
 
