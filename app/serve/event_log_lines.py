@@ -88,7 +88,8 @@ _LINES: dict[type[Body], Callable[[Any], Line]] = {
     ),
     WebhookRefused: lambda body: (
         _WARNING,
-        f"a webhook of {body.channel}:{body.account} was refused: {body.reason.value}",
+        f"a webhook of {body.channel}:{body.account} was refused: {body.reason.value}"
+        + (f", and {body.before} requests before it" if body.before else ""),
     ),
     DeliveryFailed: lambda body: (
         _WARNING,

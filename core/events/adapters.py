@@ -32,13 +32,18 @@ class UpdateDropped(Body, frozen=True, kw_only=True):
 
 
 class WebhookRefused(Body, frozen=True, kw_only=True):
-    """A request to the account's webhook is not from its platform, or for another account. Nothing is read."""
+    """A request to the account's webhook is not from its platform, or for another account. Nothing is read.
+
+    At most ten a minute are events of their own; the next event has the number of the others.
+    """
 
     kind: ClassVar[str] = "webhook.refused"
     channel: str
     account: str
     reason: Reason
     detail: str = ""
+    #: refused requests since the last event, which have none of their own
+    before: int = 0
 
 
 class DeliveryFailed(Body, frozen=True, kw_only=True):

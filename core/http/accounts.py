@@ -97,7 +97,7 @@ def _after(state: AccountState, at: float, body: AccountBody) -> AccountState:
             return change(state, connected=False, since=None)
         case UpdateDropped():
             return change(state, dropped_updates=state.dropped_updates + 1)
-        case WebhookRefused():
-            return change(state, refused_webhooks=state.refused_webhooks + 1)
+        case WebhookRefused(before=before):
+            return change(state, refused_webhooks=state.refused_webhooks + 1 + before)
         case DeliveryFailed():
             return change(state, failed_deliveries=state.failed_deliveries + 1)

@@ -13,12 +13,13 @@ from anyio.streams.memory import MemoryObjectSendStream
 from cachetools import LRUCache
 
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
+from trunkline.core.adapters.refusals import WebhookRefusals
 from trunkline.core.adapters.telegram.open_updates import MessageKey, key_of
 from trunkline.core.adapters.telegram.requests import BotApi, BotCall
 from trunkline.core.adapters.telegram.update_types import ALLOWED_UPDATES
 from trunkline.core.adapters.telegram.updates import BadUpdate, read_body
 from trunkline.core.errors import ConfigError, Refused
-from trunkline.core.events.adapters import AdapterConnected, UpdateDropped, WebhookRefused
+from trunkline.core.events.adapters import AdapterConnected, UpdateDropped
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope
 
@@ -47,6 +48,7 @@ class BotWebhook:
     def __init__(self, api: BotApi, host: AdapterHost, channel: str, bot: int, url: str, secret: str) -> None:
         self._api = api
         self._host = host
+        self._refusals = WebhookRefusals(host, channel)
         self._channel = channel
         self._bot = bot
         self._url = f"{url.rstrip('/')}/v1/platforms/{channel}/{quote(host.account, safe='')}"
@@ -134,11 +136,7 @@ class BotWebhook:
         return WebhookAnswer(status=200 if key in self._done else 503)
 
     def _refused(self, detail: str) -> None:
-        self._host.events.record(
-            WebhookRefused(
-                channel=self._channel, account=self._host.account, reason=Reason.BAD_SIGNATURE, detail=detail
-            )
-        )
+        self._refusals.refused(Reason.BAD_SIGNATURE, detail)
 
     def _dropped(self, number: int | None, bad: BadUpdate) -> None:
         self._host.events.record(

@@ -17,6 +17,7 @@ from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.httpx_requests import LARGEST_FILE, HttpxRequests, is_address
 from trunkline.core.adapters.local_files import read_local
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
+from trunkline.core.adapters.refusals import WebhookRefusals
 from trunkline.core.adapters.whatsapp.bodies import (
     CAPTION,
     check_sendable,
@@ -32,7 +33,7 @@ from trunkline.core.adapters.whatsapp.signature import challenge_answer, is_sign
 from trunkline.core.adapters.whatsapp.updates import UnreadableWebhook, WebhookContent, read_webhook
 from trunkline.core.channels import InboundStream, rules_for
 from trunkline.core.errors import Ambiguous, ConfigError, NotSent, PlatformError, Refused
-from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
+from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped
 from trunkline.core.reasons import Reason
 from trunkline.core.values import (
     Address,
@@ -68,6 +69,7 @@ class WhatsAppAdapter:
         """Raises `ConfigError` for a secret that is not there, or that no header can carry."""
         self._config = config
         self._host = host
+        self._refusals = WebhookRefusals(host, CHANNEL)
         self._app_secret = host.secret(config.app_secret)
         self._verify_token = host.secret(config.verify_token)
         token = host.secret(config.token)
@@ -166,8 +168,7 @@ class WhatsAppAdapter:
         self._host.events.record(body)
 
     def _refuse(self, reason: Reason, detail: str) -> WebhookAnswer:
-        body = WebhookRefused(channel=CHANNEL, account=self.account, reason=reason, detail=detail)
-        self._host.events.record(body)
+        self._refusals.refused(reason, detail)
         return WebhookAnswer(status=_FORBIDDEN)
 
     # ------------------------------------------------------------ outbound

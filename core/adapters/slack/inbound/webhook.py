@@ -8,12 +8,12 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
+from trunkline.core.adapters.refusals import WebhookRefusals
 from trunkline.core.adapters.slack.inbound.feed import SlackFeed
 from trunkline.core.adapters.slack.inbound.reader import LARGEST_UPDATE, OtherTeam
 from trunkline.core.adapters.slack.inbound.signature import SIGNATURE, TakenSignatures, refused
 from trunkline.core.adapters.slack.inbound.sockets import parsed
 from trunkline.core.errors import NotSent
-from trunkline.core.events.adapters import WebhookRefused
 from trunkline.core.reasons import Reason
 from trunkline.core.well_formed import well_formed
 
@@ -32,6 +32,7 @@ class SlackWebhook:
         self._secret = secret
         self._feed = feed
         self._host = host
+        self._refusals = WebhookRefusals(host, "slack")
         #: seconds to wait until a message is durable
         self._patience = patience
         self._taken = TakenSignatures()
@@ -92,8 +93,7 @@ class SlackWebhook:
 
     def _refuse(self, reason: Reason, detail: str, *, status: int) -> WebhookAnswer:
         detail = well_formed(detail[:_LONGEST])
-        body = WebhookRefused(channel="slack", account=self._host.account, reason=reason, detail=detail)
-        self._host.events.record(body)
+        self._refusals.refused(reason, detail)
         return WebhookAnswer(status=status, body=json.dumps({"error": reason.value}).encode())
 
 

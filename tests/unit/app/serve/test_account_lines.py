@@ -46,6 +46,12 @@ CASES: dict[str, tuple[Body, int, str, str]] = {
         "a webhook of telegram:second was refused: bad-signature",
         "a webhook of telegram second was refused: bad-signature",
     ),
+    "refused often": (
+        WebhookRefused(**NAME, reason=Reason.BAD_SIGNATURE, before=12),
+        logging.WARNING,
+        "a webhook of telegram:second was refused: bad-signature, and 12 requests before it",
+        "a webhook of telegram second was refused: bad-signature",
+    ),
     "not delivered": (
         DeliveryFailed(**NAME, reason=Reason.REFUSED, message_id="7", detail=STRANGE),
         logging.WARNING,

@@ -66,7 +66,7 @@ async def test_a_failure_is_remembered_without_secrets(tmp_path: Path) -> None:
 
 async def test_metrics_of_accounts(tmp_path: Path) -> None:
     dropped = UpdateDropped(**NAME, reason=Reason.BAD_UPDATE)
-    refused = WebhookRefused(**NAME, reason=Reason.BAD_SIGNATURE)
+    refused = WebhookRefused(**NAME, reason=Reason.BAD_SIGNATURE, before=4)
     failed = DeliveryFailed(**NAME, reason=Reason.REFUSED, message_id="7")
     labels = '{channel="discord",account="default"}'
     async with api(tmp_path / "gateway.db") as one:
@@ -75,7 +75,7 @@ async def test_metrics_of_accounts(tmp_path: Path) -> None:
         found = await samples(one)
         assert found[f"trunkline_account_connected{labels}"] == "1"
         assert found[f"trunkline_updates_dropped_total{labels}"] == "2"
-        assert found[f"trunkline_webhooks_refused_total{labels}"] == "1"
+        assert found[f"trunkline_webhooks_refused_total{labels}"] == "5"
         assert found[f"trunkline_deliveries_failed_total{labels}"] == "1"
 
 

@@ -1,0 +1,47 @@
+"""Requests of strangers to a webhook do not fill the log."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.adapters.refusals import MOST, PERIOD, WebhookRefusals
+from trunkline.core.env import Env, system_env
+from trunkline.core.events import EventLog
+from trunkline.core.events.adapters import WebhookRefused
+from trunkline.core.reasons import Reason
+
+
+@dataclass
+class Hand:
+    """The time of a test."""
+
+    at: float = 5.0
+
+
+def test_ten_in_a_minute_are_events_and_the_next_one_counts_the_others() -> None:
+    clock, log = Hand(), EventLog(time.time)
+    env = Env(now=time.time, ids=system_env().ids, seed="", steady=lambda: clock.at)
+    host = AdapterHost(
+        account="default",
+        env=env,
+        cursors=cast("Any", None),
+        events=log.recorder("gateway"),
+        folder=Path(),
+        environ={},
+    )
+    refusals = WebhookRefusals(host, "slack")
+
+    def refuse(times: int) -> list[int]:
+        """The counts of the events that so many refusals make."""
+        before = len(log.events)
+        for _ in range(times):
+            refusals.refused(Reason.BAD_SIGNATURE, "no signature")
+        return [event.body.before for event in log.events[before:] if isinstance(event.body, WebhookRefused)]
+
+    assert refuse(1000) == [0] * MOST
+    clock.at += PERIOD - 1
+    assert refuse(5) == []
+    clock.at += 1
+    assert refuse(3) == [1000 + 5 - MOST, 0, 0]
