@@ -108,6 +108,8 @@ class SocketFeed(UpdateFeed):
         self.patience: float | None = None
         self._numbers = count(1)
         self._turns = count()
+        #: updates that came when no socket could take them
+        self._stranded: list[Envelope] = []
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """A socket, from its opening to its end."""
@@ -140,6 +142,8 @@ class SocketFeed(UpdateFeed):
         interactive, payload = self.payload(envelope)
         socket = self._next()
         if socket is None:
+            # Every socket is closing.
+            self._stranded.append(envelope)
             return
         number = f"{self.account}-{next(self._numbers)}"
         socket.unacked[number] = envelope
@@ -243,7 +247,10 @@ class SocketFeed(UpdateFeed):
             return
         self.sockets.remove(socket)
         if not self.sockets:
+            # The next connection brings everything again that is not acknowledged.
+            self._stranded.clear()
             self.disconnect()
             return
-        for envelope in socket.unacked.values():
+        stranded, self._stranded = self._stranded, []
+        for envelope in (*socket.unacked.values(), *stranded):
             self.server.platform.pushes.deliver_again(envelope)

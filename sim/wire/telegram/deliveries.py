@@ -136,10 +136,11 @@ class Deliveries:
         try:
             await asyncio.wait({getting, mine}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            # Also if the client has gone: a later poll may wait on the same connection.
             if not getting.done():
                 getting.cancel()
-        if getting.done() and not getting.cancelled():
-            self._take(account, queue, getting.result())
+            elif not getting.cancelled():
+                self._take(account, queue, getting.result())
         if not mine.done():
             self._drain(account, queue)
 

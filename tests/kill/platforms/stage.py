@@ -48,8 +48,8 @@ def configured(folder: Path, listeners: Mapping[str, WireListener], model: str) 
     config = {
         "store": "gateway.db",
         "http": {"listen": f"127.0.0.1:{port}", "token_file": "token"},
-        # A turn that has ended three processes is given up by default: a storm does that to turns that are sound. Each
-        # kill during an attempt counts for its backoff, too: with the default, a storm would end before the third retry.
+        # A turn that has ended three processes is given up by default: a storm does that to turns that are sound.
+        # A kill during an attempt counts for the backoff, too: by default, a storm ends before the third retry.
         "gateway": {
             "turns": {"max_attempts": 1_000_000},
             "delivery": {"max_attempts": 1_000_000, "backoff": list(BACKOFF)},

@@ -255,3 +255,21 @@ def test_an_acknowledgement_on_a_closed_connection_says_so() -> None:
                 await bench.real.ack(there.envelopes[0])
 
     on_slack(test)
+
+
+def test_what_came_while_every_socket_was_closing_comes_on_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(bench: SlackBench) -> None:
+        feed = bench.server.socket_feed("default")
+        async with listening_to(bench) as there:
+            await there.until(lambda: len(feed.sockets) == 1)
+            [old] = feed.sockets
+            with monkeypatch.context() as closing:
+                closing.setattr(feed, "_next", lambda: None)
+                await bench.say(bench.places[0], "hello")
+                await asyncio.sleep(0.2)
+            await feed.ask_to_leave("warning")
+            await there.until(lambda: len(feed.sockets) == 2)
+            await old.response.close()
+            await there.brings("hello")
+
+    on_slack(test)
