@@ -36,8 +36,8 @@ CHECKS = [
 
 
 def is_refused(context: CheckContext, response: Response, case: Case) -> bool | None:
-    """What is forbidden is refused. An address or a header that is too long is refused before anything else is read."""
-    if response.status_code in (414, 431):
+    """What is forbidden is refused. So is, before all else, what is too long."""
+    if response.status_code in (413, 414, 431):
         return None
     return checks.negative_data_rejection(context, response, case)
 
