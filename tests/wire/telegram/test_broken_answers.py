@@ -16,7 +16,7 @@ from trunkline.core.adapters.telegram.errors import read_answer
 from trunkline.core.adapters.telegram.requests import BotApi, BotCall
 from trunkline.core.adapters.telegram.sends import chat_of, number_of
 from trunkline.core.adapters.telegram.updates import BadUpdate, read_batch
-from trunkline.core.errors import NotSent, PlaceGone, RateLimited, Refused
+from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, RateLimited, Refused
 from trunkline.core.events.adapters import UpdateDropped
 from trunkline.core.values import Address, ChatKind
 
@@ -171,3 +171,12 @@ def test_what_python_takes_for_a_number_is_no_chat(text: str) -> None:
         chat_of(Address(channel="telegram", account="default", kind=ChatKind.GROUP, conversation=text))
     with pytest.raises(Refused):
         number_of(text, "a topic")
+
+
+@pytest.mark.parametrize(
+    "body", [b"{}", b'{"ok":true}', b'{"ok":false,"result":{}}', b'{"result":{}}', b'{"ok":1,"result":{}}', b"[]", b""]
+)
+def test_a_success_that_does_not_say_so_is_doubt(body: bytes) -> None:
+    answer = read_answer(200, body)
+    assert answer is not None
+    assert type(answer.error()) is Ambiguous
