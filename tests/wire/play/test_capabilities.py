@@ -28,8 +28,8 @@ script: [{{at: 0s, note: nothing}}]
 DIFFERENT = {
     "discord": {"key_seconds"},
     "matrix": {"key_seconds"},
-    # In memory it is WhatsApp of the web; the Cloud API has buttons and no polls.
-    "whatsapp": {"can", "mode", "poll_options"},
+    # In memory it is WhatsApp of the web; the Cloud API has buttons, no polls, and shorter captions.
+    "whatsapp": {"can", "mode", "poll_options", "caption_limit", "button_text_limit"},
 }
 
 
