@@ -16,6 +16,7 @@ import pytest
 
 from trunkline.app.serve.server import Serving, serving
 from trunkline.app.serve.settings import Overrides, load_settings
+from trunkline.core.adapters.refusals import MOST
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +28,7 @@ accounts:
       api_root: http://127.0.0.1:9
       webhook: {url: 'https://gateway.example.org', secret: {env: SECRET}}
   - account: polling
-    telegram: {token: {env: TELEGRAM}, api_root: 'http://127.0.0.1:9'}
+    telegram: {token: {env: POLLING}, api_root: 'http://127.0.0.1:9'}
   - slack: {bot_token: {env: SLACK}, signing_secret: {env: SECRET}, api_root: 'http://127.0.0.1:9/api/'}
   - whatsapp:
       phone_number_id: '1'
@@ -38,7 +39,7 @@ accounts:
   - channel: webchat
 """
 SECRET = "secret-of-the-webhooks"
-ENVIRON = {"TELEGRAM": "7000001:AAtoken", "SLACK": "xoxb-1-abcdef", "SECRET": SECRET}
+ENVIRON = {"TELEGRAM": "7000001:AAtoken", "POLLING": "7000002:AAtoken", "SLACK": "xoxb-1-abcdef", "SECRET": SECRET}
 
 Headers = dict[str, str]
 
@@ -108,7 +109,8 @@ async def test_what_the_platform_has_not_signed_is_refused(tmp_path: Path, chann
             for headers in ({}, wrong, SIGNERS[channel](body + b" ") if channel != "telegram" else {}):
                 answer = await http.post(path, content=body, headers=headers)
                 assert 400 <= answer.status_code < 500, (body[:40], headers, answer.text)
-            assert refused(one, channel) == 3 * n
+            # What comes after the tenth in a minute is counted with the next event.
+            assert refused(one, channel) == min(3 * n, MOST)
         # Nobody else is affected.
         assert (await http.get("/v1/health/ready")).status_code == 200
 
