@@ -96,7 +96,8 @@ class WireServer(ABC, Generic[P]):
 
     def send_request(self, address: Address, text: str, key: str | None = None, **parts: Any) -> SendRequest:
         """A send as the fake platform takes it. `key`: the idempotency key of the request, if it has one."""
-        known = self.attribution.attempt(address, key, text)
+        # The gateway knows the HTML that it wrote; the text that people see is made of it here.
+        known = self.attribution.attempt(address, key, parts.get("html") or text)
         request = SendRequest(
             address=address,
             text=text,
