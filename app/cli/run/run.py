@@ -90,7 +90,8 @@ def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*
     if options.trace == STDOUT:
         header = header_of(jobs[0].file, seed=jobs[0].seed, bugs=jobs[0].bugs)
         pipe = TracePipe(structs.replace(header, on_wire=options.wire))
-    output = sys.stdout if pipe is None else sys.stderr
+    # None is what sys.stdout is when a line is printed: a progress bar replaces it meanwhile.
+    output = None if pipe is None else sys.stderr
     with _progress(len(jobs)) as advance:
         for job in jobs:
             before = time.process_time()

@@ -38,7 +38,7 @@ def check_calls(tree: object, report: ProblemReport, world: WorldSpec) -> None:
                 facts = f"`{action}` expects a platform with calls, found {shown(items(step, 'in'))}"
                 report.add((*path, "in"), facts, f"platforms with calls: {', '.join(CALLS)}")
             continue
-        if place.person != (items(step, "as") or place.person):
+        if place.person is not None and place.person != (items(step, "as") or place.person):
             facts = f"the line of {place.person} is used by {shown(items(step, 'as'))}"
             report.add((*path, "as"), facts, f"write `as: {place.person}`")
         if action == "call":
