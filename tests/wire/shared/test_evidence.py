@@ -154,3 +154,21 @@ def test_files_of_one_folder_only(tmp_path: Path) -> None:
             await read_local(str(folder / "lamp.png"), None, 4)
 
     asyncio.run(test())
+
+
+def test_no_redirect_is_followed() -> None:
+    """It would be a second request, perhaps to somebody else."""
+
+    async def test() -> None:
+        asked: list[bytes] = []
+
+        def answer(_: int, request: bytes) -> bytes:
+            asked.append(request)
+            return b"HTTP/1.1 307 Temporary Redirect\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n"
+
+        requests = HttpxRequests(2.0)
+        async with requests.running(), answering(answer) as url:
+            assert (await requests.request("POST", url, json={})).status_code == 307
+        assert len(asked) == 1
+
+    asyncio.run(test())
