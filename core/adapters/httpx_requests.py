@@ -72,31 +72,6 @@ class HttpxRequests:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise of_httpx(error) from error
 
-    async def download(self, url: str) -> tuple[bytes, str]:
-        """The content and the media type of a file that is to be sent. Nothing was sent if this raises.
-
-        Raises `NotSent` if it cannot be loaded now, and `Refused` if it is not there or is too large.
-        """
-        try:
-            with anyio.fail_after(self._timeout):
-                async with self.client.stream("GET", url, follow_redirects=True) as response:
-                    if response.is_client_error:
-                        raise Refused(
-                            f"the file cannot be loaded: its server answers with status {response.status_code}"
-                        )
-                    if not response.is_success:
-                        raise NotSent(f"the file cannot be loaded now: status {response.status_code}")
-                    content = bytearray()
-                    async for part in response.aiter_bytes():
-                        content += part
-                        if len(content) > LARGEST_FILE:
-                            raise Refused(f"the file is larger than {LARGEST_FILE // 1024 // 1024} MB")
-                    return bytes(content), response.headers.get("content-type", "").partition(";")[0].strip()
-        except TimeoutError:
-            raise NotSent("the file could not be loaded in time") from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise NotSent(f"the file cannot be loaded: {type(error).__name__}") from error
-
 
 def is_address(media: str) -> bool:
     """Whether a file is named by an address of the web, and not by a path."""

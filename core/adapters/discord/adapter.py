@@ -17,11 +17,12 @@ from trunkline.core.adapters.discord.calls import RestCall, at, post
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.config import DiscordConfig
 from trunkline.core.adapters.discord.errors import THREAD_EXISTS, DiscordRefused, of_what_is_between, unsent
-from trunkline.core.adapters.discord.files import load_files
+from trunkline.core.adapters.discord.files import LARGEST_FILE, load_files
 from trunkline.core.adapters.discord.payloads import ChannelData, PostedData
 from trunkline.core.adapters.discord.receiving.stream import DiscordStream
 from trunkline.core.adapters.discord.rest import LiveDiscordRest, read
 from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels import rules_for
 from trunkline.core.channels.adapter import InboundStream, Resolved
@@ -74,6 +75,12 @@ class DiscordAdapter:
         self._running: _Parts | None = None
 
     @property
+    def _web(self) -> WebFiles:
+        """What loads files that have an address."""
+        config = self._config
+        return WebFiles(timeout=config.request_timeout, most=LARGEST_FILE, hosts=config.file_hosts)
+
+    @property
     def _folder(self) -> Path | None:
         """The folder whose files may be sent."""
         return None if self._config.files is None else self._host.folder / self._config.files
@@ -106,7 +113,9 @@ class DiscordAdapter:
         managers = ThreadManagers(LiveDiscordRest(client.call))
         threads = DiscordThreads(managers.create(self.account, self._token))
         stream = DiscordStream(self._config, self._host, client)
-        desk = ActionDesk(self._host, client, stream, threads, self._config.mentions, self._folder)
+        desk = ActionDesk(
+            self._host, client, stream, threads, self._config.mentions, web=self._web, folder=self._folder
+        )
         self._running = _Parts(client, stream, threads, desk)
         try:
             yield self
@@ -130,7 +139,7 @@ class DiscordAdapter:
     async def send(self, request: SendRequest) -> Receipt:
         """Post one message."""
         place = request.address
-        files = await load_files(self._client.web, request.media, request.parts, self._folder)
+        files = await load_files(self._web, request.media, request.parts, self._folder)
         body = message_body(request, self._config.mentions, files)
         if request.identity is not None:
             return await self._send_as(

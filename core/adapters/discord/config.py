@@ -23,6 +23,8 @@ class DiscordConfig(Model):
     """Whom a mention in a text of the gateway notifies."""
     files: str | None = None
     """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
+    file_hosts: tuple[str, ...] = ()
+    """Hosts that are not public, by name or IP address, whose files agents may send all the same by their address."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)
     """How long a request may take until it is in doubt."""
 

@@ -9,22 +9,21 @@ from mimetypes import MimeTypes
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-import aiohttp
 import anyio.to_thread
 
 from trunkline.core.adapters.discord.calls import UploadFile
-from trunkline.core.adapters.evidence import of_aiohttp, of_status
-from trunkline.core.errors import NotSent, Refused
+from trunkline.core.adapters.web_files import WebFiles
+from trunkline.core.errors import Refused
 from trunkline.core.message_parts import MessageParts
 
 #: the largest file that is read; Discord itself takes 10 MiB, and more in boosted servers
-_MOST = 100 * 1024 * 1024
+LARGEST_FILE = 100 * 1024 * 1024
 _UNKNOWN = "application/octet-stream"
 _TYPES = MimeTypes()
 
 
 async def load_files(
-    web: aiohttp.ClientSession, media: Sequence[str], parts: MessageParts | None, folder: Path | None
+    web: WebFiles, media: Sequence[str], parts: MessageParts | None, folder: Path | None
 ) -> tuple[UploadFile, ...]:
     """The files of a message, the first one with the name and type that the message gives it.
 
@@ -40,9 +39,7 @@ async def load_files(
     return tuple(found)
 
 
-async def _load(
-    web: aiohttp.ClientSession, source: str, name: str | None, kind: str | None, folder: Path | None
-) -> UploadFile:
+async def _load(web: WebFiles, source: str, name: str | None, kind: str | None, folder: Path | None) -> UploadFile:
     if source.startswith("data:"):
         return _from_data_url(source, name, kind)
     if source.startswith(("https://", "http://")):
@@ -60,32 +57,18 @@ def _from_disk(source: str, name: str | None, kind: str | None, folder: Path | N
         if not whole.is_relative_to(folder.resolve()) or not whole.is_file():
             raise Refused(f"{source!r} is no file in {str(folder)!r}")
         with whole.open("rb") as file:
-            content = file.read(_MOST + 1)
+            content = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
         raise Refused(f"{source!r} cannot be read: {type(error).__name__}") from None
-    if len(content) > _MOST:
-        raise Refused(f"the file {whole.name} is larger than {_MOST} bytes")
+    if len(content) > LARGEST_FILE:
+        raise Refused(f"the file {whole.name} is larger than {LARGEST_FILE} bytes")
     return _file(name or whole.name, kind, content)
 
 
-async def _from_web(web: aiohttp.ClientSession, url: str, name: str | None, kind: str | None) -> UploadFile:
-    try:
-        async with web.get(url) as response:
-            if response.status != 200:
-                error = of_status(response.status, f"the file's address answers with status {response.status}")
-                raise error if isinstance(error, Refused) else NotSent(error.facts)
-            content = bytearray()
-            async for piece in response.content.iter_chunked(1 << 16):
-                content += piece
-                if len(content) > _MOST:
-                    raise Refused(f"the file at {urlsplit(url).netloc} is larger than {_MOST} bytes")
-            there = response.content_type
-    except (aiohttp.InvalidURL, ValueError) as error:
-        raise Refused("the file's address is none") from error
-    except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise NotSent(f"the file could not be loaded: {of_aiohttp(error).facts}") from error
+async def _from_web(web: WebFiles, url: str, name: str | None, kind: str | None) -> UploadFile:
+    found = await web.fetch(url)
     last = PurePosixPath(unquote(urlsplit(url).path)).name
-    return _file(name or last, kind or there, bytes(content))
+    return _file(name or last, kind or found.media_type, found.content)
 
 
 def _from_data_url(url: str, name: str | None, kind: str | None) -> UploadFile:

@@ -22,11 +22,12 @@ from trunkline.core.adapters.matrix.errors import MatrixRefused
 from trunkline.core.adapters.matrix.inbound.sync import SyncReader, own_id
 from trunkline.core.adapters.matrix.inbound.updates import thread_of
 from trunkline.core.adapters.matrix.json_values import Json, as_object, as_texts
-from trunkline.core.adapters.matrix.media import MatrixFile, load_file
+from trunkline.core.adapters.matrix.media import LARGEST_FILE, MatrixFile, load_file
 from trunkline.core.adapters.matrix.names import NameBook
 from trunkline.core.adapters.matrix.polls import POLL_START, poll_content
 from trunkline.core.adapters.matrix.rooms import RoomBook
 from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.channels import InboundStream, Resolved, rules_for
 from trunkline.core.errors import Ambiguous, PlaceGone, Refused, Unauthorized
 from trunkline.core.events.adapters import AdapterConnected
@@ -144,9 +145,10 @@ class MatrixAdapter:
         return room
 
     async def _load(self, request: SendRequest) -> list[MatrixFile]:
-        files, timeout = self._config.files, self._config.request_timeout
-        folder = None if files is None else self._host.folder / files
-        return [await load_file(one, folder, timeout) for one in request.media]
+        config = self._config
+        folder = None if config.files is None else self._host.folder / config.files
+        web = WebFiles(timeout=config.request_timeout, most=LARGEST_FILE, hosts=config.file_hosts)
+        return [await load_file(one, folder, web) for one in request.media]
 
     async def _upload(self, file: MatrixFile) -> tuple[MatrixFile, str]:
         return file, await self._api.upload(file.body, file.mime_type, file.name)

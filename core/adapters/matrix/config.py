@@ -23,6 +23,8 @@ class MatrixConfig(Model):
     """How long a request may take until it is made again under its key."""
     files: str | None = None
     """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
+    file_hosts: tuple[str, ...] = ()
+    """Hosts that are not public, by name or IP address, whose files agents may send all the same by their address."""
     join: bool = True
     """Join rooms that somebody invites the user to."""
 

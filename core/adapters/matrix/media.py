@@ -7,16 +7,15 @@ import mimetypes
 from pathlib import Path
 from urllib.parse import unquote_to_bytes, urlsplit
 
-import aiohttp
-import anyio
 import anyio.to_thread
 import msgspec
 
+from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.delivery.mirror_text import media_name
-from trunkline.core.errors import NotSent, Refused
+from trunkline.core.errors import Refused
 
 #: bytes; servers usually take less
-_LONGEST = 100 * 1024 * 1024
+LARGEST_FILE = 100 * 1024 * 1024
 _UNKNOWN = "application/octet-stream"
 
 
@@ -28,20 +27,21 @@ class MatrixFile(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
 
 
-async def load_file(address: str, folder: Path | None, timeout: float) -> MatrixFile:
+async def load_file(address: str, folder: Path | None, web: WebFiles) -> MatrixFile:
     """Read a file. `folder`: whose files may be sent; None: none of this machine.
 
     Raises `Refused` if there is none or it is too long, and `NotSent` if it cannot be fetched now.
     """
     scheme = urlsplit(address).scheme
     if scheme in ("http", "https"):
-        body, mime_type = await _fetched(address, timeout)
+        found = await web.fetch(address)
+        body, mime_type = found.content, found.media_type
     elif scheme == "data":
         body, mime_type = _inline(address)
     else:
         body, mime_type = await anyio.to_thread.run_sync(_read, address, folder), ""
-    if len(body) > _LONGEST:
-        raise Refused(f"a file is longer than {_LONGEST} bytes")
+    if len(body) > LARGEST_FILE:
+        raise Refused(f"a file is longer than {LARGEST_FILE} bytes")
     name = media_name(address)
     return MatrixFile(name=name, mime_type=mime_type or mimetypes.guess_type(name)[0] or _UNKNOWN, body=body)
 
@@ -68,27 +68,6 @@ def _read(address: str, folder: Path | None) -> bytes:
         if not whole.is_relative_to(folder.resolve()) or not whole.is_file():
             raise Refused(f"{address!r} is no file in {str(folder)!r}")
         with whole.open("rb") as file:
-            return file.read(_LONGEST + 1)
+            return file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
         raise Refused(f"{address!r} cannot be read: {type(error).__name__}") from error
-
-
-async def _fetched(address: str, timeout: float) -> tuple[bytes, str]:
-    """The bytes at an address and their type. The account's token is not sent there."""
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=timeout)) as session,
-            session.get(address) as response,
-        ):
-            if 400 <= response.status < 500:
-                raise Refused(f"there is no file at {address}: status {response.status}")
-            if response.status != 200:
-                raise NotSent(f"the file at {address} cannot be fetched: status {response.status}")
-            body = bytearray()
-            async for part in response.content.iter_any():
-                body += part
-                if len(body) > _LONGEST:
-                    break
-            return bytes(body), response.content_type
-    except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-        raise NotSent(f"the file at {address} cannot be fetched: {type(error).__name__}") from error

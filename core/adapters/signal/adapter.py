@@ -35,6 +35,7 @@ from trunkline.core.adapters.signal.bodies import (
 from trunkline.core.adapters.signal.config import SignalConfig
 from trunkline.core.adapters.signal.cursor import EventCursor
 from trunkline.core.adapters.signal.updates import SaidMessage, SignalEventError, read_event
+from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.channels import InboundStream, rules_for
 from trunkline.core.errors import NotSent, PlaceGone, PlatformError, Refused
 from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped
@@ -69,6 +70,7 @@ class SignalAdapter:
         self._host = host
         self._files = None if config.files is None else host.folder / config.files
         self._http = HttpxRequests(config.request_timeout)
+        self._web = WebFiles(timeout=config.request_timeout, most=LARGEST_FILE, hosts=config.file_hosts)
         self._authors = MessageAuthors()
         self._cursor = EventCursor()
         self._calls = count(1)
@@ -245,8 +247,8 @@ class SignalAdapter:
         name = (given.file_name if given is not None else None) or media.partition("?")[0].rpartition("/")[2]
         kind = given.mime_type if given is not None else None
         if is_address(media):
-            content, served = await self._http.download(media)
-            kind = kind or served
+            file = await self._web.fetch(media)
+            content, kind = file.content, kind or file.media_type
         else:
             content = await read_local(media, self._files, LARGEST_FILE)
         kind = kind or mimetypes.guess_type(name)[0] or "application/octet-stream"

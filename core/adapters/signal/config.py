@@ -21,6 +21,8 @@ class SignalConfig(Model):
     15 s."""
     files: str | None = None
     """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
+    file_hosts: tuple[str, ...] = ()
+    """Hosts that are not public, by name or IP address, whose files agents may send all the same by their address."""
 
     @field_validator("daemon")
     @classmethod

@@ -22,7 +22,8 @@ from trunkline.core.adapters.slack.places import SlackPlaces
 from trunkline.core.adapters.slack.questions import SlackQuestions
 from trunkline.core.adapters.slack.requests import is_image_url, post_of
 from trunkline.core.adapters.slack.uploads import Uploads
-from trunkline.core.adapters.slack.web import SlackWeb
+from trunkline.core.adapters.slack.web import LARGEST_FILE, SlackWeb
+from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels import InboundStream, Resolved, rules_for
 from trunkline.core.errors import IdentityGone, PlaceGone, PlatformError, Refused
@@ -69,7 +70,9 @@ class SlackAdapter:
         self._reader = SlackReader(host.account)
         self._places = SlackPlaces(self._web, self._reader)
         self._directory = SlackDirectory(self._web, host.env.steady)
-        self._uploads = Uploads(self._web, self._places, None if config.files is None else host.folder / config.files)
+        folder = None if config.files is None else host.folder / config.files
+        files = WebFiles(timeout=config.request_timeout, most=LARGEST_FILE, hosts=config.file_hosts)
+        self._uploads = Uploads(self._web, self._places, files, folder)
         self._changes = SlackChanges(self._web, self._places, config.text)
         self._questions = SlackQuestions(self._web, self._places)
         self._feed = SlackFeed(self._reader, self._directory, host)

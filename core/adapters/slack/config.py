@@ -23,6 +23,8 @@ class SlackConfig(Model):
     """How Slack reads texts: as Markdown, or as its own mrkdwn."""
     files: str | None = None
     """Folder whose files agents may send, relative to the configuration file; by default only addresses are sent."""
+    file_hosts: tuple[str, ...] = ()
+    """Hosts that are not public, by name or IP address, whose files agents may send all the same by their address."""
     api_root: str = "https://slack.com/api/"
     """Another Web API, such as a fake."""
     request_timeout: Duration = Field(default=30.0, gt=0, le=600)

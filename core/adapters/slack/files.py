@@ -10,7 +10,8 @@ from urllib.parse import unquote, urlsplit
 import anyio.to_thread
 import msgspec
 
-from trunkline.core.adapters.slack.web import LARGEST_FILE, SlackWeb
+from trunkline.core.adapters.slack.web import LARGEST_FILE
+from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.errors import Refused
 
 _USUAL_NAME = "file"
@@ -23,7 +24,7 @@ class LoadedFile(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes
 
 
-async def load_file(web: SlackWeb, source: str, folder: Path | None) -> LoadedFile:
+async def load_file(web: WebFiles, source: str, folder: Path | None) -> LoadedFile:
     """A file by its address. `folder`: whose files may be sent; None: none of this machine.
 
     Raises `Refused` for one that is not there or not usable, `NotSent` for one that the web does not give now.
@@ -31,7 +32,7 @@ async def load_file(web: SlackWeb, source: str, folder: Path | None) -> LoadedFi
     if source.startswith("data:"):
         found = from_data_url(source)
     elif source.startswith(("https://", "http://")):
-        found = LoadedFile(name=_last(urlsplit(source).path), content=await web.fetch(source))
+        found = LoadedFile(name=_last(urlsplit(source).path), content=(await web.fetch(source)).content)
     else:
         found = await anyio.to_thread.run_sync(_read, source, folder)
     if not found.content:

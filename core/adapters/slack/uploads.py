@@ -15,6 +15,7 @@ import anyio
 from trunkline.core.adapters.slack.files import load_file
 from trunkline.core.adapters.slack.places import SlackPlaces
 from trunkline.core.adapters.slack.web import SlackWeb
+from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.errors import NotSent, PlatformError, Refused
 from trunkline.core.values import Receipt, SendRequest
 
@@ -25,9 +26,10 @@ _WAITS = (0.2, 0.5, 1.0, 2.0, 3.0)
 class Uploads:
     """Sends messages with files."""
 
-    def __init__(self, web: SlackWeb, places: SlackPlaces, folder: Path | None) -> None:
+    def __init__(self, web: SlackWeb, places: SlackPlaces, files: WebFiles, folder: Path | None) -> None:
         self._web = web
         self._places = places
+        self._files = files
         self._folder = folder
 
     async def send(self, request: SendRequest) -> Receipt:
@@ -56,7 +58,7 @@ class Uploads:
             raise
 
     async def _upload(self, media: str, request: SendRequest) -> dict[str, str]:
-        file = await load_file(self._web, media, self._folder)
+        file = await load_file(self._files, media, self._folder)
         shown = request.parts.file_name if request.parts is not None and len(request.media) == 1 else None
         name = shown or file.name
         given = await self._web.call("files.getUploadURLExternal", filename=name, length=len(file.content))

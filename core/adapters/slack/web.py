@@ -17,7 +17,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from trunkline.core.adapters.evidence import of_aiohttp, of_status
 from trunkline.core.adapters.slack.errors import of_response
-from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Refused
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError
 
 #: seconds for opening a connection, which carries nothing yet
 _CONNECT = 10.0
@@ -100,21 +100,6 @@ class SlackWeb:
             raise of_aiohttp(error) from error
         if response.status != 200:
             raise of_status(response.status, "the upload of a file")
-
-    async def fetch(self, url: str) -> bytes:
-        """The content of a file on the web. Raises `PlatformError`; nothing was sent to Slack by then."""
-        try:
-            async with self.session.get(url, proxy=self.proxy) as response:
-                content = await response.content.read(LARGEST_FILE + 1)
-                while len(content) <= LARGEST_FILE and (more := await response.content.read(LARGEST_FILE)):
-                    content += more
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise NotSent(f"a file could not be fetched: {type(error).__name__}") from error
-        if 400 <= response.status < 500 and response.status not in (408, 429):
-            raise Refused(f"the file cannot be fetched: its server answers with status {response.status}")
-        if response.status != 200:
-            raise NotSent(f"a file could not be fetched: status {response.status}")
-        return content
 
 
 def _body(response: Any) -> dict[str, Any]:

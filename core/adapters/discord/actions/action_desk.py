@@ -20,6 +20,7 @@ from trunkline.core.adapters.discord.payloads import ChannelData, MemberData
 from trunkline.core.adapters.discord.receiving.stream import DiscordStream
 from trunkline.core.adapters.discord.rest import read
 from trunkline.core.adapters.port import AdapterHost
+from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.channels.adapter import Resolved
 from trunkline.core.channels.bindings.discord_threads import Webhook
 from trunkline.core.channels.directory import DirectoryEntry, find_in_directory
@@ -59,6 +60,8 @@ class ActionDesk:
         stream: DiscordStream,
         webhooks: SendsByWebhook,
         mentions: tuple[str, ...],
+        *,
+        web: WebFiles,
         folder: Path | None,
     ) -> None:
         self._host = host
@@ -66,6 +69,7 @@ class ActionDesk:
         self._stream = stream
         self._webhooks = webhooks
         self._mentions = mentions
+        self._web = web
         self._folder = folder
 
     # ------------------------------------------------------------ changes
@@ -127,7 +131,7 @@ class ActionDesk:
             source = buffer if buffer.startswith("data:") else f"data:{kind};base64,{buffer}"
         if not source:
             raise Refused("media is missing")
-        [file] = await load_files(self._client.web, (source,), None, self._folder)
+        [file] = await load_files(self._web, (source,), None, self._folder)
         return file
 
     def _receipt(self, request: ActionRequest, answer: Any) -> Receipt:

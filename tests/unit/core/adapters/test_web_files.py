@@ -1,0 +1,177 @@
+"""Files that agents name by an address: only public hosts are asked, at the address that was checked."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp import web
+
+from trunkline.core.adapters.web_files import WebFiles, is_public
+from trunkline.core.errors import NotSent, PlatformError, Refused
+
+HERE = "127.0.0.1"
+MOST = 1024
+
+
+class Site:
+    """A server on loopback."""
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.asked: list[tuple[str, str]] = []
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        self.asked.append((request.headers["Host"], request.path))
+        if request.path.startswith("/status/"):
+            return web.Response(status=int(request.path.rpartition("/")[2]))
+        if request.path == "/to":
+            raise web.HTTPFound(request.query["url"])
+        if request.path == "/circle":
+            raise web.HTTPFound("/circle")
+        if request.path == "/slow":
+            await asyncio.sleep(30)
+        size = MOST + 1 if request.path == "/large" else 4
+        return web.Response(body=b"lamp" if size == 4 else bytes(size), content_type="image/png")
+
+
+@asynccontextmanager
+async def site() -> AsyncGenerator[Site]:
+    found = Site()
+    app = web.Application()
+    app.router.add_route("*", "/{tail:.*}", found.answer)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05, handler_cancellation=True)
+    await runner.setup()
+    await web.TCPSite(runner, HERE, 0).start()
+    found.port = runner.addresses[0][1]
+    try:
+        yield found
+    finally:
+        await runner.cleanup()
+
+
+class Names:
+    """Names of this test, with all their addresses."""
+
+    def __init__(self, **hosts: list[str]) -> None:
+        self._hosts = hosts
+        self.asked: list[str] = []
+
+    async def look_up(self, host: str, port: int) -> list[str]:
+        self.asked.append(host)
+        return self._hosts[host]
+
+
+async def failure(files: WebFiles, address: str) -> PlatformError:
+    with pytest.raises(PlatformError) as caught:
+        await files.fetch(address)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("93.184.216.34", True),
+        ("2606:2800:220:1::1", True),
+        ("::ffff:93.184.216.34", True),
+        ("64:ff9b::5db8:d822", True),
+        ("127.0.0.1", False),
+        ("10.1.2.3", False),
+        ("172.16.0.1", False),
+        ("192.168.1.1", False),
+        ("169.254.169.254", False),
+        ("100.64.0.1", False),
+        ("0.0.0.0", False),
+        ("224.0.0.1", False),
+        ("255.255.255.255", False),
+        ("::1", False),
+        ("::", False),
+        ("fe80::1%eth0", False),
+        ("fd00::1", False),
+        ("ff02::1", False),
+        ("::ffff:127.0.0.1", False),
+        ("64:ff9b::7f00:1", False),
+        ("2002:7f00:1::", False),
+        ("not an address", False),
+    ],
+)
+def test_which_addresses_are_public(address: str, public: bool) -> None:
+    assert is_public(address) is public
+
+
+@pytest.mark.anyio
+async def test_a_private_host_is_not_asked() -> None:
+    async with site() as there:
+        files = WebFiles(timeout=5, most=MOST)
+        for host in (HERE, "localhost", "2130706433", "127.1", "0x7f000001", "[::ffff:127.0.0.1]"):
+            error = await failure(files, f"http://{host}:{there.port}/a.png")
+            assert type(error) is Refused and "file_hosts" in error.facts, host
+        assert there.asked == []
+
+
+@pytest.mark.anyio
+async def test_a_listed_host_is() -> None:
+    async with site() as there:
+        for host in (HERE, "localhost"):
+            found = await WebFiles(timeout=5, most=MOST, hosts=(host.upper(),)).fetch(
+                f"http://{host}:{there.port}/a.png"
+            )
+            assert (found.content, found.media_type) == (b"lamp", "image/png")
+        assert there.asked == [(f"{host}:{there.port}", "/a.png") for host in (HERE, "localhost")]
+
+
+@pytest.mark.anyio
+async def test_a_redirect_is_checked_like_the_first_address() -> None:
+    async with site() as there:
+        root = f"http://{HERE}:{there.port}"
+        files = WebFiles(timeout=5, most=MOST, hosts=(HERE,))
+        assert (await files.fetch(f"{root}/to?url=/b.png")).content == b"lamp"
+        for inner in (f"http://localhost:{there.port}/a.png", "file:///etc/passwd", "gopher://localhost/"):
+            assert type(await failure(files, f"{root}/to?url={inner}")) is Refused
+        assert {path for _, path in there.asked} == {"/to", "/b.png"}
+
+
+@pytest.mark.anyio
+async def test_the_address_that_was_checked_is_the_one_that_is_used() -> None:
+    """The system does not know the names, so it was not asked again, when it could have said something else."""
+    async with site() as there:
+        names = Names(inner=[HERE, "10.0.0.1"], lamps=["::1", HERE])
+        files = WebFiles(timeout=5, most=MOST, hosts=("lamps",), look_up=names.look_up)
+        assert type(await failure(files, f"http://inner:{there.port}/a.png")) is Refused
+        assert (await files.fetch(f"http://lamps:{there.port}/a.png")).content == b"lamp"
+        assert (there.asked, names.asked) == ([(f"lamps:{there.port}", "/a.png")], ["inner", "lamps"])
+
+
+@pytest.mark.anyio
+async def test_what_cannot_be_had_is_refused_or_not_sent() -> None:
+    async with site() as there:
+        root = f"http://{HERE}:{there.port}"
+        files = WebFiles(timeout=0.5, most=MOST, hosts=(HERE,))
+        refused = [
+            f"{root}/status/404",
+            f"{root}/status/403",
+            f"{root}/large",
+            "http://",
+            "http://a.example/\x00",
+            "ftp://a.b/c",
+        ]
+        not_sent = [f"{root}/status/500", f"{root}/status/429", f"{root}/slow", f"http://{HERE}:1/a.png"]
+        for expected, addresses in ((Refused, refused), (NotSent, not_sent)):
+            for address in addresses:
+                assert type(await failure(files, address)) is expected, address
+
+
+@pytest.mark.anyio
+async def test_an_address_that_leads_on_for_ever_is_refused() -> None:
+    async with site() as there:
+        files = WebFiles(timeout=5, most=MOST, hosts=(HERE,))
+        error = await failure(files, f"http://{HERE}:{there.port}/circle")
+        assert type(error) is Refused and len(there.asked) == 6
+
+
+@pytest.mark.anyio
+async def test_a_name_that_has_no_address_may_have_one_later() -> None:
+    async def gone(host: str, port: int) -> list[str]:
+        raise OSError("unknown name")
+
+    assert type(await failure(WebFiles(timeout=5, most=MOST, look_up=gone), "https://files.example/a.png")) is NotSent
