@@ -57,7 +57,7 @@ _MESSAGES = frozenset(
         Action.STICKER,
     }
 )
-_POLL_OPTIONS = 10
+_POLL_OPTIONS = 12
 
 
 class TelegramAdapter:

@@ -1,7 +1,7 @@
 """A fake Telegram: groups, forum topics, direct messages. The Bot API has neither idempotency keys nor look-up.
 
 Rules taken from the real platform: message ids grow in each chat by itself, so equal ids in two chats are two messages.
-A topic is a thread of its group. Limits: 4096 visible characters; 10 options in a poll. A request has HTML beside its
+A topic is a thread of its group. Limits: 4096 visible characters; 12 options in a poll. A request has HTML beside its
 plain text; the HTML is displayed, and refused if it cannot be parsed. A text below files has at most 1024 characters,
 the value of a button 64 bytes, the question of a poll 300 characters and an option 100.
 """
@@ -31,7 +31,7 @@ class FakeTelegram(FakePlatform):
     extras = frozenset({Capability.POLL, Capability.PAYLOAD, Capability.SILENT, Capability.BUTTONS})
     rules = ActionRules(one_reaction=True, deletes_others=True, delete_seconds=48 * 3600.0)
     markup = Markup.HTML
-    poll_options = 10
+    poll_options = 12
     part_limits = PART_LIMITS
     caption_limit = _LONGEST_CAPTION
 

@@ -58,7 +58,7 @@ def test_a_file_can_take_capabilities_away() -> None:
     play(test, {"discord": "cannot: [media, poll, threads]"})
 
 
-@pytest.mark.parametrize(("platform", "most"), [("discord", 10), ("telegram", 10), ("whatsapp", 12)])
+@pytest.mark.parametrize(("platform", "most"), [("discord", 10), ("telegram", 12), ("whatsapp", 12)])
 def test_a_poll_has_as_many_options_as_its_platform_takes(platform: str, most: int) -> None:
     async def test(stage: Stage) -> None:
         adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
