@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -68,8 +68,8 @@ class GraphError(msgspec.Struct, frozen=True, kw_only=True):
         """The code with what it means, for people."""
         data: Any = self.error_data
         details: Any = data.get("details") if isinstance(data, dict) else data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        words_of_meta = (one for one in (details, self.title, self.message) if isinstance(one, str) and one)
-        said = next(words_of_meta, "")[:_LONGEST]
+        from_meta = (one for one in (cast("Any", details), self.title, self.message) if isinstance(one, str) and one)
+        said = next(from_meta, "")[:_LONGEST]
         meaning = _FOR_GOOD.get(self.code if self.code is not None else -1, "")
         words = f"{meaning} ({said})" if meaning and said else meaning or said
         return words if self.code is None else f"error {self.code}: {words}"

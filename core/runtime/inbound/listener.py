@@ -77,5 +77,6 @@ class Listener:
 
 def _why(error: Exception) -> str:
     """Why a connection failed. Doubt is about a message that was sent, and this is none."""
-    doubts = isinstance(error, PlatformError) and error.ambiguous
-    return (error.facts if doubts else "") or describe(error)
+    if isinstance(error, PlatformError) and error.ambiguous and error.facts:
+        return error.facts
+    return describe(error)

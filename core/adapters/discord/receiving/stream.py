@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import anyio
 import msgspec
 
-from trunkline.core.adapters.discord.calls import SNOWFLAKE, RestCall, get, post
+from trunkline.core.adapters.discord.calls import RestCall, get, post
 from trunkline.core.adapters.discord.channels import KnownChannels
 from trunkline.core.adapters.discord.client import OneRequestClient
 from trunkline.core.adapters.discord.config import DiscordConfig
@@ -27,6 +26,7 @@ from trunkline.core.adapters.discord.payloads import (
     MessageData,
     ReadyData,
 )
+from trunkline.core.adapters.discord.receiving.fields import id_of, number_of, read_event
 from trunkline.core.adapters.discord.receiving.gateway import GatewayEvent, GatewaySocket, SessionLost
 from trunkline.core.adapters.discord.receiving.inbound import BadEvent, BotIds, envelope_of, is_own, press_of
 from trunkline.core.adapters.discord.receiving.position import ReadPosition, StoredPosition
@@ -37,7 +37,6 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Envelope
 from trunkline.core.well_formed import well_formed
 
-T = TypeVar("T")
 #: cursor with the position
 _POSITION = "gateway"
 #: messages of a page of the history
@@ -182,13 +181,13 @@ class DiscordStream:
             if event.wrong:
                 raise BadEvent(event.wrong)
             if event.name == "READY":
-                await self._ready(_read(event.data, ReadyData), position)
+                await self._ready(read_event(event.data, ReadyData), position)
                 async for envelope in self._missed_directly(position):
                     yield envelope
             elif event.name == "GUILD_DELETE":
-                await self._left(_read(event.data, GuildStub), position)
+                await self._left(read_event(event.data, GuildStub), position)
             elif event.name == "GUILD_CREATE":
-                async for envelope in self._guild(_read(event.data, GuildData), position):
+                async for envelope in self._guild(read_event(event.data, GuildData), position):
                     yield envelope
             else:
                 found = await self._single(event)
@@ -197,7 +196,7 @@ class DiscordStream:
                         yield found
                     return
         except BadEvent as error:
-            self._drop(f"{event.name} {_id_of(event.data)}".strip(), str(error))
+            self._drop(f"{event.name} {id_of(event.data)}".strip(), str(error))
             if event.name == "READY":
                 position.unknown_session()
         position.passed(event.seq)
@@ -213,13 +212,13 @@ class DiscordStream:
     async def _single(self, event: GatewayEvent) -> Envelope | None:
         """The message or press of an event; None: it is about something else. Raises `BadEvent`."""
         if event.name == "MESSAGE_CREATE":
-            return await self._message(_read(event.data, MessageData))
+            return await self._message(read_event(event.data, MessageData))
         if event.name == "INTERACTION_CREATE":
             return await self._pressed(event.data)
         if event.name in _CHANNEL_EVENTS:
-            self.channels.note(_read(event.data, ChannelData))
+            self.channels.note(read_event(event.data, ChannelData))
         elif event.name in _CHANNEL_ENDS:
-            self.channels.forget(_read(event.data, ChannelData).id)
+            self.channels.forget(read_event(event.data, ChannelData).id)
         return None
 
     async def _ready(self, ready: ReadyData, position: ReadPosition) -> None:
@@ -243,9 +242,9 @@ class DiscordStream:
 
     async def _pressed(self, data: object) -> Envelope | None:
         """The use of a component, which Discord wants answered within three seconds."""
-        if _read(data, InteractionKind).type != COMPONENT:
+        if read_event(data, InteractionKind).type != COMPONENT:
             return None
-        pressed = _read(data, InteractionData)
+        pressed = read_event(data, InteractionData)
         task = asyncio.get_running_loop().create_task(self._answer(pressed))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -305,9 +304,9 @@ class DiscordStream:
         found: list[ChannelData] = []
         for data in (*guild.channels, *guild.threads):
             try:
-                found.append(self.channels.note(_read(data, ChannelData), guild.id))
+                found.append(self.channels.note(read_event(data, ChannelData), guild.id))
             except BadEvent as error:
-                self._drop(f"channel {_id_of(data)}".strip(), str(error))
+                self._drop(f"channel {id_of(data)}".strip(), str(error))
         return found
 
     async def _left(self, guild: GuildStub, position: ReadPosition) -> None:
@@ -345,12 +344,12 @@ class DiscordStream:
                 raise NotSent(f"the history of channel {channel.id} is no list")
             found = cast("list[Any]", answer)
             for data in reversed(found):
-                since = max(since, _number(data))
+                since = max(since, number_of(data))
                 try:
-                    message = _read(data, MessageData)
+                    message = read_event(data, MessageData)
                     envelope = await self._message(message, channel)
                 except BadEvent as error:
-                    self._drop(f"message {_id_of(data)}".strip(), str(error))
+                    self._drop(f"message {id_of(data)}".strip(), str(error))
                     continue
                 if envelope is not None and self._is_new(envelope, None, position):
                     yield envelope
@@ -390,24 +389,3 @@ class DiscordStream:
             detail=well_formed(detail),
         )
         self._host.events.record(body)
-
-
-def _read(data: object, kind: type[T]) -> T:
-    """Data as a struct. Raises `BadEvent` with the field that is wrong."""
-    try:
-        return msgspec.convert(data, kind)
-    except msgspec.ValidationError as error:
-        raise BadEvent(str(error)) from None
-    except (UnicodeEncodeError, RecursionError) as error:
-        # The name of a field has one half of a surrogate pair, or it is nested too deeply.
-        raise BadEvent(type(error).__name__) from None
-
-
-def _id_of(data: object) -> str:
-    found: object = cast("dict[str, object]", data).get("id") if isinstance(data, dict) else None
-    return found[:40] if isinstance(found, str) else ""
-
-
-def _number(data: object) -> int:
-    found = _id_of(data)
-    return int(found) if re.match(SNOWFLAKE, found) else 0

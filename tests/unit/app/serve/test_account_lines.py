@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, Upd
 from trunkline.core.events.gateway import AdapterFailed
 from trunkline.core.reasons import Reason
 
-NAME = {"channel": "telegram", "account": "second"}
+NAME: dict[str, Any] = {"channel": "telegram", "account": "second"}
 #: what a stranger may have put into it
 STRANGE = "line\nbreak \x1b[31m"
 
