@@ -155,6 +155,16 @@ def test_a_broken_connection_comes_back_and_what_was_said_meanwhile_is_answered(
     assert holds(result)
 
 
+def test_a_quiet_account_whose_connection_is_closed_again_and_again_is_connected_at_once_each_time() -> None:
+    """Slack and Discord close good connections from time to time; only failures in a row make the wait longer."""
+    breaks = [f"at: {2 * n}m, fault: {{on: connect, do: error, in: whatsapp/crew, for: 100ms}}" for n in range(1, 5)]
+    result = run([*breaks, "at: 10m, note: end"])
+    waits = [body.retry_in for body in bodies(result, AdapterFailed) if body.channel == "whatsapp"]
+    assert waits == [1.0, 1.0, 1.0, 1.0]
+    in_a_row = run(["at: 5s, fault: {on: connect, do: error, in: whatsapp/crew, for: 6s}", "at: 1m, note: end"])
+    assert [body.retry_in for body in bodies(in_a_row, AdapterFailed)] == [1.0, 2.0, 4.0]
+
+
 # ---------------------------------------------------------------- adapters that are not there
 
 

@@ -18,6 +18,8 @@ from trunkline.core.well_formed import describe
 #: seconds until a failed connection is reopened; doubles up to the last
 _RECONNECT_FIRST = 1.0
 _RECONNECT_LAST = 60.0
+#: seconds after which a connection counts as a good one, also without a message
+_GOOD_AFTER = 60.0
 
 
 class Listener:
@@ -45,9 +47,11 @@ class Listener:
         while True:
             # A process that was frozen takes no connection from the one that has taken over.
             await self._ctx.lease.assure()
+            connected: float | None = None
             try:
                 with UserCode():
                     async with adapter.connect() as envelopes:
+                        connected = anyio.current_time()
                         self._tried(adapter)
                         async for envelope in envelopes:
                             wait = _RECONNECT_FIRST
@@ -56,6 +60,9 @@ class Listener:
                 return
             except Exception as error:  # noqa: BLE001 -- one broken adapter must not stop the others
                 self._tried(adapter)
+                if connected is not None and anyio.current_time() - connected >= _GOOD_AFTER:
+                    # Platforms close good connections from time to time, also those of quiet accounts.
+                    wait = _RECONNECT_FIRST
                 self._broken(adapter.channel, adapter.account)
                 self._ctx.events.record(
                     AdapterFailed(
