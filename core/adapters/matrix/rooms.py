@@ -8,6 +8,7 @@ rooms. `m.direct` is on the homeserver: what counts as direct today does so afte
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from trunkline.core.adapters.matrix.api import V3, MatrixApi
@@ -122,12 +123,16 @@ class RoomBook:
         return Address(channel="matrix", account=self._account, kind=kind, conversation=conversation, thread=thread)
 
     async def adopt(self, room: str, user: str) -> None:
-        """Make a room the direct one of a user, on the server. Raises `PlatformError`."""
+        """Make a room the direct one of a user, on the server. Raises `PlatformError`.
+
+        If the server refuses that, the room is direct for this process, and the next one tries again.
+        """
         direct = await self.direct()
         if room in direct.get(user, ()):
             return
         changed = {**direct, user: (*direct.get(user, ()), room)}
-        await self._api.put(self._direct_path, {name: list(rooms) for name, rooms in changed.items()})
+        with suppress(MatrixRefused):
+            await self._api.put(self._direct_path, {name: list(rooms) for name, rooms in changed.items()})
         self._direct = changed
 
     async def name_of(self, room: str) -> str:

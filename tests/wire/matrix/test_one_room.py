@@ -10,8 +10,9 @@ import pytest
 from aiohttp import web
 
 from tests.support.wire.matrix import MatrixBench, a_send, hearing
-from tests.wire.matrix.test_syncs import _ROOM, Scripted, _event, _play, _sync
+from tests.wire.matrix.test_syncs import _ME, _ROOM, Scripted, _event, _play, _sync
 from trunkline.core.errors import Ambiguous, PlaceGone, Refused
+from trunkline.core.values import ChatKind
 
 _DEAD = "!dead:example.net"
 
@@ -151,5 +152,28 @@ def test_who_is_in_a_room_is_asked_again_after_a_gap(gap: bool) -> None:
         async with hearing(bench) as ear:
             assert await ear.until(2) == ["no 1", "no 2"]
         assert [one.peer.name for one in ear.heard] == ["Ana", "Anna" if gap else "Ana"]
+
+    _play(script, test)
+
+
+class _NoAccountData(Scripted):
+    """A server on which the account may not store what is direct."""
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        if request.path.endswith("/joined_members"):
+            return web.json_response({"joined": {_ME: {}, "@ana:example.org": {}}})
+        if request.method == "PUT" and request.path.endswith("/account_data/m.direct"):
+            return web.json_response({"errcode": "M_FORBIDDEN", "error": "no"}, status=403)
+        return await super().handle(request)
+
+
+def test_a_message_is_heard_where_the_server_does_not_store_that_its_room_is_direct() -> None:
+    script = _NoAccountData()
+    script.syncs = [_sync("t1", _event(1)), _sync("t2", _event(2))]
+
+    async def test(bench: MatrixBench) -> None:
+        async with hearing(bench) as ear:
+            assert await ear.until(2) == ["no 1", "no 2"]
+            assert {one.address.kind for one in ear.heard} == {ChatKind.DIRECT}
 
     _play(script, test)
