@@ -27,6 +27,15 @@ _POSTS = frozenset({"chat.postMessage", "chat.update"})
 LARGEST_FILE = 100 * 1024 * 1024
 
 
+async def _no_redirect(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Follow no redirect: aiohttp would make the request again elsewhere, and the library has no switch for it."""
+    response = await handler(request)
+    if 300 <= response.status < 400:
+        response.close()
+        raise Ambiguous(f"a redirect, which Slack does not use: status {response.status}")
+    return response
+
+
 class SlackWeb:
     """Calls methods of the Web API with one token."""
 
@@ -41,7 +50,8 @@ class SlackWeb:
     async def running(self) -> AsyncGenerator[None]:
         """Its life. Opens no connection by itself."""
         limits = aiohttp.ClientTimeout(total=self._timeout, connect=min(_CONNECT, self._timeout / 2))
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True), timeout=limits) as session:
+        connector = aiohttp.TCPConnector(force_close=True)
+        async with aiohttp.ClientSession(connector=connector, timeout=limits, middlewares=(_no_redirect,)) as session:
             client = AsyncWebClient(self._token, base_url=self._root, session=session, retry_handlers=[])
             if self._root.startswith("http://"):
                 # A fake on this machine is not behind the proxy that the library finds in the environment.
