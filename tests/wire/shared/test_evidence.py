@@ -14,6 +14,7 @@ from tests.wire.shared.raw_socket import answering, not_accepting, response
 from trunkline.core.adapters.evidence import of_aiohttp, of_httpx, of_status
 from trunkline.core.adapters.httpx_requests import HttpxRequests
 from trunkline.core.adapters.local_files import read_local
+from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused, Unauthorized
 
 
@@ -129,7 +130,7 @@ def test_only_the_platform_gets_the_token() -> None:
         requests = HttpxRequests(1.0, {"Authorization": "Bearer secret-token"})
         async with requests.running(), answering(answer) as url:
             await requests.request("POST", url, json={})
-            await requests.download(url)
+            await WebFiles(timeout=1.0, most=100, hosts=("127.0.0.1",)).fetch(url)
         assert [b"secret-token" in one for one in asked] == [True, False]
 
     asyncio.run(test())
