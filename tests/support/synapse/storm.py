@@ -136,7 +136,7 @@ class MatrixStorm:
             self._url = proxy.url
             with self._start() as first:
                 # The account joins its rooms; what was said before it was used for the first time is not for it.
-                wait_until(self._joined, first)
+                wait_until(lambda: self._joined() and "is connected" in first.log, first)
             stop = threading.Event()
             people = threading.Thread(target=self._write, args=(stop,))
             people.start()

@@ -92,11 +92,13 @@ class SyncReader:
         if since is None:
             # What was said before the account was used for the first time is not for the gateway.
             rooms = [MatrixTimeline(room=one.room, state=one.state) for one in answer.rooms]
-            answer = SyncAnswer(
-                next_batch=answer.next_batch, rooms=tuple(rooms), invites=answer.invites, direct=answer.direct
-            )
-            if not answer.invites:
-                await self._save(answer.next_batch)
+            if answer.direct is not None:
+                self._book.note_direct(answer.direct)
+            # Before the account counts as connected: what is said from then on is read by the next process too.
+            for invite in answer.invites:
+                await self._accept(invite)
+            await self._save(answer.next_batch)
+            answer = SyncAnswer(next_batch=answer.next_batch, rooms=tuple(rooms), invites=(), direct=answer.direct)
         return answer
 
     async def messages(self, first: SyncAnswer) -> AsyncGenerator[Envelope]:
