@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from schemathesis import Case, CheckContext, GenerationMode, Response, checks
 from schemathesis.core.failures import FailureGroup
 from schemathesis.specs.openapi.schemas import OpenApiSchema
@@ -108,6 +108,8 @@ def ask(schema: OpenApiSchema, client: httpx.Client, endpoint: Endpoint, mode: G
     )
     @given(case=operation.as_strategy(generation_mode=mode))
     def one(case: Case) -> None:
+        # An empty list in the query is not sent at all, so what was forbidden about it is gone.
+        assume(mode is GenerationMode.POSITIVE or not any(one in ([], {}, None) for one in (case.query or {}).values()))
         case.path_parameters.update(path)
         headers = {"Authorization": client.headers["Authorization"]}
         case.call_and_validate(base_url=str(client.base_url), headers=headers, checks=wanted, timeout=20)
