@@ -1,4 +1,4 @@
-"""The model on the wire, with a script: for tests of whoever asks a model."""
+"""The model on the wire, with a script: for tests of what asks a model."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager

@@ -9,9 +9,8 @@ from mimetypes import MimeTypes
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-import anyio.to_thread
-
 from trunkline.core.adapters.discord.calls import UploadFile
+from trunkline.core.adapters.local_files import load_local
 from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.errors import Refused
 from trunkline.core.message_parts import MessageParts
@@ -44,25 +43,8 @@ async def _load(web: WebFiles, source: str, name: str | None, kind: str | None, 
         return _from_data_url(source, name, kind)
     if source.startswith(("https://", "http://")):
         return await _from_web(web, source, name, kind)
-    return await anyio.to_thread.run_sync(_from_disk, source, name, kind, folder)
-
-
-def _from_disk(source: str, name: str | None, kind: str | None, folder: Path | None) -> UploadFile:
-    """A file of this machine. An agent says which one it sends, so it must be in the folder, whatever its path is."""
-    if folder is None:
-        raise Refused(f"files of this machine are not sent: set `files` of the account to their folder ({source!r})")
-    path = Path(unquote(urlsplit(source).path) if source.startswith("file://") else source)
-    try:
-        whole = (folder / path).resolve(strict=True)
-        if not whole.is_relative_to(folder.resolve()) or not whole.is_file():
-            raise Refused(f"{source!r} is no file in {str(folder)!r}")
-        with whole.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        raise Refused(f"{source!r} cannot be read: {type(error).__name__}") from None
-    if len(content) > LARGEST_FILE:
-        raise Refused(f"the file {whole.name} is larger than {LARGEST_FILE} bytes")
-    return _file(name or whole.name, kind, content)
+    found = await load_local(source, folder, LARGEST_FILE)
+    return _file(name or found.name, kind, found.content)
 
 
 async def _from_web(web: WebFiles, url: str, name: str | None, kind: str | None) -> UploadFile:

@@ -7,9 +7,9 @@ import mimetypes
 from pathlib import Path
 from urllib.parse import unquote_to_bytes, urlsplit
 
-import anyio.to_thread
 import msgspec
 
+from trunkline.core.adapters.local_files import read_local
 from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.delivery.mirror_text import media_name
 from trunkline.core.errors import Refused
@@ -39,7 +39,7 @@ async def load_file(address: str, folder: Path | None, web: WebFiles) -> MatrixF
     elif scheme == "data":
         body, mime_type = _inline(address)
     else:
-        body, mime_type = await anyio.to_thread.run_sync(_read, address, folder), ""
+        body, mime_type = await read_local(address, folder, LARGEST_FILE), ""
     if len(body) > LARGEST_FILE:
         raise Refused(f"a file is longer than {LARGEST_FILE} bytes")
     name = media_name(address)
@@ -57,17 +57,3 @@ def _inline(address: str) -> tuple[bytes, str]:
     if not comma:
         raise Refused("the file in the address cannot be read: it has no comma")
     return body, mime_type
-
-
-def _read(address: str, folder: Path | None) -> bytes:
-    """A file of this machine. An agent says which one it sends, so it must be in the folder, whatever its path is."""
-    if folder is None:
-        raise Refused(f"files of this machine are not sent: set `files` of the account to their folder ({address!r})")
-    try:
-        whole = (folder / address).resolve(strict=True)
-        if not whole.is_relative_to(folder.resolve()) or not whole.is_file():
-            raise Refused(f"{address!r} is no file in {str(folder)!r}")
-        with whole.open("rb") as file:
-            return file.read(LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        raise Refused(f"{address!r} cannot be read: {type(error).__name__}") from error

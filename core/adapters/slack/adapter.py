@@ -118,7 +118,7 @@ class SlackAdapter:
 
     @asynccontextmanager
     async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope]]:
-        me = await self._who_am_i(anew=True)
+        me = await self._who_am_i(again=True)
         received: Received = asyncio.Queue()
         with self._feed.open(received, me):
             if self._sockets is None:
@@ -132,9 +132,9 @@ class SlackAdapter:
     def _connected(self, by: str) -> None:
         self._host.events.record(AdapterConnected(channel=self.channel, account=self.account, by=by))
 
-    async def _who_am_i(self, *, anew: bool = False) -> SlackSelf:
+    async def _who_am_i(self, *, again: bool = False) -> SlackSelf:
         """The account, as Slack knows it. Asked at each connection, so that a token that has ended is noticed."""
-        if self._me is None or anew:
+        if self._me is None or again:
             found = await self._web.call("auth.test")
             user, bot, team = (found.get(name) for name in ("user_id", "bot_id", "team_id"))
             if not isinstance(user, str) or not isinstance(team, str):

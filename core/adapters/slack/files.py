@@ -7,9 +7,9 @@ import binascii
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-import anyio.to_thread
 import msgspec
 
+from trunkline.core.adapters.local_files import load_local
 from trunkline.core.adapters.slack.web import LARGEST_FILE
 from trunkline.core.adapters.web_files import WebFiles
 from trunkline.core.errors import Refused
@@ -34,7 +34,8 @@ async def load_file(web: WebFiles, source: str, folder: Path | None) -> LoadedFi
     elif source.startswith(("https://", "http://")):
         found = LoadedFile(name=_last(urlsplit(source).path), content=(await web.fetch(source)).content)
     else:
-        found = await anyio.to_thread.run_sync(_read, source, folder)
+        local = await load_local(source, folder, LARGEST_FILE)
+        found = LoadedFile(name=local.name, content=local.content)
     if not found.content:
         raise Refused(f"the file {found.name} is empty, and Slack takes no empty files")
     if len(found.content) > LARGEST_FILE:
@@ -56,18 +57,3 @@ def from_data_url(url: str) -> LoadedFile:
 
 def _last(path: str) -> str:
     return PurePosixPath(unquote(path)).name or _USUAL_NAME
-
-
-def _read(source: str, folder: Path | None) -> LoadedFile:
-    """A file of this machine. An agent says which one it sends, so it must be in the folder, whatever its path is."""
-    if folder is None:
-        raise Refused(f"files of this machine are not sent: set `files` of the account to their folder ({source!r})")
-    path = Path(unquote(urlsplit(source).path) if source.startswith("file://") else source)
-    try:
-        whole = (folder / path).resolve(strict=True)
-        if not whole.is_relative_to(folder.resolve()) or not whole.is_file():
-            raise Refused(f"{source!r} is no file in {str(folder)!r}")
-        with whole.open("rb") as file:
-            return LoadedFile(name=whole.name, content=file.read(LARGEST_FILE + 1))
-    except (OSError, ValueError) as error:
-        raise Refused(f"{source!r} cannot be read: {type(error).__name__}") from None
