@@ -47,6 +47,10 @@ class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     of_gateway: bool = False
     #: the platforms were servers on loopback, and the adapters real ones: another run need not give the same trace
     on_wire: bool = False
+    #: ``wire``: only the wire of a gateway is known, and nothing of its inside; empty: both
+    side: str = ""
+    #: the gateway of which it is the wire, with its version: ``hermes 0.19.0``
+    gateway: str = ""
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):

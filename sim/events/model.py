@@ -13,12 +13,23 @@ class ModelAsked(PlatformBody, frozen=True, kw_only=True):
     kind: ClassVar[str] = "model.asked"
     #: the name of the model in the request
     model: str
-    #: what the user has said since the model last spoke
+    #: what the user has said since the model last spoke, without what the gateway is known to add
     said: tuple[str, ...] = ()
+    #: the marks of questions in `said`, in order, each once
+    marks: tuple[str, ...] = ()
+    #: no turn: a request beside it, such as one for a title
+    beside: bool = False
+    #: secrets (of `peer.said`) anywhere in the prompt
+    secrets: tuple[str, ...] = ()
+    stream: bool = False
+    #: the number of tools that it may call
+    tools: int = 0
+    #: the end of the prompt, for readers
+    tail: str = ""
 
 
 class ModelAnswered(PlatformBody, frozen=True, kw_only=True):
-    """The last byte of an answer was written."""
+    """The last byte of an answer was written; its cause is the `model.asked`."""
 
     kind: ClassVar[str] = "model.answered"
     status: int

@@ -86,6 +86,39 @@ class WireResponseLost(PlatformBody, frozen=True, kw_only=True):
     action: Action | None = None
 
 
+class WireCalled(PlatformBody, frozen=True, kw_only=True):
+    """A request of the gateway arrived at a server on the wire; nothing is decided yet.
+
+    Sends and changes name their place and text. Polls are not recorded; see `platform.confirmed`.
+    """
+
+    kind: ClassVar[str] = "wire.called"
+    channel: str
+    #: as the platform spells it: ``sendMessage``, ``POST /channels/:id/messages``
+    method: str
+    account: str = ""
+    #: what it is: ``send``, ``act``, ``ask``; empty: something without effect, such as typing
+    what: str = ""
+    #: the requested place, of sends, changes and questions
+    address: Address | None = None
+    text: str = ""
+    #: the message that it would change
+    message_id: str | None = None
+    action: Action | None = None
+
+
+class WireResponded(PlatformBody, frozen=True, kw_only=True):
+    """The last byte of the response to a send or a change was written; its cause is the `wire.called`."""
+
+    kind: ClassVar[str] = "wire.responded"
+    channel: str
+    method: str
+    status: int
+    #: the place of the request
+    address: Address | None = None
+    text: str = ""
+
+
 class WireLookedUp(PlatformBody, frozen=True, kw_only=True):
     """The gateway looked up a send by its key on the platform."""
 

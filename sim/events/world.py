@@ -149,6 +149,14 @@ class PlatformPushed(PlatformBody, frozen=True, kw_only=True):
     replay: bool = False
 
 
+class PlatformConfirmed(PlatformBody, frozen=True, kw_only=True):
+    """The gateway confirmed an inbound message: the platform does not deliver it again."""
+
+    kind: ClassVar[str] = "platform.confirmed"
+    address: Address
+    message_id: str
+
+
 class PlatformConnected(PlatformBody, frozen=True, kw_only=True):
     """A gateway process opened its connection for an account."""
 

@@ -17,6 +17,9 @@ from trunkline.core.values import Address, ChatKind, Transport
 class WorldPort(Protocol):
     """The world as a platform uses it."""
 
+    #: nothing but the wire is recorded of the gateway, and so everything that arrives there is
+    wire_side: bool
+
     def now(self) -> float: ...
     def at(self, when: float, call: Any, *args: Any) -> None: ...
     def draw(self, *what: object) -> float: ...

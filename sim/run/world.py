@@ -46,6 +46,8 @@ class World(WorldFaults):
         self.scenario = file.scenario
         self.seed = seed
         self.bugs = bugs
+        #: see `trunkline.sim.platforms.rooms.WorldPort`
+        self.wire_side = False
         self.loop = loop
         #: seconds by which the wall clock of the gateway's machine was set
         self.clock_set_by = 0.0

@@ -25,6 +25,7 @@ from trunkline.sim.platforms.api.wire_faults import HALF, PAGE, StruckAnswer
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import WorldPort
 from trunkline.sim.wire.attribution import Attribution, WireAttempt
+from trunkline.sim.wire.call_log import CallLog
 from trunkline.sim.wire.sockets import ResponseWithheld, half_answer, proxy_page, reset, slow_answer
 
 P = TypeVar("P", bound=FakePlatform)
@@ -58,6 +59,8 @@ class WireServer(ABC, Generic[P]):
         #: address of the server, known once it listens: ``http://127.0.0.1:40001``
         self.url = ""
         self._calls = count(1)
+        #: the record of requests, where only the wire of a gateway is known
+        self.calls: CallLog | None = None
 
     @abstractmethod
     def add_routes(self, app: web.Application) -> None:
@@ -78,7 +81,8 @@ class WireServer(ABC, Generic[P]):
 
     def app(self) -> web.Application:
         """The application with all endpoints."""
-        app = web.Application(client_max_size=_LONGEST_BODY, middlewares=[_withhold])
+        calls = [] if self.calls is None else [self.calls.middleware]
+        app = web.Application(client_max_size=_LONGEST_BODY, middlewares=[_withhold, *calls])
         self.add_routes(app)
         return app
 
@@ -136,6 +140,9 @@ class WireServer(ABC, Generic[P]):
     ) -> web.StreamResponse:
         """Hand a send to the platform, and respond with its receipt or its refusal."""
         future = self.world.future()
+        if self.calls is not None:
+            seq = self.calls.arrived(request, "send", address=send.address, text=send.text)
+            send = msgspec.structs.replace(send, cause=seq)
         self.platform.wire.receive(send, future, token)
         return await self.respond(request, future, answer)
 
@@ -144,6 +151,9 @@ class WireServer(ABC, Generic[P]):
     ) -> web.StreamResponse:
         """Hand a change to the platform, and respond with its receipt or its refusal."""
         future = self.world.future()
+        if self.calls is not None:
+            about = (change.address, change.text or "", change.message_id, change.action)
+            change = msgspec.structs.replace(change, cause=self.calls.arrived(request, "act", *about))
         self.platform.actions.act(change, future, token)
         return await self.respond(request, future, answer)
 
@@ -152,6 +162,8 @@ class WireServer(ABC, Generic[P]):
     ) -> web.StreamResponse:
         """Hand a question to the platform, and respond with its answer or its refusal."""
         future = self.world.future()
+        if self.calls is not None:
+            self.calls.arrived(request, "ask", query.address, "", query.message_id, query.action)
         self.platform.actions.ask(query, future, token)
         return await self.respond(request, future, answer)
 

@@ -11,7 +11,7 @@ import msgspec
 
 from trunkline.core.errors import NotSent, PlatformError
 from trunkline.core.values import Address, Envelope
-from trunkline.sim.events.world import PlatformConnected, PlatformPushed
+from trunkline.sim.events.world import PlatformConfirmed, PlatformConnected, PlatformPushed
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.rooms import WorldPort
 
@@ -206,5 +206,8 @@ class Pushes:
         unacked = self._unacked[envelope.address.account]
         for key in [key for key, posted in unacked.items() if posted.envelope.message_id == envelope.message_id]:
             if envelope.address in (unacked[key].envelope.address, unacked[key].place):
-                del unacked[key]
+                posted = unacked.pop(key)
+                if self._world.wire_side:
+                    body = PlatformConfirmed(address=posted.place, message_id=envelope.message_id)
+                    self._platform.events.record(body, posted.cause)
         self._world.poke()

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from trunkline.core.events import BODIES, Event
+from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptStarted
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.values import Poll
 from trunkline.sim.cast.hand_operators import operate_outside
 from trunkline.sim.cast.names import ChatterMessage, chatter
-from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.run.gateway_process import Processes
+from trunkline.sim.run.script.triggers import Triggers, awaited_by
 from trunkline.sim.run.script.world_steps import WorldSteps
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.model.scenario import (
@@ -31,13 +30,6 @@ from trunkline.sim.scenario.model.scenario import (
 from trunkline.sim.store.outside import OutsideStore
 
 
-@dataclass(slots=True)
-class _Trigger:
-    when: When
-    left: int
-    fire: Callable[[Event], None]
-
-
 class ScriptPlayer:
     """Plays a scenario's script in its world."""
 
@@ -45,7 +37,6 @@ class ScriptPlayer:
         self._world = world
         self._processes = processes
         self._process = processes.named("gateway")
-        self._triggers: dict[str, list[_Trigger]] = {}
         self._outside = outside
         self._steps = WorldSteps(world, processes.renew)
         self._says = iter(world.file.say_ids)
@@ -76,10 +67,7 @@ class ScriptPlayer:
         self.left = len(world.scenario.script) + len(self._chatter)
         #: when the last of them is due
         self.end = max((*world.file.times, *(said.at for said in self._chatter)), default=0.0)
-        waits = [step.crash or step.freeze for step in world.scenario.script]
-        awaited = {BODIES[step.when.event] for step in waits if step and step.when}
-        if awaited:
-            world.log.subscribe(self._see, *awaited)
+        self._triggers = Triggers(world, awaited_by(world.scenario.script))
 
     def start(self) -> None:
         for step, at in zip(self._world.scenario.script, self._world.file.times, strict=True):
@@ -95,7 +83,13 @@ class ScriptPlayer:
     def _play(self, step: ScriptStep, name: str) -> None:
         self.left -= 1
         self._world.moved()
-        what = name or ", ".join(sorted(step.model_fields_set - {"at", "after", "place"}))
+        if step.when is None:
+            self._play_now(step, name)
+        else:
+            self._triggers.add(step.when, lambda _: self._world.after_step(partial(self._play_now, step, name)))
+
+    def _play_now(self, step: ScriptStep, name: str) -> None:
+        what = name or ", ".join(sorted(step.model_fields_set - {"at", "after", "place", "when"}))
         self._steps.if_possible(what, partial(self._act, step, name))
         self._world.poke()
 
@@ -128,7 +122,12 @@ class ScriptPlayer:
         self._steps.fired("clock", f"{step.forward - step.back:+g} s")
 
     def _restart(self, step: RestartStep) -> None:
-        self._processes.named(step.process).stop("restart", self._steps.fired("restart"), step.down)
+        process = self._processes.named(step.process)
+
+        def stop(why: str, cause: int) -> None:
+            process.stop(why, cause, step.down)
+
+        self._now_or_at("restart", step.when, stop)
 
     def _send(self, send: SendStep) -> None:
         self._sends += 1
@@ -183,23 +182,7 @@ class ScriptPlayer:
             else:
                 self._world.after_step(end)
 
-        self._triggers.setdefault(when.event, []).append(_Trigger(when, when.nth, fire))
-
-    def _see(self, event: Event) -> None:
-        """Fire the triggers that wait for this event."""
-        waiting = self._triggers.get(event.body.kind)
-        for trigger in tuple(waiting or ()):
-            if self._fits(trigger.when, event):
-                trigger.left -= 1
-                if trigger.left == 0 and waiting is not None:
-                    waiting.remove(trigger)
-                    trigger.fire(event)
-
-    def _fits(self, when: When, event: Event) -> bool:
-        if not self._world.matches(event, place=when.place):
-            return False
-        text = getattr(event.body, "text", None)
-        return when.text is None or (isinstance(text, str) and text_matches(when.text, text))
+        self._triggers.add(when, fire)
 
 
 def _parts(send: SendStep) -> MessageParts | None:

@@ -26,6 +26,8 @@ class When(Model):
     """The place it is about."""
     nth: int = Field(default=1, gt=0)
     """Wait for the Nth match."""
+    delay: Duration = 0.0
+    """And then so long."""
 
 
 class CrashStep(Model):
@@ -44,6 +46,8 @@ class RestartStep(Model):
 
     process: Which = "gateway"
     """Which process."""
+    when: When | None = None
+    """Is shut down at this event; by default at the step's time."""
     down: Duration = 1.0
     """Time until the next process starts."""
 
@@ -284,6 +288,8 @@ class ScriptStep(Model):
     """Time since the start. Steps are in chronological order."""
     after: Duration | None = None
     """Time since the previous step. With neither `at` nor `after`, the step follows at once."""
+    when: When | None = None
+    """Happens at this event, of those after its time. `crash`, `freeze` and `restart` have a `when` of their own."""
     as_: str | None = Field(default=None, validation_alias="as")
     """Who does it (with `say`, `call` and its kind, `react`, `vote`, `press`, `edit`, `unsend`)."""
     place: str | None = Field(default=None, validation_alias="in")

@@ -1,0 +1,36 @@
+"""One try as a value: it is played in a process of its own, which may be in a network namespace of its own."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class AttachJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a worker process plays. Paths are absolute."""
+
+    #: the scenario file and the profile
+    scenario: str
+    profile: str
+    #: where the gateway is installed
+    install: str
+    #: a folder of its own for the gateway's state and log
+    folder: str
+    #: the trace file that it writes
+    trace: str
+    #: a folder with the state of a gateway that has run before, which is copied; empty: it starts with nothing
+    warm: str = ""
+    #: kill the gateway at the event of this number among those at which one can (`trunkline attach --explore`)
+    kill_at: int | None = None
+    #: seconds, instead of those of the profile
+    patience: float | None = None
+    settle: float | None = None
+
+
+class AttachOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a try ended. `problem`: why it could not be played to its end; the trace may then be short or missing."""
+
+    problem: str = ""
+    #: the last lines of the gateway's log, if that is the problem
+    log: tuple[str, ...] = ()
+    #: what nobody is to overlook, such as that the network could not be closed off
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,66 @@
+"""Marks: how an answer is known to belong to a question, without any id of the gateway.
+
+Each question of a person ends in a mark of its own, ``QZm1``. The scripted model answers ``AZm1-g1``; when it is asked
+the same again, ``AZm1-g2``. So the same generation twice is a message that was sent twice, and two generations are two
+turns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+_QUESTION = re.compile(r"QZ([a-z0-9]+)")
+_ANSWER = re.compile(r"AZ([a-z0-9]+)-g(\d+)")
+
+
+class AnswerMark(msgspec.Struct, frozen=True, order=True):
+    """The mark of an answer: its question, and the how manieth answer of the model to it."""
+
+    question: str
+    generation: int
+
+
+def mark_of(name: str) -> str:
+    """The mark of a message by its name in the scenario. Two names may have the same one; see `unique_marks`."""
+    return re.sub(r"[^a-z0-9]", "", name.lower()) or "q"
+
+
+def unique_marks(names: Iterable[str]) -> dict[str, str]:
+    """Name -> mark, no two alike."""
+    found: dict[str, str] = {}
+    for name in names:
+        mark, number = mark_of(name), 1
+        while mark in found.values():
+            number += 1
+            mark = f"{mark_of(name)}x{number}"
+        found[name] = mark
+    return found
+
+
+def question_text(text: str, mark: str) -> str:
+    """The text of a question with its mark."""
+    return f"{text} QZ{mark}"
+
+
+def answer_text(text: str, marks: Iterable[AnswerMark]) -> str:
+    """The text of an answer with its marks."""
+    return " ".join([text, *(f"AZ{one.question}-g{one.generation}" for one in marks)]).strip()
+
+
+def questions_in(text: str) -> tuple[str, ...]:
+    """The marks of questions in a text, in order, each once."""
+    return tuple(dict.fromkeys(_QUESTION.findall(text)))
+
+
+def answers_in(text: str) -> tuple[AnswerMark, ...]:
+    """The marks of answers in a text as people see it, in order, each once. Backslashes of Markdown do not count."""
+    found = _ANSWER.findall(text.replace("\\", ""))
+    return tuple(dict.fromkeys(AnswerMark(name, int(number)) for name, number in found))
+
+
+def without_marks(text: str) -> str:
+    """A text without marks of questions and answers, as a scenario has it."""
+    return _ANSWER.sub("", _QUESTION.sub("", text.replace("\\", ""))).strip()

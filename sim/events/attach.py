@@ -1,0 +1,51 @@
+"""A gateway that is not ours, as seen by who runs it: its start, its end, and by what its run is judged."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from trunkline.sim.events.base import SimBody
+
+
+class GatewayAttached(SimBody, frozen=True, kw_only=True):
+    """The run is about a gateway of which only the wire is known. The first event of such a run.
+
+    It carries everything that a judge needs beside the wire, so that verdicts are a function of the file.
+    """
+
+    kind: ClassVar[str] = "gateway.attached"
+    #: the profile, e.g. ``hermes``
+    gateway: str
+    version: str = ""
+    #: texts that are notices and not answers; ``*`` stands for anything
+    notices: tuple[str, ...] = ()
+    #: seconds after which a question that nothing followed counts as lost
+    patience: float = 45.0
+
+
+class GatewayLaunched(SimBody, frozen=True, kw_only=True):
+    """A process of the gateway was started."""
+
+    kind: ClassVar[str] = "gateway.launched"
+    #: number of the start, from 1
+    number: int
+    command: tuple[str, ...] = ()
+
+
+class GatewayReady(SimBody, frozen=True, kw_only=True):
+    """The gateway is connected to every account of the world."""
+
+    kind: ClassVar[str] = "gateway.ready"
+    number: int
+    #: seconds since its start
+    after: float
+
+
+class GatewayExited(SimBody, frozen=True, kw_only=True):
+    """The gateway ended by itself. `code`: its exit code; negative: the number of the signal."""
+
+    kind: ClassVar[str] = "gateway.exited"
+    number: int
+    code: int
+    #: the last lines of its log
+    log: tuple[str, ...] = ()

@@ -1,0 +1,95 @@
+"""The record of requests on the wire, for runs in which nothing else of the gateway is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from trunkline.core.actions.names import Action
+from trunkline.core.events import Recorder
+from trunkline.core.values import Address
+from trunkline.sim.events.wire import WireCalled, WireResponded
+
+#: where the seq of its event and its place are kept on a request
+_SEQ, _BODY = "called", "called_body"
+
+
+class CallLog:
+    """Records the requests to one server. `method_of`: its name for a request, as the platform spells it.
+
+    `quiet`: methods that are not recorded by themselves, such as polls.
+    """
+
+    def __init__(
+        self,
+        events: Recorder,
+        channel: str,
+        method_of: Callable[[web.Request], str] | None = None,
+        quiet: frozenset[str] = frozenset(),
+    ) -> None:
+        self._events = events
+        self._channel = channel
+        self._method_of = method_of or method_name
+        self._quiet = quiet
+
+    def arrived(
+        self,
+        request: web.Request,
+        what: str,
+        address: Address,
+        text: str = "",
+        message_id: str | None = None,
+        action: Action | None = None,
+    ) -> int:
+        """Record a send, a change or a question; returns the seq of its event."""
+        body = WireCalled(
+            channel=self._channel,
+            account=address.account,
+            method=self._method_of(request),
+            what=what,
+            address=address,
+            text=text,
+            message_id=message_id,
+            action=action,
+        )
+        seq = self._events.record(body)
+        request[_SEQ], request[_BODY] = seq, body
+        return seq
+
+    @web.middleware
+    async def _middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await handler(request)
+        body: WireCalled | None = request.get(_BODY)
+        if body is None:
+            method = self._method_of(request)
+            if method not in self._quiet:
+                self._events.record(WireCalled(channel=self._channel, method=method))
+        elif body.what != "ask":
+            # The response has left before it is recorded.
+            await response.prepare(request)
+            await response.write_eof()
+            done = WireResponded(
+                channel=self._channel,
+                method=body.method,
+                status=response.status,
+                address=body.address,
+                text=body.text,
+            )
+            self._events.record(done, request[_SEQ])
+        return response
+
+    @property
+    def middleware(self) -> Callable[[web.Request, Handler], object]:
+        """The middleware of an application."""
+        return self._middleware
+
+
+def method_name(request: web.Request) -> str:
+    """What a request is called: ``sendMessage`` of an API of methods, else ``POST /channels/{id}/messages``."""
+    method = request.match_info.get("method")
+    if method:
+        return method
+    resource = request.match_info.route.resource
+    return f"{request.method} {resource.canonical if resource is not None else request.path}"
