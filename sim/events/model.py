@@ -27,6 +27,11 @@ class ModelAsked(PlatformBody, frozen=True, kw_only=True):
     #: the end of the prompt, for readers
     tail: str = ""
 
+    @property
+    def text(self) -> str:
+        """What was said, for steps that wait for a request with a text; of a request beside the turns, nothing."""
+        return "" if self.beside else "\n".join(self.said)
+
 
 class ModelAnswered(PlatformBody, frozen=True, kw_only=True):
     """The last byte of an answer was written; its cause is the `model.asked`."""
