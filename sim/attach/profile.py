@@ -63,6 +63,8 @@ class GatewayProfile(Model):
     """Texts that tell a person about the state of their question, and answer nothing. `*` stands for anything."""
     ignore: tuple[str, ...] = ()
     """Parts of prompts that the gateway adds, as regular expressions; the scripted model does not answer them."""
+    tools: bool = True
+    """Its turns offer tools to the model, so that a request without any is none: it asks for a title, for example."""
     obey: tuple[str, ...] = ()
     """Parts of prompts that tell the model to leave what was said before them, as regular expressions."""
 

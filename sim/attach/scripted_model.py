@@ -34,6 +34,7 @@ class MarkedModel:
     def __init__(self, profile: GatewayProfile, answer_to: Callable[[str], ScriptedAnswer]) -> None:
         self._ignore = [re.compile(one, re.DOTALL) for one in profile.ignore]
         self._obey = [re.compile(one, re.DOTALL) for one in profile.obey]
+        self._tools = profile.tools
         self._answer_to = answer_to
         self._answered = Counter[str]()
 
@@ -45,7 +46,7 @@ class MarkedModel:
             model=str(asked.body.get("model", "")),
             said=said,
             marks=questions_in("\n".join(said)),
-            beside=not asked.body.get("tools"),
+            beside=self._tools and not asked.body.get("tools"),
             secrets=tuple(one for one in secrets if one in whole),
             stream=bool(asked.body.get("stream")),
             tools=len(asked.body.get("tools") or ()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
@@ -147,6 +148,8 @@ class AttachTry:
         home = self._folder / "home"
         found = {
             "home": str(home),
+            "python": sys.executable,
+            "attach": str(Path(__file__).parent),
             "install": str(self._install),
             "model.url": self._server.url,
             "model.root": self._server.url.removesuffix("/v1"),
