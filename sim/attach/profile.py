@@ -1,13 +1,53 @@
-"""A gateway profile: how to run a gateway that is not ours. Data only, in a YAML file."""
+"""A gateway profile: how to run a gateway that is not ours. Data only, in a YAML file.
+
+`trunkline.sim.attach.profile_files` reads them. Texts may have slots such as ``${telegram.url}`` where their
+description says so; `trunkline.sim.attach.slots` lists them. ``$${`` stands for ``${``.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Literal
+import re
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from trunkline.core.config import Duration, Model
+
+_VERSION = re.compile(r"\d+(\.\d+)*")
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from error
+    return text
+
+
+def _version(text: str) -> str:
+    if not _VERSION.fullmatch(text):
+        raise ValueError(f"{text!r} is not a version: write numbers with dots in quotes, such as '24.16'")
+    return text
+
+
+def _name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise ValueError(f"{text!r} is not a name: write small letters, digits and hyphens")
+    return text
+
+
+def _inside(files: dict[str, Any]) -> dict[str, Any]:
+    for name in files:
+        path = PurePosixPath(name)
+        if not name or path.is_absolute() or ".." in path.parts or "\\" in name or path == PurePosixPath():
+            raise ValueError(f"{name!r} is not a path inside the gateway's folder: write it as `state/config.json`")
+    return files
+
+
+Pattern = Annotated[str, AfterValidator(_pattern)]
+VersionText = Annotated[str, AfterValidator(_version)]
 
 
 class ProfileFile(Model):
@@ -16,18 +56,64 @@ class ProfileFile(Model):
     format: Literal["json", "yaml", "text"] = "text"
     """How `content` is written."""
     content: Any = ""
-    """A text, or for JSON and YAML a tree. `${...}` are filled in."""
+    """A text, or for JSON and YAML a tree. With slots; a text of a tree that is only `${port}` becomes a number."""
+
+
+class Need(Model):
+    """A program that must be on this machine."""
+
+    program: str = Field(min_length=1)
+    """Its path, or its name on `PATH`. With the slots `install` and `python`."""
+    version: tuple[str, ...] = ("--version",)
+    """The arguments with which it prints its version."""
+    at_least: VersionText | None = None
+    """The first version that will do, e.g. `'24.16'`."""
+    below: VersionText | None = None
+    """The first version that will not do any more."""
+    get: str = ""
+    """How to get it, for readers."""
+
+
+class Install(Model):
+    """Where the gateway is installed, and how it comes there."""
+
+    folder: str = ""
+    """A folder below `.gateways`; by default the name of the profile."""
+    task: str = ""
+    """The command that installs it, e.g. `make attach-hermes`."""
+    brings: str = ""
+    """What that downloads, for readers."""
+
+
+class Ready(Model):
+    """When the gateway is ready. It always has to be connected to every account: first poll, or identified."""
+
+    log: Pattern = ""
+    """A line of its log must also match this regular expression, after its start."""
+    after: Duration = 0.0
+    """Wait for so long after that."""
+
+
+class Obeyed(Model):
+    """A part of a prompt that tells the model to leave what was said before it."""
+
+    part: Pattern
+    """The part, as a regular expression. What was said up to its end is not answered."""
+    say: str = ""
+    """What a model says that does what it is told, if nothing is asked after this part."""
 
 
 class PlatformProfile(Model):
     """What a gateway needs for one platform, in addition."""
 
     environment: dict[str, str] = Field(default_factory=dict)
-    """Further environment variables."""
-    files: dict[str, Any] = Field(default_factory=dict)
-    """By file: a tree that is merged into its content, or lines that are appended."""
+    """Further environment variables. With slots."""
+    files: Annotated[dict[str, Any], AfterValidator(_inside)] = Field(default_factory=dict)
+    """By file: a tree that is merged into its content, or text that is appended. With slots."""
     abilities: tuple[str, ...] = ()
     """What a scenario may need: `threads`, ..."""
+    needs: tuple[Need, ...] = ()
+    """Further programs, files or folders that must be there."""
 
 
 class GatewayProfile(Model):
@@ -35,24 +121,32 @@ class GatewayProfile(Model):
 
     profile: Literal[1]
     """Version of the file format."""
-    name: str
+    name: Annotated[str, AfterValidator(_name)]
     """A word, for the command line."""
     title: str = ""
     """Its name for readers."""
     versions: tuple[str, ...] = ()
     """Versions with which this profile was tried."""
     version: tuple[str, ...] = ()
-    """A command that prints the installed version."""
+    """A command that prints the installed version. With the slots `install` and `python`."""
+    install: Install = Install()
+    """Where the gateway is installed, and how it comes there."""
+    needs: tuple[Need, ...] = ()
+    """Programs that must be on this machine."""
+    prepare: tuple[tuple[str, ...], ...] = ()
+    """Commands that are run in its folder before its first start, after its files were written. With slots."""
     command: tuple[str, ...] = Field(min_length=1)
-    """The command that starts the gateway."""
+    """The command that starts the gateway. With slots."""
     environment: dict[str, str] = Field(default_factory=dict)
-    """Environment variables. The process gets these, `PATH`, and no other."""
-    files: dict[str, ProfileFile] = Field(default_factory=dict)
+    """Environment variables. The process gets these, `PATH`, and no other. With slots."""
+    files: Annotated[dict[str, ProfileFile], AfterValidator(_inside)] = Field(default_factory=dict)
     """Files in its folder, by path."""
     platforms: dict[str, PlatformProfile] = Field(min_length=1)
     """The platforms that it can be attached by."""
+    ready: Ready = Ready()
+    """When it is ready."""
     start_within: Duration = 60.0
-    """How long it may take until it is connected."""
+    """How long it may take until it is ready."""
     stop_within: Duration = 30.0
     """How long it may take to end after SIGTERM."""
     settle: Duration = 15.0
@@ -61,19 +155,11 @@ class GatewayProfile(Model):
     """A question that nothing followed within this time counts as lost."""
     notices: tuple[str, ...] = ()
     """Texts that tell a person about the state of their question, and answer nothing. `*` stands for anything."""
-    ignore: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """Texts that it says of itself, and that tell nothing about a question, such as a hint at a first message."""
+    ignore: tuple[Pattern, ...] = ()
     """Parts of prompts that the gateway adds, as regular expressions; the scripted model does not answer them."""
+    obey: tuple[Obeyed, ...] = ()
+    """Parts of prompts that tell the model to leave what was said before them."""
     tools: bool = True
     """Its turns offer tools to the model, so that a request without any is none: it asks for a title, for example."""
-    obey: tuple[str, ...] = ()
-    """Parts of prompts that tell the model to leave what was said before them, as regular expressions."""
-
-
-def load_profile(path: Path) -> GatewayProfile:
-    """Read a profile."""
-    import yaml
-
-    return GatewayProfile.model_validate(yaml.safe_load(path.read_text()))
-
-
-SHIPPED = Path(__file__).parent / "profiles"

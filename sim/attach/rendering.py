@@ -12,8 +12,7 @@ import msgspec
 
 from trunkline.core.errors import UsageError
 from trunkline.sim.attach.profile import GatewayProfile, ProfileFile
-
-_SLOT = re.compile(r"\$\{([a-z_.]+)\}")
+from trunkline.sim.attach.slots import SLOT
 
 
 class RenderedGateway(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +22,8 @@ class RenderedGateway(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
     #: path below the folder -> text
     files: dict[str, str]
+    #: commands that are run in the folder before the first start
+    prepare: tuple[tuple[str, ...], ...] = ()
 
 
 def render(profile: GatewayProfile, platforms: tuple[str, ...], values: Mapping[str, str]) -> RenderedGateway:
@@ -36,10 +37,15 @@ def render(profile: GatewayProfile, platforms: tuple[str, ...], values: Mapping[
             trees[name] = merged(trees.get(name, ""), part)
     files = {name: _written(profile.files.get(name), filled(tree, values)) for name, tree in trees.items()}
     return RenderedGateway(
-        command=tuple(str(one) for one in filled(list(profile.command), values)),
-        environment=filled(environment, values),
+        command=_command(profile.command, values),
+        prepare=tuple(_command(one, values) for one in profile.prepare),
+        environment={name: str(value) for name, value in filled(environment, values).items()},
         files=files,
     )
+
+
+def _command(words: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(str(one) for one in filled(list(words), values))
 
 
 def merged(tree: Any, part: Any) -> Any:
@@ -70,7 +76,7 @@ def filled(tree: Any, values: Mapping[str, str]) -> Any:
             raise UsageError(f"the profile has ${{{found[1]}}}, which is unknown; there are: {', '.join(values)}")
         return values[found[1]]
 
-    return _SLOT.sub(value, tree)
+    return SLOT.sub(value, tree).replace("$${", "${")
 
 
 def _written(file: ProfileFile | None, tree: Any) -> str:

@@ -33,7 +33,7 @@ class MarkedModel:
 
     def __init__(self, profile: GatewayProfile, answer_to: Callable[[str], ScriptedAnswer]) -> None:
         self._ignore = [re.compile(one, re.DOTALL) for one in profile.ignore]
-        self._obey = [re.compile(one, re.DOTALL) for one in profile.obey]
+        self._obey = [(re.compile(one.part, re.DOTALL), one.say) for one in profile.obey]
         self._tools = profile.tools
         self._answer_to = answer_to
         self._answered = Counter[str]()
@@ -58,7 +58,7 @@ class MarkedModel:
         text = "\0".join(said)
         for pattern in self._ignore:
             text = pattern.sub("", text)
-        for pattern in self._obey:
+        for pattern, _ in self._obey:
             found = list(pattern.finditer(text))
             text = text[found[-1].end() :] if found else text
         return [one for one in text.split("\0") if one.strip()]
@@ -72,10 +72,16 @@ class MarkedModel:
         for mark in body.marks:
             self._answered[mark] += 1
             marks.append(AnswerMark(mark, self._answered[mark]))
-        scripted = self._answer_to("\n".join(body.said)) if marks else ScriptedAnswer(text="Nothing was asked.")
+        scripted = self._answer_to("\n".join(body.said)) if marks else ScriptedAnswer(text=self._told(asked))
         text = answer_text(scripted.text, marks)
         made = says(text, wait=scripted.pause) if stream else says_at_once(text)
         return msgspec.structs.replace(made, before=scripted.wait)
+
+    def _told(self, asked: Asked) -> str:
+        """What a model says that is told what to say, and is asked nothing."""
+        text = "\n".join(said_since_the_last_answer(asked.body.get("messages") or ()))
+        told = [say for pattern, say in self._obey if say and pattern.search(text)]
+        return told[-1] if told else "Nothing was asked."
 
 
 def _whole(asked: Asked) -> str:

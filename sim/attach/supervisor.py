@@ -23,6 +23,7 @@ from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.rendering import RenderedGateway, render, write_files
 from trunkline.sim.attach.rest import QuietWire
 from trunkline.sim.attach.scripted_model import MarkedModel, ScriptedAnswer
+from trunkline.sim.attach.slots import platform_values
 from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayLaunched, GatewayReady
 from trunkline.sim.events.model import ModelAnswered
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
@@ -73,9 +74,14 @@ class AttachTry:
         world.wire_side = True
         if watch is not None:
             world.log.subscribe(watch)
-        patience = profile.patience
         world.events.record(
-            GatewayAttached(gateway=profile.name, version=version, notices=profile.notices, patience=patience)
+            GatewayAttached(
+                gateway=profile.name,
+                version=version,
+                notices=profile.notices,
+                remarks=profile.remarks,
+                patience=profile.patience,
+            )
         )
         world.build()
         self._steps = WorldSteps(world, lambda _channel, _account: None)
@@ -155,11 +161,8 @@ class AttachTry:
             "model.root": self._server.url.removesuffix("/v1"),
             "port": str(_free_port()),
         }
-        for name, listener in self._listeners.items():
-            account = next(iter(listener.server.platform.spec.accounts))
-            found[f"{name}.url"] = listener.server.url
-            found[f"{name}.token"] = listener.server.token(account, 1)
-            found[f"{name}.bot"] = listener.server.platform.new_id("bot", account)
+        for listener in self._listeners.values():
+            found |= platform_values(listener.server, next(iter(listener.server.platform.spec.accounts)))
         return found
 
     async def _close(self) -> None:

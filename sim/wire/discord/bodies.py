@@ -20,13 +20,15 @@ _IN_A_ROW, _ROWS = 5, 5
 _LABEL, _CUSTOM_ID = PART_LIMITS.button_text or 0, PART_LIMITS.button_value or 0
 
 Nonce = Annotated[str, msgspec.Meta(max_length=25)] | int
+#: an id; Discord takes it as a text and as a number, and discord.py sends those of references as numbers
+Snowflake = str | int
 
 
 class ReferenceBody(msgspec.Struct, frozen=True, kw_only=True):
     """The message that is answered."""
 
-    message_id: str
-    channel_id: str | None = None
+    message_id: Snowflake
+    channel_id: Snowflake | None = None
     fail_if_not_exists: bool = True
 
 
@@ -70,7 +72,7 @@ class NewMessageBody(msgspec.Struct, frozen=True, kw_only=True):
     embeds: Annotated[list[Json], msgspec.Meta(max_length=10)] = []
     components: Annotated[list[Json], msgspec.Meta(max_length=_ROWS)] = []
     message_reference: ReferenceBody | None = None
-    sticker_ids: Annotated[list[str], msgspec.Meta(max_length=3)] = []
+    sticker_ids: Annotated[list[Snowflake], msgspec.Meta(max_length=3)] = []
     poll: PollBody | None = None
     attachments: list[AttachmentBody] = []
     allowed_mentions: Json | None = None
@@ -146,12 +148,12 @@ def message_of(body: Json) -> ReadMessage:
         buttons=buttons,
         components=components,
         embed=embed,
-        sticker=found.sticker_ids[0] if found.sticker_ids else None,
+        sticker=str(found.sticker_ids[0]) if found.sticker_ids else None,
     )
     if shown != MessageParts():
         parts["parts"] = shown
     if found.message_reference is not None:
-        parts["reply_to"] = found.message_reference.message_id
+        parts["reply_to"] = str(found.message_reference.message_id)
     if found.poll is not None:
         parts["poll"] = _poll(found.poll)
     if rest:
