@@ -7,7 +7,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test test-all test-matrix check format bench test-pythons snapshots lock clean
+.PHONY: help attach-hermes env demo test test-all test-matrix check format bench test-pythons snapshots lock clean
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ bench: env ## the benchmarks
 test-pythons: ## the determinism tests on every supported Python found on this machine
 	@sh tools/test-pythons.sh
 
+attach-hermes: ## install Hermes Agent, a gateway that is not ours, into .gateways, for `trunkline attach`
+	@PYTHON="$(PYTHON)" tools/attach/hermes.sh
+
 snapshots: env ## take the pictures of the terminal app again, and delete those no longer used
 	@$(PYTEST) tests/snapshot --all --snapshot-update $(ARGS)
 
@@ -56,5 +59,5 @@ lock: ## re-pin requirements.lock (needs uv on PATH)
 	@sh tools/lock.sh
 
 clean: ## remove the environments, caches and build output
-	rm -rf .venv .venv.lock .venv.log .venvs .synapse .synapse.lock .synapse.log build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html
+	rm -rf .gateways .venv .venv.lock .venv.log .venvs .synapse .synapse.lock .synapse.log build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html
 	find core sim app tests tools -type d -name __pycache__ -exec rm -rf {} +
