@@ -10,8 +10,8 @@ from trunkline.core.events import Event
 class Causes:
     """Parents and children of every event.
 
-    A parent is the recorded `cause`; an event without one hangs on the first event that carries the same
-    intent, delegation, turn or inbound.
+    A parent is the recorded `cause`; an event without one hangs on the event that a mark proves, else on the first
+    event that carries the same intent, delegation, turn or inbound.
     """
 
     def __init__(self, events: Sequence[Event]) -> None:
@@ -22,10 +22,10 @@ class Causes:
         for event in events:
             self.learn(event)
 
-    def learn(self, event: Event) -> None:
-        """Add the next event under its parent."""
+    def learn(self, event: Event, proved: int | None = None) -> None:
+        """Add the next event under its parent. `proved`: the cause that its marks prove."""
         related = self._related(event)
-        parent = event.cause or related or 0
+        parent = event.cause or proved or related or 0
         if not 0 < parent < event.seq:
             parent = 0
         self._parents.append(parent)
@@ -37,7 +37,8 @@ class Causes:
         for firsts, value in zip(
             self._firsts, (event.intent, event.delegation, event.turn, event.inbound), strict=True
         ):
-            if value is not None:
+            # Only the wire of a foreign gateway is known: its requests belong to an intent without a name.
+            if value:
                 first = firsts.setdefault(value, event.seq)
                 if found is None and first != event.seq:
                     found = first

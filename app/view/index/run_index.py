@@ -16,6 +16,7 @@ from trunkline.app.view.index.causality import Causes
 from trunkline.app.view.index.delegation_names import DelegationNames
 from trunkline.app.view.index.evidence import Evidence
 from trunkline.app.view.index.heartbeats import Heartbeats
+from trunkline.app.view.index.mark_causes import MarkCauses
 from trunkline.app.view.index.places import PlaceKey, Places
 from trunkline.app.view.index.session_moves import SessionMoves
 from trunkline.app.view.index.session_states import SessionStates
@@ -65,6 +66,7 @@ class RunView(Projection):
         self.session_moves = SessionMoves()
         self.bindings = BindingHistory(self.events)
         self.causes = Causes(())
+        self._proved = MarkCauses() if self.wire_side else None
         self.marks = Evidence((), self.events, self.causes)
         self.sessions = SessionStates(self.events)
         self._by_intent: dict[str, list[Event]] = {}
@@ -86,6 +88,11 @@ class RunView(Projection):
         self._known: dict[str, int] = {}
         self.grow(run.trace.events, run.verdicts)
         self._run = run
+
+    @property
+    def wire_side(self) -> bool:
+        """Whether only the wire of the gateway is known, and nothing of its inside."""
+        return self.header.side == "wire"
 
     @property
     def takes(self) -> Collection[type[Body]]:
@@ -211,14 +218,14 @@ class RunView(Projection):
         return stops[index - 1] if index else None
 
     def _take(self, event: Event) -> None:
-        self.causes.learn(event)
+        self.causes.learn(event, None if self._proved is None else self._proved.of(event))
         self._group(event)
         if event.binding is not None or isinstance(event.body, RouteDecided | RouterDecided):
             self.bindings.learn(event)
         self._feed.deliver(event)
 
     def _group(self, event: Event) -> None:
-        if event.intent is not None:
+        if event.intent:
             self._by_intent.setdefault(event.intent, []).append(event)
         if event.delegation is not None:
             self._by_delegation.setdefault(event.delegation, []).append(event)

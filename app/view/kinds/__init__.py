@@ -2,6 +2,7 @@
 
 from trunkline.app.view.kinds import (
     actions,
+    attach,
     bindings,
     cast_of_hands,
     delivery,
@@ -30,6 +31,7 @@ __all__ = [
     "KINDS",
     "KindView",
     "actions",
+    "attach",
     "bindings",
     "cast_of_hands",
     "delivery",

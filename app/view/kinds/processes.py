@@ -61,8 +61,27 @@ def _stopped_row(draw: RowBuilder, event: Event, body: ProcessStopped) -> Timeli
     return None if body.why == "end" else draw.note(event, Look.NOTE, f"stopped: {clean(body.why)}")
 
 
-label_text(ProcessFrozen, "process {event.generation} freezes: {why}", row=note)
-label_text(ProcessThawed, "process {event.generation} resumes", row=note)
+@label(ProcessFrozen)
+def _frozen(_view: RunView, event: Event, body: ProcessFrozen) -> str:
+    return f"{_process(event)} freezes: {body.why}"
+
+
+@row(ProcessFrozen)
+def _frozen_row(draw: RowBuilder, event: Event, body: ProcessFrozen) -> TimelineRow:
+    look = Look.ALARM if draw.view.wire_side else Look.NOTE
+    return draw.note(event, look, clean(_frozen(draw.view, event, body)))
+
+
+@label(ProcessThawed, row=note)
+def _thawed(_view: RunView, event: Event, _body: ProcessThawed) -> str:
+    return f"{_process(event)} resumes"
+
+
+def _process(event: Event) -> str:
+    """The name of a process; those of a gateway that is not ours have no number here."""
+    return f"process {event.generation}" if event.generation else "the gateway"
+
+
 label_text(LeaseTaken, "process {event.generation} takes the store's lease{before: after …}: {reason}")
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.kinds.templates import Template
+from trunkline.app.view.labels.templates import Template
 from trunkline.app.view.text.cells import clean
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder

@@ -10,7 +10,6 @@ from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.reasons import Reason
-from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 
 #: refusals that a later attempt may survive
@@ -67,25 +66,3 @@ def _looked_up(_view: RunView, _event: Event, body: WireLookedUp) -> str:
 def _looked_up_row(draw: RowBuilder, event: Event, body: WireLookedUp) -> TimelineRow:
     text = "look-up: found" if body.found else "look-up: not found"
     return draw.note(event, Look.NOTE, text, draw.lanes.of(body.address))
-
-
-# ---------------------------------------------------------------- the model
-
-
-def _model_words(body: ModelAsked | ModelAnswered) -> str:
-    if isinstance(body, ModelAsked):
-        return f"the model is asked: {', '.join(map(quoted, body.said)) or 'nothing new'}"
-    return f"the model answers{'' if body.status == 200 else f' with {body.status}'}: {quoted(body.text)}"
-
-
-def _model_label(_view: RunView, _event: Event, body: ModelAsked | ModelAnswered) -> str:
-    return _model_words(body)
-
-
-def _model_row(draw: RowBuilder, event: Event, body: ModelAsked | ModelAnswered) -> TimelineRow:
-    return draw.note(event, Look.NOTE, _model_words(body))
-
-
-for _kind in (ModelAsked, ModelAnswered):
-    label(_kind)(_model_label)
-    row(_kind)(_model_row)

@@ -28,7 +28,7 @@ def lane_name(view: RunView, lanes: TimelineLanes, index: int) -> str:
     lane = lanes.all[index]
     if lane.place:
         return view.places.label(view.places.at(lane.place).address)
-    return lane.label if lane.kind is LaneKind.GATEWAY else f"hand {lane.label}"
+    return f"hand {lane.label}" if lane.kind is LaneKind.HAND else lane.label
 
 
 def choosable(

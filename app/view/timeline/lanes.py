@@ -1,4 +1,4 @@
-"""The lanes of the timeline: conversations by platform, the gateway, the hands; and where each is drawn.
+"""The lanes of the timeline: conversations by platform, the gateway, the model, the hands; and where each is drawn.
 
 A thread or topic always stands directly after its parent. Labels of messages are drawn beside the gateway, so the gaps
 next to it take the room that is left over.
@@ -20,6 +20,7 @@ from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.values import Address
+from trunkline.sim.events.model import ModelAsked
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid, ThreadClosed, ThreadOpened
 
@@ -44,6 +45,12 @@ class LaneKind(Enum):
     PLACE = "place"
     GATEWAY = "gateway"
     HAND = "hand"
+    #: the model of a gateway of which only the wire is known
+    MODEL = "model"
+
+
+#: lanes to the right of the gateway
+AT_THE_RIGHT = frozenset({LaneKind.HAND, LaneKind.MODEL})
 
 
 class TimelineLane(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +79,9 @@ class TimelineLanes:
         #: places with any event
         self._used: set[PlaceKey] = set()
         self._hands: dict[str, int] = {}
+        #: the model has a lane where the gateway's own steps are unknown
+        self._modelled = False
+        self._model = 0
         self.tokens = TokenUse()
         self._places: dict[PlaceKey, int] = {}
         self._shape: tuple[int, ...] = ()
@@ -90,7 +100,7 @@ class TimelineLanes:
             if type(event.body) in TOKENS:
                 self.tokens.learn(event)
         self._done = view.last
-        shape = (view.places.version, len(self._used), len(view.bindings.lanes), len(self._hands))
+        shape = (view.places.version, len(self._used), len(view.bindings.lanes), len(self._hands), self._modelled)
         if shape != self._shape:
             self._shape = shape
             self._lay()
@@ -101,6 +111,8 @@ class TimelineLanes:
             self._hands.setdefault(body.hand, 0)
         elif isinstance(body, BindingBound):
             self._used.add(body.conversation.lane)
+        elif isinstance(body, ModelAsked):
+            self._modelled = self._view.wire_side
         elif isinstance(body, _USES):
             self._used.add(body.address.lane)
 
@@ -110,15 +122,18 @@ class TimelineLanes:
         busy = self._used | {parent for key in self._used if key in known and (parent := known.at(key).parent)}
         places = known.in_order()
         lanes = [_place_lane(self._view, place, busy) for place in places]
-        self.gateway = len(lanes)
+        self.gateway = self._model = len(lanes)
+        model = (TimelineLane(kind=LaneKind.MODEL, label="model", group="model"),) if self._modelled else ()
+        self._model += len(model)
         self.all = (
             *lanes,
             TimelineLane(kind=LaneKind.GATEWAY, label="GATEWAY"),
+            *model,
             *(TimelineLane(kind=LaneKind.HAND, label=hand, group="hands") for hand in self._hands),
         )
         self.several_audiences = len({lane.audience for lane in lanes if not lane.idle}) > 1
         self._places = {lane.place: index for index, lane in enumerate(self.all) if lane.place}
-        self._hands = {hand: self.gateway + 1 + index for index, hand in enumerate(self._hands)}
+        self._hands = {hand: self._model + 1 + index for index, hand in enumerate(self._hands)}
 
     def of(self, address: Address | None) -> int:
         """Index of the lane of an address; the gateway's if there is none."""
@@ -126,6 +141,11 @@ class TimelineLanes:
 
     def hand(self, name: str) -> int:
         return self._hands.get(name, self.gateway)
+
+    @property
+    def model(self) -> int:
+        """Index of the lane of the model; the gateway's where it has none."""
+        return self._model
 
 
 #: bodies that mark the place of their address as used

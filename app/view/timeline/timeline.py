@@ -14,6 +14,7 @@ import msgspec
 
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import has_row, is_arrow, row_or_label
+from trunkline.app.view.kinds.attach import OUTCOMES
 from trunkline.app.view.timeline.copy_brackets import CopyBrackets
 from trunkline.app.view.timeline.label_widths import LabelWidths
 from trunkline.app.view.timeline.lanes import TimelineLanes, WantedWidths
@@ -23,7 +24,7 @@ from trunkline.core.events import Event
 from trunkline.core.events.bindings import IdentityFallback
 from trunkline.core.events.delivery import Fallback, IntentSettled, MirrorAppended
 from trunkline.core.values import IntentState
-from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.wire import WireAccepted, WireCalled
 
 #: drawn rows that are cached
 KEPT = 50_000
@@ -168,8 +169,10 @@ class Timeline(VisibleRows):
         """Take the events and violations that are new since the last call. The lanes have grown already."""
         for event in self.view.events[self._done :]:
             self._builder.learn(event)
-            if event.intent is not None:
+            if event.intent:
                 self._look_back(event)
+            elif event.cause is not None and isinstance(event.body, OUTCOMES):
+                self._answer(event.cause)
             if self.unfolded or has_row(self._builder, event):
                 self.seqs.append(event.seq)
                 if is_arrow(event) and not self._widest.full:
@@ -197,6 +200,11 @@ class Timeline(VisibleRows):
             for accepted in self.view.of_intent(event.intent, WireAccepted):
                 if self._made.pop(accepted.seq, None) is not None:
                     self.version += 1
+
+    def _answer(self, called: int) -> None:
+        """Hide a request that had a row of its own while nothing had come of it."""
+        if called in self and isinstance(self.view.event(called).body, WireCalled):
+            self._hide(called)
 
     def _hide(self, seq: int) -> None:
         self._made.pop(seq, None)

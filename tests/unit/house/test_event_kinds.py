@@ -46,6 +46,9 @@ WITHOUT_ROW = {
     "control.called": "the posted message has the row",
     "heartbeat.due": "its start, or the guard that stops it, has the row",
     "cron.ended": "what the turn says has rows",
+    "gateway.attached": "part of the setting",
+    "platform.confirmed": "the posted message has the row",
+    "wire.responded": "what the platform did with the request has the row",
 }
 
 
@@ -88,7 +91,14 @@ WITHOUT_PROJECTION = {
     "delivery.failed": "the platform had accepted the message, which is judged",
     "chunker.failed": "the message is split anyway, and is judged",
     "cron.ended": "what the turn says is judged",
+    "gateway.exited": "what becomes of the messages is judged",
+    "gateway.launched": "a start changes nothing that people see",
+    "gateway.ready": "what the gateway does from then on is judged",
+    "gateway.attached": "part of the setting",
     "hand.progressed": "progress changes nothing that people see",
+    "platform.confirmed": "the repeated delivery that may follow is judged",
+    "wire.called": "what the platform did with the request is judged",
+    "wire.responded": "what the platform did with the request is judged",
     "worker.died": "a task without an answer is judged by its deadline",
     "worker.reported": "progress changes nothing that people see",
     "heartbeat.event_added": "the run that deals with it is judged",

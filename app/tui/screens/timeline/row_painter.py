@@ -8,7 +8,7 @@ from rich.style import Style
 from trunkline.app.tui.theme import FILLED, Palette
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.view.text.cells import cut
-from trunkline.app.view.timeline.lanes import LABEL_EDGES, LaneKind, LaneLayout
+from trunkline.app.view.timeline.lanes import AT_THE_RIGHT, LABEL_EDGES, LaneKind, LaneLayout
 from trunkline.app.view.timeline.row import Look, TimelineRow
 
 #: line and crossing of a look
@@ -35,7 +35,7 @@ class RowPainter:
         self.left = left
         self.gateway = next(column for column in layout.columns if column.lane.kind is LaneKind.GATEWAY)
         self.places = places = [column for column in layout.columns if column.lane.kind is LaneKind.PLACE]
-        hands = [column for column in layout.columns if column.lane.kind is LaneKind.HAND]
+        hands = [column for column in layout.columns if column.lane.kind in AT_THE_RIGHT]
         #: the cells between the gateway and its neighbours, where messages are written
         self.gap = (places[-1].x if places else -1, self.gateway.x)
         self.hand_gap = (self.gateway.x, hands[0].x if hands else layout.width)

@@ -1,0 +1,119 @@
+"""A gateway that is not ours: its start and end, the requests that arrive on the wire, and what its model is asked."""
+
+from __future__ import annotations
+
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.kinds.registry import alarm, label, label_text, note, row
+from trunkline.app.view.text.cells import clean, quoted
+from trunkline.app.view.timeline.row import Look, TimelineRow
+from trunkline.app.view.timeline.row_builder import RowBuilder
+from trunkline.core.events import Event
+from trunkline.sim.events.actions import WireActed
+from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayLaunched, GatewayReady
+from trunkline.sim.events.model import ModelAnswered, ModelAsked
+from trunkline.sim.events.wire import (
+    WireAccepted,
+    WireCalled,
+    WireDeduplicated,
+    WireRefused,
+    WireResponded,
+    WireResponseLost,
+)
+from trunkline.sim.events.world import PlatformConfirmed
+
+#: what becomes of a send or a change on the platform
+OUTCOMES = (WireAccepted, WireDeduplicated, WireRefused, WireActed, WireResponseLost)
+
+label_text(
+    GatewayAttached,
+    "only the wire of {gateway}{version: …} is recorded; an answer may take {patience:g} s",
+)
+
+
+@label(GatewayLaunched, row=note)
+def _launched(view: RunView, _event: Event, body: GatewayLaunched) -> str:
+    return f"{view.header.gateway or 'the gateway'} starts{f', start {body.number}' if body.number > 1 else ''}"
+
+
+label_text(GatewayReady, "the gateway is connected, {after:g} s after its start", row=note)
+
+
+@label(GatewayExited, row=alarm)
+def _exited(_view: RunView, _event: Event, body: GatewayExited) -> str:
+    how = f"signal {-body.code}" if body.code < 0 else f"code {body.code}"
+    said = f"; the end of its log: {quoted(body.log[-1])}" if body.log else ""
+    return f"THE GATEWAY EXITS by itself, {how}{said}"
+
+
+# ---------------------------------------------------------------- requests
+
+
+@label(WireCalled)
+def _called(view: RunView, _event: Event, body: WireCalled) -> str:
+    if body.address is None:
+        return f"the gateway calls {clean(body.method)} of {clean(body.channel)}"
+    what = body.action.value if body.action is not None else {"send": "send"}.get(body.what, body.what)
+    text = f" {quoted(body.text)}" if body.text else ""
+    of = f" message {clean(body.message_id)}" if body.message_id else ""
+    return f"a request to {what}{of}{text} arrives, for {view.places.label(body.address)}"
+
+
+@row(WireCalled, sometimes=True, arrow=True)
+def _called_row(draw: RowBuilder, event: Event, body: WireCalled) -> TimelineRow | None:
+    """A send or a change without an outcome: the connection or the gateway died before the platform took it."""
+    if body.address is None or body.what not in ("send", "act"):
+        return None
+    children = (draw.view.event(seq).body for seq in draw.view.causes.children(event.seq))
+    if any(isinstance(child, OUTCOMES) for child in children):
+        return None
+    action = f"{body.action.value} " if body.action is not None else ""
+    return draw.outbound(event, Look.UNKNOWN, body.address, f"not taken: {action}{quoted(body.text)}", "??")
+
+
+@label(WireResponded)
+def _responded(_view: RunView, _event: Event, body: WireResponded) -> str:
+    return f"{clean(body.channel)} answers {clean(body.method)} with {body.status}"
+
+
+@label(PlatformConfirmed)
+def _confirmed(view: RunView, _event: Event, body: PlatformConfirmed) -> str:
+    return f"the gateway confirms message {clean(body.message_id)} of {view.places.label(body.address)}"
+
+
+# ---------------------------------------------------------------- the model
+
+
+@label(ModelAsked)
+def _asked(_view: RunView, _event: Event, body: ModelAsked) -> str:
+    beside = " beside a turn" if body.beside else ""
+    return f"the model is asked{beside}: {', '.join(map(quoted, body.said)) or 'nothing new'}"
+
+
+@label(ModelAnswered)
+def _answered(_view: RunView, _event: Event, body: ModelAnswered) -> str:
+    return f"the model answers{'' if body.status == 200 else f' with {body.status}'}: {quoted(body.text)}"
+
+
+@row(ModelAsked, sometimes=True, arrow=True)
+def _asked_row(draw: RowBuilder, event: Event, body: ModelAsked) -> TimelineRow | None:
+    if not draw.view.wire_side:
+        return note(draw, event, body)
+    if body.beside:
+        return None
+    lanes = draw.lanes
+    text = ", ".join(map(quoted, body.said)) or "nothing new"
+    return draw.arrow(event, Look.HAND, lanes.gateway, lanes.model, text)
+
+
+@row(ModelAnswered, sometimes=True, arrow=True)
+def _answered_row(draw: RowBuilder, event: Event, body: ModelAnswered) -> TimelineRow | None:
+    view = draw.view
+    if not view.wire_side:
+        return note(draw, event, body)
+    asked = view.event(event.cause).body if event.cause else None
+    if isinstance(asked, ModelAsked) and asked.beside:
+        return None
+    failed = body.status != 200
+    text = f"{body.status} " if failed else ""
+    look = Look.ALARM if failed else Look.HAND
+    return draw.arrow(event, look, draw.lanes.model, draw.lanes.gateway, f"{text}{quoted(body.text)}")
