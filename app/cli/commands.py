@@ -36,6 +36,10 @@ _COMMANDS = {
         "fakes:serve_fakes",
         "Start fake platforms on this machine, for the tests of any bot or gateway.",
     ),
+    "attach": (
+        "attach:app",
+        "Run a gateway that is not ours against platforms and a model on this machine, and judge what people see.",
+    ),
     "web": ("run.web:serve_app", "Serve the app to a browser on this machine. Prints the address; Ctrl-C ends it."),
     "explore": (
         "run.explore:explore_scenarios",

@@ -1,0 +1,122 @@
+"""A cell: a scenario on a gateway, tried a number of times. Which cell is tried next is a pure decision."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from trunkline.app.attach.gateways import AttachedGateway
+from trunkline.app.runs.model import Run
+from trunkline.sim import ScenarioFile
+
+#: a cell is given up after so many tries in a row that could not be played
+GIVEN_UP = 2
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """A scenario on a gateway; with `kill_at` the gateway is killed at the wire event of that number."""
+
+    gateway: AttachedGateway
+    file: ScenarioFile
+    patience: float | None = None
+    settle: float | None = None
+    kill_at: int | None = None
+    #: that event, for readers: ``model.asked``
+    kill_what: str = ""
+
+    @property
+    def scenario(self) -> str:
+        """The id of its scenario, with the point at which the gateway is killed."""
+        return self.file.id if self.kill_at is None else f"{self.file.id}@{self.kill_at}"
+
+    @property
+    def name(self) -> str:
+        """For readers, and for files: ``hermes/plain``."""
+        return f"{self.gateway.name}/{self.scenario}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with everything that its tries depend on: gateway, profile, scenario, waiting times."""
+        parts = (self.gateway.fingerprint, self.file.sha256, self.kill_at, self.patience, self.settle)
+        return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:12]
+
+
+class FinishedTry(msgspec.Struct, frozen=True, kw_only=True):
+    """A try that was played to its end, and judged."""
+
+    number: int
+    run: Run
+    trace: Path
+    #: of the wall clock
+    seconds: float = 0.0
+    #: what nobody is to overlook, such as that the network could not be closed off
+    notes: tuple[str, ...] = ()
+
+
+class Trouble(msgspec.Struct, frozen=True, kw_only=True):
+    """A try that could not be played to its end."""
+
+    problem: str
+    #: the last lines of the gateway's log
+    log: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class CellRecord:
+    """What is known of a cell so far."""
+
+    cell: Cell
+    finished: list[FinishedTry] = field(default_factory=list[FinishedTry])
+    troubles: list[Trouble] = field(default_factory=list[Trouble])
+    running: int = 0
+    #: the highest number that a try of it was given
+    highest: int = 0
+    #: why it cannot be tried at all
+    cannot: tuple[str, ...] = ()
+
+    @property
+    def violated(self) -> bool:
+        """Whether any try has a violation, or misses an expectation."""
+        return any(not one.run.holds for one in self.finished)
+
+    @property
+    def given_up(self) -> bool:
+        """Whether it is not tried any more: it cannot be, or its last tries broke off."""
+        return bool(self.cannot) or len(self.troubles) >= GIVEN_UP
+
+    def take_number(self) -> int:
+        """A number that no try of it has."""
+        self.highest = max([self.highest, *(one.number for one in self.finished)]) + 1
+        return self.highest
+
+    def wanted(self, tries: int, more: int) -> int:
+        """How many tries it is to have: `tries`, and `more` where the gateway differs from the promise."""
+        return max(tries, more) if self.violated else tries
+
+    def left(self, tries: int, more: int) -> int:
+        """How many tries are still to be started or to end."""
+        return 0 if self.given_up else max(0, self.wanted(tries, more) - len(self.finished))
+
+
+def next_cell(records: Sequence[CellRecord], tries: int, more: int) -> CellRecord | None:
+    """The cell to try next: the one with the fewest tries, so that everything is tried once before anything again.
+
+    None if every cell has its tries, or will have when those that run have ended.
+    """
+    open_ = [one for one in records if one.left(tries, more) > one.running and not gateway_given_up(one, records)]
+    return min(open_, key=lambda one: len(one.finished) + one.running + len(one.troubles), default=None)
+
+
+def gateway_given_up(record: CellRecord, records: Iterable[CellRecord]) -> bool:
+    """Whether a gateway could not be run at all: two cells failed, and no try of it was ever played to its end."""
+    own = [one for one in records if one.cell.gateway.name == record.cell.gateway.name]
+    return sum(len(one.troubles) for one in own) >= GIVEN_UP and not any(one.finished for one in own)
+
+
+def tries_left(records: Sequence[CellRecord], tries: int, more: int) -> int:
+    """How many tries are still to end, if nothing more is found."""
+    return sum(one.left(tries, more) for one in records if not gateway_given_up(one, records))

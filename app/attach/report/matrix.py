@@ -1,0 +1,110 @@
+"""The matrix: scenarios by gateways, with what the tries of each cell came to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from trunkline.app.attach.cells import CellRecord, gateway_given_up
+from trunkline.app.attach.report.finding import Link, slug_of, sources_of
+from trunkline.app.attach.report.redaction import Redaction
+from trunkline.app.attach.results import Breach, breaches_of
+from trunkline.app.view.text.cells import clean, count
+from trunkline.sim.invariants import Status
+
+
+class Outcome(StrEnum):
+    """What a cell came to."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    #: some tries violate an invariant, and some do not
+    FLAKY = "flaky"
+    NOT_EXERCISED = "not exercised"
+    CANNOT = "cannot"
+    NOT_RUN = "could not be run"
+    NOT_TRIED = "not tried"
+
+
+class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell of the matrix."""
+
+    outcome: Outcome
+    #: ``X1 5 of 5``, or how often it holds, or why there is no result
+    lines: tuple[Link, ...]
+
+
+class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A scenario."""
+
+    scenario: str
+    title: str
+    sources: tuple[Link, ...]
+    cells: tuple[MatrixCell, ...]
+
+
+class Matrix(msgspec.Struct, frozen=True, kw_only=True):
+    """Scenarios by gateways."""
+
+    gateways: tuple[str, ...]
+    rows: tuple[MatrixRow, ...]
+
+
+def matrix_of(records: Sequence[CellRecord], redaction: Redaction) -> Matrix:
+    """The matrix of all cells."""
+    gateways = {record.cell.gateway.name: record.cell.gateway.label for record in records}
+    by_place = {(record.cell.scenario, record.cell.gateway.name): record for record in records}
+    rows: list[MatrixRow] = []
+    for scenario in dict.fromkeys(record.cell.scenario for record in records):
+        own = [by_place.get((scenario, name)) for name in gateways]
+        first = next(one for one in own if one is not None)
+        rows.append(
+            MatrixRow(
+                scenario=scenario,
+                title=redaction.text(clean(first.cell.file.scenario.title)),
+                sources=sources_of(first.cell.file.scenario.source),
+                cells=tuple(_cell(one, records, redaction) for one in own),
+            )
+        )
+    return Matrix(gateways=tuple(gateways.values()), rows=tuple(rows))
+
+
+def _cell(record: CellRecord | None, records: Sequence[CellRecord], redaction: Redaction) -> MatrixCell:
+    if record is None:
+        return MatrixCell(outcome=Outcome.NOT_TRIED, lines=())
+    if record.cannot:
+        return MatrixCell(outcome=Outcome.CANNOT, lines=_texts(record.cannot, redaction))
+    breaches = breaches_of(record.finished)
+    if breaches:
+        flaky = all(one.flaky for one in breaches)
+        lines = tuple(_finding(record, one) for one in breaches)
+        return MatrixCell(outcome=Outcome.FLAKY if flaky else Outcome.VIOLATED, lines=lines)
+    if record.finished:
+        return _without_breach(record)
+    if record.troubles:
+        return MatrixCell(
+            outcome=Outcome.NOT_RUN, lines=_texts([record.troubles[-1].problem.split("\n")[0]], redaction)
+        )
+    if gateway_given_up(record, records):
+        return MatrixCell(outcome=Outcome.NOT_TRIED, lines=_texts(["the gateway could not be run"], redaction))
+    return MatrixCell(outcome=Outcome.NOT_TRIED, lines=())
+
+
+def _without_breach(record: CellRecord) -> MatrixCell:
+    tries = len(record.finished)
+    exercised = sum(
+        any(verdict.status is not Status.NOT_EXERCISED for verdict in one.run.verdicts) for one in record.finished
+    )
+    if not exercised:
+        return MatrixCell(outcome=Outcome.NOT_EXERCISED, lines=(Link(text=f"in {count(tries, 'try', 'tries')}"),))
+    return MatrixCell(outcome=Outcome.HOLDS, lines=(Link(text=f"{exercised} of {tries}"),))
+
+
+def _finding(record: CellRecord, breach: Breach) -> Link:
+    return Link(text=breach.text, url=f"findings/{slug_of(record, breach)}")
+
+
+def _texts(texts: Sequence[str], redaction: Redaction) -> tuple[Link, ...]:
+    return tuple(Link(text=redaction.text(clean(text))) for text in texts)

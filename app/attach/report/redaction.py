@@ -1,0 +1,65 @@
+"""Takes out of a text what nobody may see in a page that is passed on: tokens, keys, folders of a person."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+#: stands for a secret
+REDACTED = "[redacted]"
+#: a variable of the environment with such a name holds a secret
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|COOKIE|AUTH", re.IGNORECASE)
+#: a shorter value is a word that occurs by chance
+_SHORTEST = 8
+#: what tokens and keys look like
+_SHAPES = re.compile(
+    "|".join(
+        (
+            r"\b\d{6,12}:[A-Za-z0-9_-]{20,}",  # a bot of Telegram
+            r"\b[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,}",  # a bot of Discord
+            r"\bxox[a-z]-[A-Za-z0-9-]{8,}|\bxapp-[A-Za-z0-9-]{8,}",  # Slack
+            r"\bsyt_[A-Za-z0-9_=-]{8,}",  # Matrix
+            r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{12,}",  # models
+            r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}",
+            r"\bAKIA[0-9A-Z]{16}\b|\bAIza[A-Za-z0-9_-]{20,}",
+            r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*",  # a JSON web token
+            r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)",
+        )
+    ),
+    re.DOTALL,
+)
+#: ``token=...``, ``"api_key": "..."``, ``Authorization: Bearer ...``
+_NAMED = re.compile(
+    r"(?P<name>\b(?:[A-Za-z0-9_-]*(?:api[_-]?key|token|secret|password|passwd|authorization)[A-Za-z0-9_]*)[\"']?\s*[:=]\s*"
+    r"[\"']?(?:Bearer |Bot |Basic )?)(?P<value>[^\s\"',;&}]{6,})",
+    re.IGNORECASE,
+)
+_BEARER = re.compile(r"\b(?P<name>Bearer |Bot )(?P<value>[A-Za-z0-9._~+/=-]{8,})")
+#: ``https://user:password@host``
+_USER_INFO = re.compile(r"(?P<name>\b[a-z][a-z0-9+.-]*://)[^\s/@:]+:[^\s/@]+@")
+_HOMES = re.compile(r"(?:/home/|/Users/|[A-Za-z]:\\Users\\)[^/\\\s\"':]+|/root\b")
+
+
+class Redaction:
+    """Replaces secrets and folders. `folders`: further ones, by what stands for them."""
+
+    def __init__(self, environment: Mapping[str, str] | None = None, folders: Iterable[tuple[Path, str]] = ()) -> None:
+        environment = os.environ if environment is None else environment
+        values = {value for name, value in environment.items() if _SECRET_NAME.search(name) and len(value) >= _SHORTEST}
+        known = [(value, REDACTED) for value in values if not Path(value).is_absolute()]
+        known += [(str(folder), stand_in) for folder, stand_in in folders]
+        known += [(home, "~") for home in [environment.get("HOME", "")] if len(home) > 1]
+        # The longest first: one may begin with another.
+        self._known = sorted(known, key=lambda one: -len(one[0]))
+
+    def text(self, text: str) -> str:
+        """The text without what nobody may see."""
+        for value, stand_in in self._known:
+            text = text.replace(value, stand_in)
+        text = _SHAPES.sub(REDACTED, text)
+        text = _NAMED.sub(rf"\g<name>{REDACTED}", text)
+        text = _BEARER.sub(rf"\g<name>{REDACTED}", text)
+        text = _USER_INFO.sub(rf"\g<name>{REDACTED}@", text)
+        return _HOMES.sub("~", text)

@@ -1,0 +1,115 @@
+"""What the tries of cells came to, for readers: k of n for each invariant, and the first try that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from trunkline.app.attach.cells import CellRecord, FinishedTry, gateway_given_up
+from trunkline.app.report.summary import report_lines
+from trunkline.app.view.text.cells import clean, count
+from trunkline.sim.invariants import Status
+
+#: from so many tries on a finding may be claimed
+ENOUGH = 5
+#: what stands for a missed expectation among the ids of invariants
+EXPECTED = "expected"
+_WIDTH = 40
+
+
+class Breach(msgspec.Struct, frozen=True, kw_only=True):
+    """An invariant that some tries of a cell violate, or the expectations of the scenario."""
+
+    id: str
+    title: str
+    sentence: str
+    #: tries that violate it, and tries that it was judged in
+    times: int
+    tries: int
+    first: FinishedTry
+
+    @property
+    def flaky(self) -> bool:
+        """Whether some tries hold."""
+        return self.times < self.tries
+
+    @property
+    def text(self) -> str:
+        """``X1 5 of 5``."""
+        return f"{self.id} {self.times} of {self.tries}{' (flaky)' if self.flaky else ''}"
+
+
+def breaches_of(finished: Sequence[FinishedTry]) -> tuple[Breach, ...]:
+    """What the tries of a cell violate, in the order of the catalogue."""
+    found: list[Breach] = []
+    if not finished:
+        return ()
+    for number, verdict in enumerate(finished[0].run.verdicts):
+        own = [one.run.verdicts[number] for one in finished]
+        broken = [one for one, its in zip(finished, own, strict=True) if its.status is Status.VIOLATED]
+        judged = sum(its.status is not Status.NOT_EXERCISED for its in own)
+        if broken:
+            found.append(
+                Breach(
+                    id=verdict.id,
+                    title=verdict.title,
+                    sentence=verdict.sentence,
+                    times=len(broken),
+                    tries=judged,
+                    first=broken[0],
+                )
+            )
+    missed = [one for one in finished if one.run.unmet]
+    if missed:
+        sentence = "What the scenario expects to be accepted is accepted, and nothing else."
+        found.append(
+            Breach(
+                id=EXPECTED,
+                title="Expectations",
+                sentence=sentence,
+                times=len(missed),
+                tries=len(finished),
+                first=missed[0],
+            )
+        )
+    return tuple(found)
+
+
+def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[str]:
+    """The results of a cell: a line, and for the first try with a violation what went wrong."""
+    name = f"{record.cell.gateway.label} · {record.cell.scenario}"
+    breaches = breaches_of(record.finished)
+    if record.cannot:
+        yield clean(f"– {name:<{_WIDTH}} cannot be attached: {'; '.join(record.cannot)}")
+    elif breaches:
+        yield clean(f"✗ {name:<{_WIDTH}} {' · '.join(one.text for one in breaches)}")
+        shown: set[int] = set()
+        for one in breaches:
+            if one.first.number not in shown:
+                shown.add(one.first.number)
+                yield from list(report_lines(one.first.run))[1:]
+        if len(record.finished) < ENOUGH:
+            tries = count(len(record.finished), "try", "tries")
+            yield f"    {tries} so far: a finding should be claimed from {ENOUGH} on (--tries {ENOUGH})"
+    elif record.finished:
+        yield clean(f"✓ {name:<{_WIDTH}} holds in {count(len(record.finished), 'try', 'tries')}")
+    elif record.troubles:
+        yield clean(f"! {name:<{_WIDTH}} could not be run")
+    elif gateway_given_up(record, records):
+        yield clean(f"! {name:<{_WIDTH}} not tried: {record.cell.gateway.name} could not be run")
+    else:
+        yield clean(f"· {name:<{_WIDTH}} not tried")
+
+
+def summary_line(records: Sequence[CellRecord], *, interrupted: bool) -> str:
+    """The last line."""
+    tries = sum(len(one.finished) for one in records)
+    bad = sum(one.violated for one in records)
+    good = sum(bool(one.finished) and not one.violated for one in records)
+    rest = len(records) - bad - good
+    words = [f"{bad} violated"] if bad else []
+    words += [f"{good} {'hold' if good != 1 else 'holds'}"] if good or not bad else []
+    words += [f"{rest} without a result"] if rest else []
+    head = f"{count(len(records), 'scenario')} on a gateway, {count(tries, 'try', 'tries')}: {', '.join(words)}"
+    return f"interrupted. So far: {head}" if interrupted else head

@@ -1,0 +1,178 @@
+"""Plays the tries of cells, several at a time, until every cell has those that it is to have."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from trunkline.app.attach.cells import CellRecord, FinishedTry, Trouble, next_cell
+from trunkline.app.attach.try_folder import TryFolder, judged
+from trunkline.app.attach.worker_process import WorkerProcess
+from trunkline.core.errors import UsageError
+from trunkline.core.events.trace import read_trace
+from trunkline.sim.attach.job import AttachJob, AttachOutcome
+
+#: seconds between two looks at the processes
+_LOOK = 0.05
+
+
+class RunningTry:
+    """A try that is being played."""
+
+    def __init__(self, record: CellRecord, number: int, worker: WorkerProcess) -> None:
+        self.record = record
+        self.number = number
+        self.worker = worker
+
+    @property
+    def trace(self) -> Path:
+        """The trace file, which grows."""
+        return Path(self.worker.job.trace)
+
+
+class Watcher(Protocol):
+    """Who is to hear of the progress."""
+
+    def started(self, one: RunningTry) -> None:
+        """A try began."""
+        ...
+
+    def finished(self, record: CellRecord, one: FinishedTry) -> None:
+        """A try was played to its end."""
+        ...
+
+    def troubled(self, record: CellRecord, trouble: Trouble) -> None:
+        """A try could not be played to its end."""
+        ...
+
+    def look(self, running: Sequence[RunningTry]) -> None:
+        """Called again and again."""
+        ...
+
+
+class TryRunner:
+    """Plays tries. `work`: a folder for the state of gateways; `keep`: of tries with a violation it is not removed."""
+
+    def __init__(self, folder: TryFolder, work: Path, watcher: Watcher, *, keep: bool = False) -> None:
+        self._folder = folder
+        self._work = work
+        self._watcher = watcher
+        self._keep = keep
+        self._running: list[RunningTry] = []
+        self._started = 0
+        #: state folders that were kept
+        self.kept: list[Path] = []
+
+    def play(self, records: Sequence[CellRecord], *, tries: int, more: int, jobs: int) -> None:
+        """Play until every cell has its tries. However it ends, no process is left.
+
+        Raises `UsageError` when nothing can be written any more, and `KeyboardInterrupt`; what is finished is kept.
+        """
+        try:
+            with _terminated_like_interrupted():
+                while True:
+                    while len(self._running) < jobs and (record := next_cell(records, tries, more)) is not None:
+                        self._start(record)
+                    if not self._running:
+                        return
+                    time.sleep(_LOOK)
+                    for one in [one for one in self._running if one.worker.over]:
+                        self._take(one)
+                    self._watcher.look(self._running)
+        finally:
+            with _not_interrupted():
+                self._end_all()
+
+    def _start(self, record: CellRecord) -> None:
+        cell, number = record.cell, record.take_number()
+        self._started += 1
+        folder = self._work / f"{self._started:04}"
+        job = AttachJob(
+            scenario=str(cell.file.path.absolute()),
+            profile=str(cell.gateway.path),
+            install=str(cell.gateway.install),
+            folder=str(folder / "gateway"),
+            trace=str(self._folder.trace_path(cell, number)),
+            kill_at=cell.kill_at,
+            patience=cell.patience,
+            settle=cell.settle,
+        )
+        one = RunningTry(record, number, WorkerProcess(job, folder))
+        record.running += 1
+        self._running.append(one)
+        self._watcher.started(one)
+
+    def _take(self, one: RunningTry) -> None:
+        """A worker has ended: judge what it recorded."""
+        self._running.remove(one)
+        record = one.record
+        record.running -= 1
+        outcome = one.worker.outcome()
+        found = self._judged(one, outcome)
+        if isinstance(found, Trouble):
+            record.troubles.append(found)
+            self._watcher.troubled(record, found)
+        else:
+            self._folder.keep(record.cell, found)
+            record.finished.append(found)
+            record.troubles.clear()
+            self._watcher.finished(record, found)
+        self._clear(one, worth_keeping=isinstance(found, Trouble) or not found.run.holds)
+
+    @staticmethod
+    def _judged(one: RunningTry, outcome: AttachOutcome) -> FinishedTry | Trouble:
+        if outcome.problem:
+            return Trouble(problem=outcome.problem, log=outcome.log)
+        try:
+            run = judged(read_trace(one.trace))
+        except (UsageError, OSError) as error:
+            return Trouble(problem=f"its trace cannot be read: {error}")
+        return FinishedTry(number=one.number, run=run, trace=one.trace, seconds=one.worker.seconds, notes=outcome.notes)
+
+    def _clear(self, one: RunningTry, *, worth_keeping: bool) -> None:
+        if self._keep and worth_keeping:
+            self.kept.append(one.worker.folder)
+        else:
+            shutil.rmtree(one.worker.folder, ignore_errors=True)
+
+    def _end_all(self) -> None:
+        """End every process that still runs; what such a try recorded does not count."""
+        for one in self._running:
+            one.worker.terminate()
+        for one in self._running:
+            one.worker.wait()
+            one.record.running -= 1
+            one.trace.unlink(missing_ok=True)
+            self._clear(one, worth_keeping=False)
+        self._running.clear()
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Generator[None, None, None]:
+    """SIGTERM and SIGHUP end the processes as Ctrl-C does."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {name: signal.signal(getattr(signal, name), interrupt) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+
+@contextmanager
+def _not_interrupted() -> Generator[None, None, None]:
+    """Another Ctrl-C must not leave a process behind: each of them ends within a bounded time."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

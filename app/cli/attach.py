@@ -1,0 +1,200 @@
+"""``trunkline attach``: judges a gateway that is not ours, as a black box between platforms and a model on the wire."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Group, Parameter
+
+from trunkline.app.attach.cells import Cell, CellRecord
+from trunkline.app.attach.gateways import AttachedGateway, attached, find_profile, shipped_profiles
+from trunkline.app.attach.progress import AttachProgress
+from trunkline.app.attach.results import cell_lines, summary_line
+from trunkline.app.attach.runner import TryRunner
+from trunkline.app.attach.try_folder import TryFolder
+from trunkline.app.cli.io.output import print_error, print_lines
+from trunkline.app.cli.options import Flag, Many
+from trunkline.app.cli.run.run import check_folders, load_all
+from trunkline.core.errors import UsageError
+from trunkline.sim import ScenarioFile, scenario_home
+from trunkline.sim.attach.profile import load_profile
+
+app = App(
+    name="attach",
+    help="Run a gateway that is not ours against platforms and a model on this machine, and judge what people see.",
+)
+#: exit code after Ctrl-C, unless a violation was found before
+_INTERRUPTED = 130
+#: exit code where a gateway could not be run
+_NOT_RUN = 2
+_OUTPUT = Parameter(group=Group("Output", sort_key=1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttachOptions:
+    """The options of ``trunkline attach``."""
+
+    gateway: Many = ()
+    """The gateway: the name of a profile (`--list` has them), or the path of a profile file. May be given several
+    times."""
+    tries: int = 1
+    """Play each scenario so many times. A finding should be claimed from 5 tries on."""
+    more: int = 0
+    """Play a scenario that a gateway violates so many times in all, and the others `--tries` times."""
+    jobs: int = 1
+    """Number of tries at the same time. A gateway may need a gigabyte of memory."""
+    patience: float | None = None
+    """Seconds after which a question that nothing followed counts as lost, instead of those of the profile."""
+    settle: float | None = None
+    """Seconds without any event after which a try ends, instead of those of the profile."""
+    keyword: Annotated[str | None, Parameter(name=["-k", "--keyword"])] = None
+    """Select the scenarios whose id, title or tags contain all of these words."""
+    install: Path | None = None
+    """Where the gateway is installed, instead of `.gateways/NAME` in the clone."""
+    report: Annotated[Path | None, _OUTPUT] = None
+    """A folder for pages of the findings and of the matrix. It keeps finished tries: the same command goes on."""
+    trace: Annotated[Path | None, _OUTPUT] = None
+    """A folder for the traces, for `trunkline watch` while they grow, and for `trunkline replay`."""
+    json: Annotated[Path | None, _OUTPUT] = None
+    """Write a JSON report."""
+    keep: Annotated[Flag, _OUTPUT] = False
+    """Keep the folders of tries with a violation: the state of the gateway and its log."""
+
+
+_DEFAULTS = AttachOptions()
+
+
+@app.default
+def attach_scenarios(*paths: Path, options: Annotated[AttachOptions, Parameter(name="*")] = _DEFAULTS) -> int:
+    """Run a gateway that is not ours against platforms and a model on this machine, and judge what people see.
+
+    The gateway gets nothing but addresses and tokens. Exit code: 0 all hold, 1 violated, 2 wrong usage or file, or a
+    gateway could not be run.
+
+    Parameters
+    ----------
+    paths:
+        Scenario files or folders; by default those for gateways that come with Trunkline.
+    """
+    _check(options)
+    gateways = _gateways(options)
+    files = _files(paths, options.keyword)
+    records = [
+        CellRecord(cell=Cell(gateway=one, file=file, patience=options.patience, settle=options.settle))
+        for file in files
+        for one in gateways
+    ]
+    with tempfile.TemporaryDirectory(prefix="trunkline-attach-") as work:
+        folder = TryFolder(options.report or options.trace or Path(work) / "tries")
+        try:
+            return _play(records, folder, Path(work), options)
+        finally:
+            folder.close()
+
+
+def _check(options: AttachOptions) -> None:
+    for name, value, least in (("--tries", options.tries, 1), ("--more", options.more, 0), ("--jobs", options.jobs, 1)):
+        if value < least:
+            raise UsageError(f"{name} must be at least {least}")
+    for name, seconds in (("--patience", options.patience), ("--settle", options.settle)):
+        if seconds is not None and not 0 < seconds <= 3600:
+            raise UsageError(f"{name} {seconds:g}: expected seconds above 0, at most 3600")
+    if not options.gateway:
+        raise UsageError(f"--gateway names the gateway to attach: {', '.join(shipped_profiles())}, or a profile file")
+    if options.install is not None and len(options.gateway) > 1:
+        raise UsageError("--install is for a single --gateway")
+    check_folders(options.json)
+
+
+def _gateways(options: AttachOptions) -> list[AttachedGateway]:
+    """The gateways of the command line. Raises one `UsageError` that names every problem."""
+    found: dict[str, AttachedGateway] = {}
+    problems: list[str] = []
+    for name in dict.fromkeys(options.gateway):
+        try:
+            one = attached(name, options.install)
+        except UsageError as error:
+            problems.append(str(error))
+            continue
+        if one.name in found:
+            problems.append(f"--gateway {name}: two profiles are called {one.name}: rename one")
+        found[one.name] = one
+    if problems:
+        raise UsageError("\n".join(problems))
+    return list(found.values())
+
+
+def _files(paths: Sequence[Path], keyword: str | None) -> list[ScenarioFile]:
+    """The scenarios, each id once. Raises `UsageError`."""
+    files = load_all(paths or (scenario_home() / "attach",), keyword)
+    known: dict[str, Path] = {}
+    for file in files:
+        if file.id in known:
+            raise UsageError(f"{known[file.id]} and {file.path} have the same name, so their results would be mixed up")
+        known[file.id] = file.path
+    return files
+
+
+def _play(records: list[CellRecord], folder: TryFolder, work: Path, options: AttachOptions) -> int:
+    for record in records:
+        record.finished.extend(folder.finished(record.cell))
+    kept = sum(len(one.finished) for one in records)
+    if kept:
+        print_lines(f"{kept} tries were finished before, in {folder.folder}")
+    progress = AttachProgress(records, tries=options.tries, more=options.more, jobs=options.jobs)
+    runner = TryRunner(folder, work / "running", progress, keep=options.keep)
+    interrupted = False
+    try:
+        with progress.shown():
+            runner.play(records, tries=options.tries, more=options.more, jobs=options.jobs)
+    except KeyboardInterrupt:
+        interrupted = True
+    for record in records:
+        print_lines(*cell_lines(record, records))
+    print_lines(summary_line(records, interrupted=interrupted))
+    for kept in runner.kept:
+        print_lines(f"kept: {kept}")
+    _write_reports(records, work, options)
+    if any(record.violated for record in records):
+        return 1
+    if interrupted:
+        return _INTERRUPTED
+    return 0 if all(record.finished or record.cannot for record in records) else _NOT_RUN
+
+
+def _write_reports(records: Sequence[CellRecord], work: Path, options: AttachOptions) -> None:
+    if options.report is None:
+        return
+    from trunkline.app.attach.report.pages import WrittenReport
+    from trunkline.app.attach.report.redaction import Redaction
+
+    folders = [(work, "(a folder of its own)"), *((one.cell.gateway.install, "(installed)") for one in records)]
+    written = WrittenReport(records, options.report.absolute(), Redaction(folders=folders))
+    written.write()
+    print_lines(f"report: {written.index}")
+
+
+@app.command
+def doctor(profile: str, /) -> int:
+    """Say what a gateway needs that this machine lacks, and how to get it. Nothing is downloaded.
+
+    Exit code: 0 it can be attached, 2 something is missing.
+
+    Parameters
+    ----------
+    profile:
+        The name of a profile, or the path of a profile file.
+    """
+    found = load_profile(find_profile(profile))
+    try:
+        one = attached(profile)
+    except UsageError as error:
+        print_error(str(error))
+        return _NOT_RUN
+    print_lines(f"{found.title or found.name} {one.version} in {one.install}", file=sys.stdout)
+    return 0
