@@ -6,21 +6,19 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 import msgspec
 
 from trunkline.app.view.text.cells import clean
-from trunkline.core.errors import UsageError
+from trunkline.core.errors import UnknownName, UsageError
 from trunkline.sim import scenario_home
-from trunkline.sim.attach.profile import SHIPPED, GatewayProfile, load_profile
+from trunkline.sim.attach.profile import GatewayProfile
+from trunkline.sim.attach.profile_files import load_profile, profile_path
 from trunkline.sim.attach.rendering import filled
 
 #: where `make attach-NAME` installs, below the clone
 INSTALLED = ".gateways"
-_SUFFIXES = (".yaml", ".yml")
 #: seconds that a gateway may take to print its version
 _VERSION_WITHIN = 60.0
 
@@ -55,43 +53,26 @@ class AttachedGateway(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(f"{text}\0{self.version}".encode()).hexdigest()
 
 
-def shipped_profiles() -> dict[str, Path]:
-    """The profiles that come with Trunkline, by name."""
-    return {path.stem: path for path in sorted(SHIPPED.glob("*.yaml"))}
-
-
 def find_profile(name: str) -> Path:
     """The file of a profile. Raises `UsageError` for one that does not exist, with the nearest name."""
-    shipped = shipped_profiles()
-    if name in shipped:
-        return shipped[name]
-    path = Path(name)
-    if path.suffix in _SUFFIXES or os.sep in name:
-        if path.is_file():
-            return path.absolute()
-        what = "is no file" if path.exists() else "does not exist"
-        raise UsageError(f"--gateway {name}: the profile {what}; {_known(shipped)}")
-    close = get_close_matches(name.lower(), shipped, n=1)
-    near = f"; the nearest is {close[0]}" if close else ""
-    raise UsageError(f"--gateway {name}: there is no such profile{near}; {_known(shipped)}")
+    try:
+        return profile_path(name).absolute()
+    except UnknownName as error:
+        raise UsageError(f"--gateway: {error.facts}") from error
 
 
-def _known(shipped: Sequence[str] | dict[str, Path]) -> str:
-    return f"shipped are {', '.join(shipped)}, and any other is the path of a profile file (docs/attach.md)"
-
-
-def install_folder(name: str) -> Path:
-    """Where `make attach-NAME` installs a gateway: below the clone, else below the working directory."""
+def install_folder(profile: GatewayProfile) -> Path:
+    """Where a gateway is installed: below the clone, else below the working directory."""
     clone = scenario_home().parent
     home = clone if (clone / "pyproject.toml").is_file() else Path.cwd()
-    return home / INSTALLED / name
+    return home / INSTALLED / (profile.install.folder or profile.name)
 
 
 def attached(name: str, install: Path | None = None) -> AttachedGateway:
     """The gateway that a profile is about, with the version that is installed. Raises `UsageError` if nothing is."""
     path = find_profile(name)
     profile = load_profile(path)
-    where = (install or install_folder(profile.name)).absolute()
+    where = (install or install_folder(profile)).absolute()
     version = installed_version(profile, where)
     return AttachedGateway(profile=profile, path=path, install=where, version=version, option=("--gateway", name))
 
@@ -112,9 +93,7 @@ def installed_version(profile: GatewayProfile, install: Path) -> str:
             env={"PATH": os.environ.get("PATH", ""), "HOME": os.devnull},
         )
     except FileNotFoundError as error:
-        raise UsageError(
-            f"{profile.name} is not installed: there is no {command[0]}. {remedy(profile.name)}"
-        ) from error
+        raise UsageError(f"{profile.name} is not installed: there is no {command[0]}. {remedy(profile)}") from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"{profile.name}: its version cannot be asked for: {error}") from error
     said = done.stdout.decode(errors="replace").strip().split("\n")[0]
@@ -122,13 +101,12 @@ def installed_version(profile: GatewayProfile, install: Path) -> str:
         last = done.stderr.decode(errors="replace").strip().split("\n")[-1]
         raise UsageError(
             f"{profile.name}: the command that prints its version failed with the code {done.returncode}: "
-            f"{clean(last)}. {remedy(profile.name)}"
+            f"{clean(last)}. {remedy(profile)}"
         )
     return clean(said)
 
 
-def remedy(name: str) -> str:
+def remedy(profile: GatewayProfile) -> str:
     """How to get a gateway."""
-    if name in shipped_profiles():
-        return f"`make attach-{name}` installs it; `trunkline attach doctor {name}` says what else is missing"
-    return f"`trunkline attach doctor {name}` says what is missing"
+    install = f"`{profile.install.task}` installs it; " if profile.install.task else ""
+    return f"{install}`trunkline attach doctor {profile.name}` says what is missing"

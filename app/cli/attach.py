@@ -12,7 +12,7 @@ from typing import Annotated
 from cyclopts import App, Group, Parameter
 
 from trunkline.app.attach.cells import Cell, CellRecord
-from trunkline.app.attach.gateways import AttachedGateway, attached, find_profile, shipped_profiles
+from trunkline.app.attach.gateways import AttachedGateway, attached, find_profile
 from trunkline.app.attach.progress import AttachProgress
 from trunkline.app.attach.results import cell_lines, summary_line
 from trunkline.app.attach.runner import TryRunner
@@ -22,7 +22,7 @@ from trunkline.app.cli.options import Flag, Many
 from trunkline.app.cli.run.run import check_folders, load_all
 from trunkline.core.errors import UsageError
 from trunkline.sim import ScenarioFile, scenario_home
-from trunkline.sim.attach.profile import load_profile
+from trunkline.sim.attach.profile_files import load_profile, shipped_profiles
 
 app = App(
     name="attach",
@@ -119,7 +119,7 @@ def _gateways(options: AttachOptions) -> list[AttachedGateway]:
         try:
             one = attached(name, options.install)
         except UsageError as error:
-            problems.append(str(error))
+            problems.append(error.facts)
             continue
         if one.name in found:
             problems.append(f"--gateway {name}: two profiles are called {one.name}: rename one")
@@ -154,12 +154,11 @@ def _play(records: list[CellRecord], folder: TryFolder, work: Path, options: Att
             runner.play(records, tries=options.tries, more=options.more, jobs=options.jobs)
     except KeyboardInterrupt:
         interrupted = True
+    # First the files: who reads only the first lines of the output gets them too.
+    written = _write_reports(records, work, options)
     for record in records:
         print_lines(*cell_lines(record, records))
-    print_lines(summary_line(records, interrupted=interrupted))
-    for kept in runner.kept:
-        print_lines(f"kept: {kept}")
-    _write_reports(records, work, options)
+    print_lines(summary_line(records, interrupted=interrupted), *(f"kept: {one}" for one in runner.kept), *written)
     if any(record.violated for record in records):
         return 1
     if interrupted:
@@ -167,16 +166,17 @@ def _play(records: list[CellRecord], folder: TryFolder, work: Path, options: Att
     return 0 if all(record.finished or record.cannot for record in records) else _NOT_RUN
 
 
-def _write_reports(records: Sequence[CellRecord], work: Path, options: AttachOptions) -> None:
+def _write_reports(records: Sequence[CellRecord], work: Path, options: AttachOptions) -> list[str]:
+    """Write what was asked for; a line for each. Raises `UsageError`."""
     if options.report is None:
-        return
+        return []
     from trunkline.app.attach.report.pages import WrittenReport
     from trunkline.app.attach.report.redaction import Redaction
 
     folders = [(work, "(a folder of its own)"), *((one.cell.gateway.install, "(installed)") for one in records)]
     written = WrittenReport(records, options.report.absolute(), Redaction(folders=folders))
     written.write()
-    print_lines(f"report: {written.index}")
+    return [f"report: {written.index}"]
 
 
 @app.command
@@ -194,7 +194,7 @@ def doctor(profile: str, /) -> int:
     try:
         one = attached(profile)
     except UsageError as error:
-        print_error(str(error))
+        print_error(f"trunkline: {error.facts}")
         return _NOT_RUN
     print_lines(f"{found.title or found.name} {one.version} in {one.install}", file=sys.stdout)
     return 0

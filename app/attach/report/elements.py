@@ -16,7 +16,7 @@ Child = str | Iterable[str]
 _VOID = frozenset({"meta", "br", "hr"})
 
 
-def element(name: str, *children: Child, **attributes: str | bool) -> Markup:
+def element(name: str, /, *children: Child, **attributes: str | bool) -> Markup:
     """An element. A trailing underscore of an attribute is dropped: ``class_``. Texts are escaped, `Markup` is not."""
     written = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in _VOID:

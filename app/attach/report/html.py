@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import resources
 
-from trunkline.app.attach.report.elements import Markup, element, joined
+from trunkline.app.attach.report.elements import Child, Markup, element, joined
 from trunkline.app.attach.report.finding import Broken, FindingPage, Link
 from trunkline.app.attach.report.matrix import Matrix, MatrixCell, Outcome
 from trunkline.app.attach.report.pictures import Bubble, PlacePicture
@@ -32,7 +32,7 @@ def _style() -> Markup:
     return Markup(resources.files("trunkline.app.attach.report").joinpath("page.css").read_text("utf-8"))
 
 
-def _page(title: str, *content: str) -> str:
+def _page(title: str, *content: Child) -> str:
     head = element(
         "head",
         element("meta", charset="utf-8"),
