@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trunkline.app.attach.report.pictures import moment
 from trunkline.app.attach.report.redaction import Redaction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
@@ -32,6 +31,7 @@ class WireRow(msgspec.Struct, frozen=True, kw_only=True):
     """An event."""
 
     seq: int
+    #: since the run began: ``+12.345 s``
     at: str
     node: str
     kind: str
@@ -79,7 +79,7 @@ def _row(view: RunView, event: Event, about: set[int], wrong: set[int], redactio
     text = redaction.text(clean(describe(view, event)))
     return WireRow(
         seq=event.seq,
-        at=moment(event.at),
+        at=f"+{event.at:.3f} s",
         node=clean(event.node),
         kind=event.kind,
         text=text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …",
