@@ -7,7 +7,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help attach-hermes env demo test test-all test-matrix check format bench test-pythons snapshots lock clean
+.PHONY: help attach-hermes attach-openclaw env demo test test-all test-matrix check format bench test-pythons snapshots lock clean
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ bench: env ## the benchmarks
 
 test-pythons: ## the determinism tests on every supported Python found on this machine
 	@sh tools/test-pythons.sh
+
+attach-openclaw: ## install OpenClaw, a gateway that is not ours, into .gateways, for `trunkline attach`
+	@tools/attach/openclaw.sh
 
 attach-hermes: ## install Hermes Agent, a gateway that is not ours, into .gateways, for `trunkline attach`
 	@PYTHON="$(PYTHON)" tools/attach/hermes.sh
