@@ -1,0 +1,270 @@
+"""The processes of a gateway that is not ours: one tree, which is started, killed, stopped and frozen as a whole."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from trunkline.sim.attach.process import guard
+from trunkline.sim.attach.process.gateway_log import GatewayLog
+
+#: seconds in which the guard answers, also on a machine with too much to do
+_SLOW = 10.0
+_AT_ONCE = 65_536
+
+
+class ProcessTree:
+    """One start of a gateway. Every process that comes of it ends with it, and with the process that holds this.
+
+    The gateway gets `environment` and nothing else. It has ended when its first process has: what that leaves behind
+    is killed, as under an init system. To be used in a running event loop; nothing here waits but `wait`, and `kill`
+    and `freeze` for some milliseconds, until it is done.
+    """
+
+    #: why there is no PID namespace on this machine; None: not known yet; empty: there is
+    refused: ClassVar[str | None] = None
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
+        log: GatewayLog,
+        *,
+        namespace: bool = sys.platform == "linux",
+    ) -> None:
+        self.command = tuple(command)
+        self._spec = {"command": self.command, "environment": dict(environment), "folder": str(folder)}
+        self._log = log
+        self._namespace = namespace and not ProcessTree.refused
+        #: why there is no process of the command, e.g. ``command not found: hermes``
+        self.failure = ""
+        self._code: int | None = None
+        #: the code that the guard has reported; the others are still ending
+        self._reported: int | None = None
+        self._waiting: list[asyncio.Future[int]] = []
+        self._done: list[str] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
+        #: the guard, by a number that is never used again
+        self._held = -1
+        self._init = 0
+        self._buffer = b""
+        self._control = self._status = self._output = -1
+
+    # ------------------------------------------------------------ life
+
+    def start(self) -> None:
+        """Start it. A command that cannot be run ends with the code 127 and a `failure`."""
+        taken, self._control = os.pipe()
+        self._status, told = os.pipe()
+        self._output, written = os.pipe()
+        program = [sys.executable, "-I", "-S", guard.__file__, str(taken), str(told)]
+        try:
+            self._guard = subprocess.Popen(  # noqa: S603 -- the command of a profile that the user chose
+                program,
+                stdin=subprocess.DEVNULL,
+                stdout=written,
+                stderr=written,
+                pass_fds=(taken, told),
+                start_new_session=True,
+            )
+        finally:
+            for one in (taken, told, written):
+                os.close(one)
+        for one in (self._status, self._output, self._control):
+            os.set_blocking(one, False)
+        loop = self._loop = asyncio.get_running_loop()
+        loop.add_reader(self._status, self._reported_something)
+        loop.add_reader(self._output, self._drain, 1)
+        self._order(json.dumps(self._spec | {"namespace": self._namespace}).encode() + b"\n")
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs, and while one of its processes is left."""
+        return self._code
+
+    async def wait(self) -> int:
+        """Wait for its end; the exit code."""
+        if self._code is None:
+            future = asyncio.get_running_loop().create_future()
+            self._waiting.append(future)
+            await future
+        assert self._code is not None
+        return self._code
+
+    def pids(self) -> list[int]:
+        """All its processes, the first one first."""
+        if self._guard is None or self._code is not None:
+            return []
+        return [pid for pid in guard.descendants(self._guard.pid) if pid != self._init]
+
+    def last_lines(self, count: int = 20) -> tuple[str, ...]:
+        """The last lines of its log."""
+        self._drain(100)
+        return self._log.last_lines(count)
+
+    # ------------------------------------------------------------ what is done to it
+
+    def kill(self) -> None:
+        """SIGKILL to every process; none is left when this returns."""
+        if self._code is not None or self._guard is None:
+            return
+        self._listen_until(lambda: self._init > 0)
+        if self._code is not None:
+            return
+        if self._reported is None:
+            self._reported = -signal.SIGKILL
+        if self._namespace:
+            self._kill_guard()
+        else:
+            self._order(guard.KILL)
+            with contextlib.suppress(TimeoutError):
+                self._listen_until(lambda: False)
+        self._finish(self._reported)
+
+    def freeze(self) -> None:
+        """SIGSTOP to every process; all stand still when this returns."""
+        self._do(guard.STOP)
+
+    def thaw(self) -> None:
+        """SIGCONT to every process."""
+        self._do(guard.CONTINUE)
+
+    def terminate(self) -> None:
+        """SIGTERM to the first process, as an init system does."""
+        self._order(guard.TERMINATE)
+
+    def _do(self, order: bytes) -> None:
+        if self._code is not None:
+            return
+        self._done.clear()
+        self._order(order)
+        self._listen_until(lambda: order.decode() in self._done)
+
+    def _order(self, what: bytes) -> None:
+        if self._control >= 0:
+            # A guard that has just ended has reported why.
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self._control, what)
+
+    # ------------------------------------------------------------ what the guard reports
+
+    def _reported_something(self) -> None:
+        while self._status >= 0:
+            try:
+                data = os.read(self._status, _AT_ONCE)
+            except BlockingIOError:
+                return
+            if not data:
+                self._guard_ended()
+                return
+            self._buffer += data
+            *lines, self._buffer = self._buffer.split(b"\n")
+            for line in lines:
+                self._take(json.loads(line))
+
+    def _take(self, fields: dict[str, Any]) -> None:
+        match fields:
+            case {"refused": str(why)}:
+                ProcessTree.refused = why or "refused"
+                self._again_without_namespace()
+            case {"init": int(pid)}:
+                self._init = pid
+                if self._namespace and self._guard is not None:
+                    ProcessTree.refused = ""
+                    # Else it has ended already, or the system has no such numbers.
+                    with contextlib.suppress(OSError):
+                        self._held = os.pidfd_open(pid)
+            case {"failed": str(why)}:
+                self.failure = why
+            case {"done": str(what)}:
+                self._done.append(what)
+            case {"exit": int(code)}:
+                self._reported = code
+            case _:
+                raise AssertionError(fields)
+
+    def _guard_ended(self) -> None:
+        self._finish(1 if self._reported is None else self._reported)
+
+    def _again_without_namespace(self) -> None:
+        self._close()
+        self._namespace = False
+        self._init, self._buffer = 0, b""
+        self.start()
+
+    def _listen_until(self, true: Callable[[], bool]) -> None:
+        """Take reports until something is true, or it has ended."""
+        while not true() and self._code is None:
+            if not _readable(self._status, _SLOW):
+                raise TimeoutError(f"the guard of the gateway's processes has not answered within {_SLOW:g} s")
+            self._reported_something()
+
+    # ------------------------------------------------------------ the end
+
+    def _kill_guard(self) -> None:
+        """Kill the first process of the namespace: the kernel ends all others before it reports the end of that one."""
+        with contextlib.suppress(ProcessLookupError):
+            if self._held >= 0:
+                signal.pidfd_send_signal(self._held, signal.SIGKILL)
+            else:
+                os.kill(self._init, signal.SIGKILL)
+
+    def _finish(self, code: int) -> None:
+        """Wait until no process is left, which takes milliseconds, and note the end."""
+        if self._code is not None:
+            return
+        if self._held >= 0:
+            _readable(self._held, _SLOW)
+        self._drain(1000)
+        self._close()
+        self._code = code
+        for one in self._waiting:
+            if not one.done():
+                one.set_result(code)
+
+    def _close(self) -> None:
+        loop = self._loop
+        for one in (self._status, self._output):
+            if one >= 0 and loop is not None:
+                loop.remove_reader(one)
+        for one in (self._control, self._status, self._output, self._held):
+            if one >= 0:
+                os.close(one)
+        self._control = self._status = self._output = self._held = -1
+        if self._guard is not None:
+            # Without its pipe it ends, if it has not yet.
+            try:
+                self._guard.wait(_SLOW)
+            except subprocess.TimeoutExpired:
+                self._guard.kill()
+                self._guard.wait()
+
+    def _drain(self, times: int) -> None:
+        """Take output. `times`: how often at most, so that a flood does not hold the loop."""
+        for _ in range(times if self._output >= 0 else 0):
+            try:
+                data = os.read(self._output, _AT_ONCE)
+            except BlockingIOError:
+                return
+            if not data and self._loop is not None:
+                self._loop.remove_reader(self._output)
+            if not data:
+                return
+            self._log.feed(data)
+
+
+def _readable(descriptor: int, timeout: float) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(timeout * 1000))
