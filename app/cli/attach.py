@@ -62,6 +62,8 @@ class AttachOptions:
     """A folder for the traces, for `trunkline watch` while they grow, and for `trunkline replay`."""
     json: Annotated[Path | None, _OUTPUT] = None
     """Write a JSON report."""
+    junit: Annotated[Path | None, _OUTPUT] = None
+    """Write a JUnit XML report."""
     keep: Annotated[Flag, _OUTPUT] = False
     """Keep the folders of tries with a violation: the state of the gateway and its log."""
 
@@ -108,7 +110,7 @@ def _check(options: AttachOptions) -> None:
         raise UsageError(f"--gateway names the gateway to attach: {', '.join(shipped_profiles())}, or a profile file")
     if options.install is not None and len(options.gateway) > 1:
         raise UsageError("--install is for a single --gateway")
-    check_folders(options.json)
+    check_folders(options.json, options.junit)
 
 
 def _gateways(options: AttachOptions) -> list[AttachedGateway]:
@@ -168,13 +170,20 @@ def _play(records: list[CellRecord], folder: TryFolder, work: Path, options: Att
 
 def _write_reports(records: Sequence[CellRecord], work: Path, options: AttachOptions) -> list[str]:
     """Write what was asked for; a line for each. Raises `UsageError`."""
-    if options.report is None:
-        return []
+    from trunkline.app.attach.report.machine import attach_json, attach_junit
     from trunkline.app.attach.report.pages import WrittenReport
     from trunkline.app.attach.report.redaction import Redaction
+    from trunkline.app.report.json_junit import write_whole
 
     folders = [(work, "(a folder of its own)"), *((one.cell.gateway.install, "(installed)") for one in records)]
-    written = WrittenReport(records, options.report.absolute(), Redaction(folders=folders))
+    redaction = Redaction(folders=folders)
+    if options.json is not None:
+        write_whole(options.json, attach_json(records, redaction))
+    if options.junit is not None:
+        write_whole(options.junit, attach_junit(records, redaction))
+    if options.report is None:
+        return []
+    written = WrittenReport(records, options.report.absolute(), redaction)
     written.write()
     return [f"report: {written.index}"]
 

@@ -11,6 +11,7 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import NOT_JUDGED
 from trunkline.app.view.text.cells import clean, count
 from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.core.events.trace import TraceHeader
 from trunkline.sim.invariants import Verdict, Violation
 
 _WIDTH = 34
@@ -26,7 +27,7 @@ _STEPS = 20
 def run_line(run: Run) -> str:
     """One line for one run."""
     header = run.trace.header
-    facts = ["a gateway"] if header.of_gateway else [f"seed {header.seed}"]
+    facts = [_played(header)]
     if run.holds:
         facts.append(f"{run.exercised} of {len(run.verdicts)} invariants exercised{so_far(run.trace.cut)}")
     else:
@@ -37,6 +38,13 @@ def run_line(run: Run) -> str:
     if header.bugs:
         facts.append(clean(f"bug {', '.join(header.bugs)}"))
     return f"{'✓' if run.holds else '✗'} {clean(header.scenario):<{_WIDTH}} {' · '.join(facts)}"
+
+
+def _played(header: TraceHeader) -> str:
+    """What was run: a real gateway, one of which only the wire is known, or a scenario under a seed."""
+    if header.of_gateway:
+        return "a gateway"
+    return clean(header.gateway) if header.side == "wire" else f"seed {header.seed}"
 
 
 def report_lines(run: Run) -> Iterator[str]:
@@ -68,8 +76,9 @@ def blocks(run: Run) -> Iterator[str]:
         yield f"  ✗ {len(run.unmet) - EXPECTATIONS} more expectations missed; --json has all of them"
     if run.trace.cut:
         yield f"  cut       {clean(run.trace.cut)}; {NOT_JUDGED}"
-    if not run.holds and not run.trace.header.of_gateway:
-        yield f"  repro     {reproduction(run.trace.header)}"
+    command = "" if run.holds else reproduction(run.trace.header)
+    if command:
+        yield f"  repro     {command}"
 
 
 def _violation(view: RunView, violation: Violation, verdict: Verdict) -> Iterator[str]:

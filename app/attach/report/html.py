@@ -188,7 +188,7 @@ def index_html(matrix: Matrix, facts: Sequence[str], findings: Sequence[FindingP
         element("ul", listed) if listed else element("p", "Nothing was violated."),
         element("h2", "Scenarios and gateways"),
         element("div", element("table", element("thead", head), element("tbody", rows)), class_="wide"),
-        [element("p", line, class_="dim") for line in LEGEND],
+        element("ul", [element("li", line) for line in LEGEND], class_="dim"),
         element("footer", INTRODUCTION),
     )
 

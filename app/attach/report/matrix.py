@@ -65,13 +65,14 @@ def matrix_of(records: Sequence[CellRecord], redaction: Redaction) -> Matrix:
                 scenario=scenario,
                 title=redaction.text(clean(first.cell.file.scenario.title)),
                 sources=sources_of(first.cell.file.scenario.source),
-                cells=tuple(_cell(one, records, redaction) for one in own),
+                cells=tuple(cell_of(one, records, redaction) for one in own),
             )
         )
     return Matrix(gateways=tuple(gateways.values()), rows=tuple(rows))
 
 
-def _cell(record: CellRecord | None, records: Sequence[CellRecord], redaction: Redaction) -> MatrixCell:
+def cell_of(record: CellRecord | None, records: Sequence[CellRecord], redaction: Redaction) -> MatrixCell:
+    """What a cell came to; None: it is not part of this run."""
     if record is None:
         return MatrixCell(outcome=Outcome.NOT_TRIED, lines=())
     if record.cannot:

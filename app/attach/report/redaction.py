@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, cast
 
 #: stands for a secret
 REDACTED = "[redacted]"
@@ -63,3 +64,13 @@ class Redaction:
         text = _BEARER.sub(rf"\g<name>{REDACTED}", text)
         text = _USER_INFO.sub(rf"\g<name>{REDACTED}@", text)
         return _HOMES.sub("~", text)
+
+    def tree(self, tree: Any) -> Any:
+        """A tree of plain values, with every text in it redacted."""
+        if isinstance(tree, str):
+            return self.text(tree)
+        if isinstance(tree, dict):
+            return {key: self.tree(value) for key, value in cast("dict[str, Any]", tree).items()}
+        if isinstance(tree, list | tuple):
+            return [self.tree(one) for one in cast("list[Any]", tree)]
+        return tree

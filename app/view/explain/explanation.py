@@ -69,12 +69,23 @@ def reproduction(header: TraceHeader) -> str:
     """The command that repeats a run; empty for what a gateway did, which nothing repeats."""
     if header.of_gateway:
         return ""
+    if header.side == "wire":
+        return _attached(header)
     bugs = "".join(f" --bug {shlex.quote(bug)}" for bug in header.bugs)
     steps = "".join(f" --inject {shlex.quote(step)}" for step in header.steps)
     what = f"{shlex.quote(header.path or header.scenario)} --seed {header.seed}{bugs}{steps}"
     wire = "--wire " if header.on_wire else ""
     line = f"trunkline explore {what}{_placed(header.crashes)}" if header.crashes else f"trunkline run {wire}{what}"
     return clean(line)
+
+
+def _attached(header: TraceHeader) -> str:
+    """The command that plays a scenario against the same gateway again; empty for a wire that others recorded."""
+    gateway = header.gateway.partition(" ")[0]
+    if not header.path or not gateway:
+        return ""
+    what = f"{shlex.quote(header.path)} --gateway {shlex.quote(gateway)}"
+    return clean(f"trunkline attach {what}{_placed(header.crashes) if header.crashes else ''}")
 
 
 def _placed(crashes: Sequence[str]) -> str:
