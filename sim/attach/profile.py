@@ -85,7 +85,7 @@ class Install(Model):
     """What that downloads, for readers."""
 
 
-class Ready(Model):
+class ReadyWhen(Model):
     """When the gateway is ready. It always has to be connected to every account: first poll, or identified."""
 
     log: Pattern = ""
@@ -95,12 +95,12 @@ class Ready(Model):
 
 
 class Obeyed(Model):
-    """A part of a prompt that tells the model to leave what was said before it."""
+    """A part of a prompt by which the model is to leave what was said before it."""
 
     part: Pattern
     """The part, as a regular expression. What was said up to its end is not answered."""
     say: str = ""
-    """What a model says that does what it is told, if nothing is asked after this part."""
+    """What an obedient model says if nothing is asked after this part."""
 
 
 class PlatformProfile(Model):
@@ -143,7 +143,7 @@ class GatewayProfile(Model):
     """Files in its folder, by path."""
     platforms: dict[str, PlatformProfile] = Field(min_length=1)
     """The platforms that it can be attached by."""
-    ready: Ready = Ready()
+    ready: ReadyWhen = ReadyWhen()
     """When it is ready."""
     start_within: Duration = 60.0
     """How long it may take until it is ready."""
@@ -154,12 +154,12 @@ class GatewayProfile(Model):
     patience: Duration = 45.0
     """A question that nothing followed within this time counts as lost."""
     notices: tuple[str, ...] = ()
-    """Texts that tell a person about the state of their question, and answer nothing. `*` stands for anything."""
+    """Texts by which a person learns what became of a question, and that answer nothing. `*` stands for anything."""
     remarks: tuple[str, ...] = ()
-    """Texts that it says of itself, and that tell nothing about a question, such as a hint at a first message."""
+    """Texts that it says of itself, and of no question, such as a hint at a first message. `*` stands for anything."""
     ignore: tuple[Pattern, ...] = ()
     """Parts of prompts that the gateway adds, as regular expressions; the scripted model does not answer them."""
     obey: tuple[Obeyed, ...] = ()
-    """Parts of prompts that tell the model to leave what was said before them."""
+    """Parts of prompts by which the model is to leave what was said before them."""
     tools: bool = True
     """Its turns offer tools to the model, so that a request without any is none: it asks for a title, for example."""

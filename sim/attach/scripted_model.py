@@ -78,7 +78,7 @@ class MarkedModel:
         return msgspec.structs.replace(made, before=scripted.wait)
 
     def _told(self, asked: Asked) -> str:
-        """What a model says that is told what to say, and is asked nothing."""
+        """What an obedient model says that is asked nothing."""
         text = "\n".join(said_since_the_last_answer(asked.body.get("messages") or ()))
         told = [say for pattern, say in self._obey if say and pattern.search(text)]
         return told[-1] if told else "Nothing was asked."

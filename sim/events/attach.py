@@ -19,7 +19,7 @@ class GatewayAttached(SimBody, frozen=True, kw_only=True):
     version: str = ""
     #: texts that are notices and not answers; ``*`` stands for anything
     notices: tuple[str, ...] = ()
-    #: texts that the gateway says of itself, and that tell nothing about a question; ``*`` stands for anything
+    #: texts that the gateway says of itself, and of no question; ``*`` stands for anything
     remarks: tuple[str, ...] = ()
     #: seconds after which a question that nothing followed counts as lost
     patience: float = 45.0
