@@ -151,6 +151,8 @@ class GatewayProfile(Model):
     """How long it may take to end after SIGTERM."""
     settle: Duration = 15.0
     """A run has ended when everything was answered, and then nothing happened for so long."""
+    settle_after_restart: Duration | None = None
+    """The same, in a run in which it was started again: what it takes up again comes late. By default `settle`."""
     patience: Duration = 45.0
     """A question that nothing followed within this time counts as lost."""
     notices: tuple[str, ...] = ()

@@ -1,4 +1,9 @@
-"""The scripted model of a run: it answers with marks everything that was said since it last spoke."""
+"""The scripted model of a run: it answers with marks everything that was said since it last spoke.
+
+What it says decides what looks like a defect of a gateway. So it answers every question of a prompt and not only the
+newest; it leaves what the gateway itself has added, and what it asks to leave; and a question that a gateway merely
+quotes, in a title, a summary or beside another question, is not answered again.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from typing import Any, cast
 
 import msgspec
 
-from trunkline.sim.attach.marks import AnswerMark, answer_text, questions_in
+from trunkline.sim.attach.marks import AnswerMark, answer_text, answers_in, questions_in
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.events.model import ModelAsked
 from trunkline.sim.wire.model.answers import said_since_the_last_answer, text_of
@@ -18,6 +23,15 @@ from trunkline.sim.wire.model.server import Asked
 
 #: characters of a prompt's end that are recorded
 _TAIL = 700
+#: pieces of a streamed answer that comes with pauses, at most
+_MOST_PIECES = 40
+#: what asks for no turn, in any gateway: a title, a summary, a memory of what was said
+_BESIDE = re.compile(
+    r"\b(generate|create|write|give|suggest|come up with|provide)\b[^.\n]{0,80}\b(title|headline|name for this)\b"
+    r"|\b(summari[sz]e|summary of|compact|condense)\b[^.\n]{0,80}\b(conversation|messages|chat|session|history)\b"
+    r"|\b(title|summary) (for|of) (the|this) (conversation|chat|session)\b",
+    re.IGNORECASE,
+)
 
 
 class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,27 +43,32 @@ class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MarkedModel:
-    """Answers each request. `answer_to`: the answer to questions, by the text that was said."""
+    """Answers each request. `answer_to`: the answer to a question, by its mark."""
 
     def __init__(self, profile: GatewayProfile, answer_to: Callable[[str], ScriptedAnswer]) -> None:
         self._ignore = [re.compile(one, re.DOTALL) for one in profile.ignore]
         self._obey = [(re.compile(one.part, re.DOTALL), one.say) for one in profile.obey]
-        self._tools = profile.tools
+        #: turns of this gateway have tools, so that a request without them is none
+        self._has_tools = profile.tools
         self._answer_to = answer_to
         self._answered = Counter[str]()
 
+    # ------------------------------------------------------------ what is asked
+
     def asked(self, asked: Asked, secrets: Iterable[str] = ()) -> ModelAsked:
         """The event of a request."""
-        said = tuple(self.words(said_since_the_last_answer(asked.body.get("messages") or ())))
-        whole = _whole(asked)
+        messages = _messages(asked)
+        said = tuple(self.words(said_since_the_last_answer(messages)))
+        whole = "\n".join(text_of(one) for one in messages)
+        tools = len(asked.body.get("tools") or ())
         return ModelAsked(
             model=str(asked.body.get("model", "")),
             said=said,
-            marks=questions_in("\n".join(said)),
-            beside=self._tools and not asked.body.get("tools"),
+            marks=self._questions(said, whole),
+            beside=self._is_beside(tools, said, messages),
             secrets=tuple(one for one in secrets if one in whole),
             stream=bool(asked.body.get("stream")),
-            tools=len(asked.body.get("tools") or ()),
+            tools=tools,
             tail=whole[-_TAIL:],
         )
 
@@ -63,27 +82,56 @@ class MarkedModel:
             text = text[found[-1].end() :] if found else text
         return [one for one in text.split("\0") if one.strip()]
 
+    def _questions(self, said: Iterable[str], whole: str) -> tuple[str, ...]:
+        """The marks of what was asked. Beside a new question, one that the prompt shows as answered is a quotation."""
+        answered = {one.question for one in answers_in(whole)}
+        found: list[str] = []
+        for text in said:
+            marks = questions_in(text)
+            new = [one for one in marks if one not in answered or not self._answered[one]]
+            found += new or marks
+        return tuple(dict.fromkeys(found))
+
+    def _is_beside(self, tools: int, said: Iterable[str], messages: list[dict[str, Any]]) -> bool:
+        """Whether a request is no turn. Gateways without tools have turns too."""
+        text = "\n".join(said)
+        system = "\n".join(text_of(one) for one in messages if one.get("role") in ("system", "developer"))
+        if tools:
+            return False
+        # A person's words come with their own mark; who quotes the answer to it asks about the conversation.
+        if any(one.question in questions_in(text) for one in answers_in(text)) or self._has_tools:
+            return True
+        asks = text if not questions_in(text) else text.partition("QZ")[0]
+        return bool(_BESIDE.search(f"{system[:2000]}\n{asks}")) and len(messages) <= 2 + bool(system)
+
+    # ------------------------------------------------------------ what it says
+
     def reply(self, asked: Asked, body: ModelAsked) -> ModelReply:
         """The answer to a request."""
         stream = bool(asked.body.get("stream"))
         if body.beside:
             return says("a short title") if stream else says_at_once("a short title")
-        marks: list[AnswerMark] = []
-        for mark in body.marks:
+        if not body.marks:
+            told = self._told(asked)
+            return says(told) if stream else says_at_once(told)
+        scripted = [self._answer_to(mark) for mark in body.marks]
+        lines: list[str] = []
+        for mark, one in zip(body.marks, scripted, strict=True):
             self._answered[mark] += 1
-            marks.append(AnswerMark(mark, self._answered[mark]))
-        scripted = self._answer_to("\n".join(body.said)) if marks else ScriptedAnswer(text=self._told(asked))
-        text = answer_text(scripted.text, marks)
-        made = says(text, wait=scripted.pause) if stream else says_at_once(text)
-        return msgspec.structs.replace(made, before=scripted.wait)
+            lines.append(answer_text(one.text, [AnswerMark(mark, self._answered[mark])]))
+        text, pause = "\n".join(lines), max(one.pause for one in scripted)
+        size = max(7, -(-len(text) // _MOST_PIECES)) if pause else 7
+        made = says(text, wait=pause, size=size) if stream else says_at_once(text)
+        return msgspec.structs.replace(made, before=max(one.wait for one in scripted))
 
     def _told(self, asked: Asked) -> str:
         """What an obedient model says that is asked nothing."""
-        text = "\n".join(said_since_the_last_answer(asked.body.get("messages") or ()))
+        text = "\n".join(said_since_the_last_answer(_messages(asked)))
         told = [say for pattern, say in self._obey if say and pattern.search(text)]
         return told[-1] if told else "Nothing was asked."
 
 
-def _whole(asked: Asked) -> str:
-    messages = asked.body.get("messages") or ()
-    return "\n".join(text_of(cast("dict[str, Any]", one)) for one in messages if isinstance(one, dict))
+def _messages(asked: Asked) -> list[dict[str, Any]]:
+    given = asked.body.get("messages")
+    messages = cast("list[object]", given) if isinstance(given, list) else []
+    return [cast("dict[str, Any]", one) for one in messages if isinstance(one, dict)]

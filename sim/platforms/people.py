@@ -106,7 +106,7 @@ class People:
         for named in (place, shown):
             self._world.name_message(named, message_id, name)
         kind, extra = self._world.push_fault(place, text) or ("", 0.0)
-        for account in (account for account in room.accounts if account not in room.left):
+        for account in (account for account in room.accounts if account not in room.left and kind != "drop"):
             own = msgspec.structs.replace(envelope, address=msgspec.structs.replace(shown, account=account))
             posted = Posted(
                 envelope=own, place=room.address(account), original=message_id, cause=seq, twice=kind == "duplicate"

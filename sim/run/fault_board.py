@@ -76,6 +76,11 @@ class FaultBoard:
         """The faults that may still strike, in the order in which they were armed."""
         return tuple(one for one in self._armed if one.fault.on not in PERIODS or self._now() < one.until)
 
+    @property
+    def unstruck(self) -> tuple[Fault, ...]:
+        """The faults that were armed and have struck nothing."""
+        return tuple(one.fault for one in self._armed if not one.struck)
+
     def arm(self, fault: Fault) -> None:
         self._armed.append(ArmedFault(fault, fault.nth - 1, fault.times, self._now() + fault.for_))
 
@@ -113,6 +118,7 @@ class FaultBoard:
                 armed.skip -= 1
                 self.passed += 1
             elif fits:
+                armed.struck = True
                 armed.left -= 1
                 if armed.left == 0:
                     self._armed.remove(armed)
@@ -184,6 +190,13 @@ class WorldFaults(ABC):
     def push_fault(self, place: Address, text: str) -> tuple[str, float] | None:
         """The fault that strikes a person's message on its way to the gateway, and its duration."""
         return self._strike(self.faults.take("push", address=place, text=text), text)
+
+    def model_fault(self, place: Address | None, text: str, cause: int) -> Fault | None:
+        """The fault that strikes a question to the model. `place`: where it was asked; `cause`: the `model.asked`."""
+        found = self.faults.take("model", address=place, text=text)
+        if found is not None:
+            self.events.record(FaultFired(fault=f"model/{found.do}", detail=text[:80]), cause)
+        return found
 
     def silence_fault(self, channel: str, account: str) -> float | None:
         """The time for which the connection of an account stays silent before it breaks; None: it does not."""

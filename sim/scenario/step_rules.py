@@ -39,7 +39,7 @@ STEP_ACTIONS = (
     *("replay", "archive", "unarchive", "delete", "rotate", "webhook", "bind", "unbind", "fault", "note"),
 )
 #: actions of an agent: exactly one per item
-AGENT_ACTIONS = ("think", "reply", "send", "act", "delegate", "cancel", "check", "fail", "silent", "nonsense")
+AGENT_ACTIONS = ("think", "pause", "reply", "send", "act", "delegate", "cancel", "check", "fail", "silent", "nonsense")
 #: actions that end a turn
 _LAST = ("reply", "fail", "silent", "nonsense")
 #: fields that are valid without a value: all defaults
@@ -77,25 +77,27 @@ FAULTS: dict[str, tuple[str, ...]] = {
     ),
     "lookup": ("lose-response", "drop", "refuse", "rate-limit", "error", "slow"),
     "thread": ("error", "refuse", "drop", "slow", "lose-response"),
-    "push": ("slow", "duplicate"),
+    "push": ("slow", "duplicate", "drop"),
     "hand": ("error", "drop", "slow"),
     "store": ("error", "write-error"),
     "queue": ("damage",),
     "mirror": ("refuse",),
     "ready": ("error",),
-    "connect": ("error", "dead"),
+    "connect": ("error", "dead", "refuse-connection"),
     "boot": ("missing",),
+    "model": ("error", "refuse", "rate-limit", "slow", "drop", "reset-before", "half-answer"),
 }
 _FAULT_KINDS = frozenset(kind for kinds in FAULTS.values() for kind in kinds)
 #: selector of a fault -> the `on` it goes with
 _SELECTORS = {
-    "in": ("send", "act", "lookup", "thread", "push", "queue", "ready", "connect", "boot"),
+    "in": ("send", "act", "lookup", "thread", "push", "queue", "ready", "connect", "boot", "model"),
     "transport": ("send",),
     "action": ("act",),
     "reason": ("ready",),
     "carries": ("store",),
-    "nth": ("send", "act", "lookup", "thread", "push", "hand", "store", "boot"),
-    "times": ("send", "act", "lookup", "thread", "push", "hand", "store", "boot"),
+    "status": ("model",),
+    "nth": ("send", "act", "lookup", "thread", "push", "hand", "store", "boot", "model"),
+    "times": ("send", "act", "lookup", "thread", "push", "hand", "store", "boot", "model"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from aiohttp import web
@@ -11,6 +12,7 @@ from trunkline.core.actions.names import Action
 from trunkline.core.events import Recorder
 from trunkline.core.values import Address
 from trunkline.sim.events.wire import WireCalled, WireResponded
+from trunkline.sim.wire.sockets import reset
 
 #: where the seq of its event and its place are kept on a request
 _SEQ, _BODY = "called", "called_body"
@@ -19,7 +21,8 @@ _SEQ, _BODY = "called", "called_body"
 class CallLog:
     """Records the requests to one server. `method_of`: its name for a request, as the platform spells it.
 
-    `quiet`: methods that are not recorded by themselves, such as polls.
+    `quiet`: methods that are not recorded by themselves, such as polls. `cause_of`: the event that caused a request
+    with a text, if one is known.
     """
 
     def __init__(
@@ -28,13 +31,17 @@ class CallLog:
         channel: str,
         method_of: Callable[[web.Request], str] | None = None,
         quiet: frozenset[str] = frozenset(),
+        cause_of: Callable[[str], int | None] = lambda _: None,
     ) -> None:
         self._events = events
         self._channel = channel
         self._method_of = method_of or method_name
         self._quiet = quiet
+        self._cause_of = cause_of
+        #: the requests, by the seq of their arrival, that the platform does not take: their sender died then
+        self.untaken: set[int] = set()
 
-    def arrived(
+    async def arrived(
         self,
         request: web.Request,
         what: str,
@@ -43,7 +50,10 @@ class CallLog:
         message_id: str | None = None,
         action: Action | None = None,
     ) -> int:
-        """Record a send, a change or a question; returns the seq of its event."""
+        """Record a send, a change or a question; returns the seq of its event.
+
+        What strikes at its arrival strikes before this returns. Raises `ResponseWithheld` if that has killed its sender.
+        """
         body = WireCalled(
             channel=self._channel,
             account=address.account,
@@ -54,8 +64,11 @@ class CallLog:
             message_id=message_id,
             action=action,
         )
-        seq = self._events.record(body)
+        seq = self._events.record(body, self._cause_of(text) if text else None)
         request[_SEQ], request[_BODY] = seq, body
+        await asyncio.sleep(0)
+        if seq in self.untaken:
+            raise reset(request)
         return seq
 
     @web.middleware

@@ -77,6 +77,9 @@ class WireServer(ABC, Generic[P]):
     async def close(self) -> None:
         """End what runs beside the requests, such as gateway sockets."""
 
+    def hang_up(self) -> None:
+        """The client's process has died between two polls: its connection to the world, which no socket shows, ends."""
+
     # ------------------------------------------------------------ for the servers
 
     def app(self) -> web.Application:
@@ -141,7 +144,7 @@ class WireServer(ABC, Generic[P]):
         """Hand a send to the platform, and respond with its receipt or its refusal."""
         future = self.world.future()
         if self.calls is not None:
-            seq = self.calls.arrived(request, "send", address=send.address, text=send.text)
+            seq = await self.calls.arrived(request, "send", address=send.address, text=send.text)
             send = msgspec.structs.replace(send, cause=seq)
         self.platform.wire.receive(send, future, token)
         return await self.respond(request, future, answer)
@@ -153,7 +156,7 @@ class WireServer(ABC, Generic[P]):
         future = self.world.future()
         if self.calls is not None:
             about = (change.address, change.text or "", change.message_id, change.action)
-            change = msgspec.structs.replace(change, cause=self.calls.arrived(request, "act", *about))
+            change = msgspec.structs.replace(change, cause=await self.calls.arrived(request, "act", *about))
         self.platform.actions.act(change, future, token)
         return await self.respond(request, future, answer)
 
@@ -163,7 +166,7 @@ class WireServer(ABC, Generic[P]):
         """Hand a question to the platform, and respond with its answer or its refusal."""
         future = self.world.future()
         if self.calls is not None:
-            self.calls.arrived(request, "ask", query.address, "", query.message_id, query.action)
+            await self.calls.arrived(request, "ask", query.address, "", query.message_id, query.action)
         self.platform.actions.ask(query, future, token)
         return await self.respond(request, future, answer)
 

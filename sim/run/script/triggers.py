@@ -25,10 +25,19 @@ def awaited_by(script: Iterable[ScriptStep]) -> list[When]:
 
 
 class Triggers:
-    """What waits for events of a world. `awaited`: everything that may wait, so that only these kinds are looked at."""
+    """What waits for events of a world. `awaited`: everything that may wait, so that only these kinds are looked at.
 
-    def __init__(self, world: World, awaited: Iterable[When]) -> None:
+    `delayed`: called when an event begins a wait for the time that follows it, and at the end of that.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        awaited: Iterable[When],
+        delayed: tuple[Callable[[], None], Callable[[], None]] | None = None,
+    ) -> None:
         self._world = world
+        self._delayed = delayed
         self._waiting: dict[str, list[_Trigger]] = {}
         kinds: set[type[Body]] = {BODIES[when.event] for when in awaited}
         if kinds:
@@ -53,13 +62,26 @@ class Triggers:
                     self._fire(trigger, event)
 
     def _fire(self, trigger: _Trigger, event: Event) -> None:
-        if trigger.when.delay:
-            self._world.at(self._world.now() + trigger.when.delay, trigger.fire, event)
-        else:
+        if not trigger.when.delay:
             trigger.fire(event)
+            return
+        fire = trigger.fire
+        if self._delayed is not None:
+            begun, ended = self._delayed
+            begun()
+            fire = _then(fire, ended)
+        self._world.at(self._world.now() + trigger.when.delay, fire, event)
 
     def _fits(self, when: When, event: Event) -> bool:
         if not self._world.matches(event, place=when.place):
             return False
         text = getattr(event.body, "text", None)
         return when.text is None or (isinstance(text, str) and text_matches(when.text, text))
+
+
+def _then(fire: Callable[[Event], None], ended: Callable[[], None]) -> Callable[[Event], None]:
+    def both(event: Event) -> None:
+        fire(event)
+        ended()
+
+    return both

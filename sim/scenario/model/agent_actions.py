@@ -88,6 +88,9 @@ class AgentAction(Model):
 
     think: Duration | None = None
     """Take this long."""
+    pause: Duration | None = None
+    """The reply comes in pieces, with this time before each. Only a model on the wire streams (`trunkline attach`);
+    elsewhere nothing happens."""
     reply: str | None = None
     """The final text of the turn, a template; at most one, and last."""
     send: SendAction | None = None

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from trunkline.core.config import GatewayConfig, Model
+from trunkline.core.config import Duration, GatewayConfig, Model
 from trunkline.sim.scenario.model.agent_actions import AgentAction, DelegateAction, SendAction
 from trunkline.sim.scenario.model.faults import Fault
 from trunkline.sim.scenario.model.hands import ExpectedDelegation, ExpectedGiven, HandRule, WorkerSpec
@@ -165,6 +165,20 @@ class Expect(Model):
     """Invariants that this run must exercise."""
 
 
+class AttachSpec(Model):
+    """What `trunkline attach` needs to know of a scenario beside what it sees from it."""
+
+    needs: tuple[str, ...] = ()
+    """What the gateway must be able to do, as words of its profile: `threads`, `streaming`, ..."""
+    patience: Duration | None = Field(default=None, gt=0)
+    """A question that nothing followed within this time counts as lost; by default as the profile says."""
+    settle: Duration | None = Field(default=None, gt=0)
+    """A run has ended when everything was answered, and then nothing happened for so long; by default as the profile
+    says."""
+    watched: Duration | None = None
+    """If the gateway ends by itself, it is started again after this time; by default it is not."""
+
+
 class Scenario(Model):
     """A whole scenario file."""
 
@@ -193,6 +207,7 @@ class Scenario(Model):
     script: tuple[ScriptStep, ...] = Field(min_length=1)
     """What happens, in chronological order."""
     expect: Expect = Expect()
+    attach: AttachSpec = AttachSpec()
 
 
 __all__ = [
@@ -201,6 +216,7 @@ __all__ = [
     "AccountSpec",
     "AgentAction",
     "AgentRule",
+    "AttachSpec",
     "BindStep",
     "Cast",
     "ClockStep",

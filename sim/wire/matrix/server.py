@@ -40,7 +40,10 @@ class MatrixServer(WireServer[FakeMatrix]):
         self.media = MediaStore()
 
     async def close(self) -> None:
-        await self.syncing.close()
+        self.syncing.hang_up()
+
+    def hang_up(self) -> None:
+        self.syncing.hang_up()
 
     def token(self, account: str, number: int) -> str:
         return f"syt_{account}_{number}"

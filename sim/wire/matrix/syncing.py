@@ -33,7 +33,7 @@ class MatrixSyncs:
         self._connections: dict[str, Connection] = {}
         self._pumps: dict[str, asyncio.Task[None]] = {}
 
-    async def close(self) -> None:
+    def hang_up(self) -> None:
         """Close the connections to the world."""
         for account, pump in tuple(self._pumps.items()):
             pump.cancel()

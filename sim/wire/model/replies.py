@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -37,7 +38,10 @@ Step = Send | Wait | Break | Hang
 
 
 class ModelReply(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer. `kind`: its content type. `before`: seconds until its status and headers."""
+    """One answer. `kind`: its content type. `before`: seconds until its status and headers.
+
+    The status 0 is none: the connection is reset before a response.
+    """
 
     status: int = 200
     kind: str = EVENTS
@@ -70,9 +74,9 @@ def pieces_of(text: str, size: int = 7) -> list[str]:
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
-def says(text: str, *, finish: str = "stop", wait: float = 0.0, refusal: str = "") -> ModelReply:
-    """A streamed answer."""
-    said = [piece({"content": one}) for one in pieces_of(text)] + [
+def says(text: str, *, finish: str = "stop", wait: float = 0.0, refusal: str = "", size: int = 7) -> ModelReply:
+    """A streamed answer. `wait`: seconds before each piece, of `size` characters."""
+    said = [piece({"content": one}) for one in pieces_of(text, size)] + [
         piece({"refusal": one}) for one in pieces_of(refusal)
     ]
     start = piece({"role": "assistant", "content": ""})
@@ -80,10 +84,23 @@ def says(text: str, *, finish: str = "stop", wait: float = 0.0, refusal: str = "
     return events(start, *said, piece({}, finish), {"choices": [], "usage": usage}, wait=wait)
 
 
-def ends_early(text: str, how: Step | None = None) -> ModelReply:
-    """A streamed answer that stops in the middle: properly closed without a finish reason, or as `how` says."""
+def ends_early(text: str, how: Step | None = None, *, stream: bool = True) -> ModelReply:
+    """An answer that stops in the middle: properly closed without a finish reason, or as `how` says."""
+    if not stream:
+        half = b'{"id": "c-1", "object": "chat.completion", "choices": [{"message": {"content": ' + json.dumps(text).encode()
+        return ModelReply(kind=JSON, steps=(Send(half), *([] if how is None else [how])))
     steps: list[Step] = [Send(event(piece({"content": one}))) for one in pieces_of(text)]
     return ModelReply(steps=(*steps, *([] if how is None else [how])))
+
+
+def never_answers() -> ModelReply:
+    """No answer: the connection stays open until the client closes it."""
+    return ModelReply(before=math.inf)
+
+
+def resets() -> ModelReply:
+    """No answer: the connection is reset."""
+    return ModelReply(status=0)
 
 
 def says_at_once(text: str, **message: Any) -> ModelReply:

@@ -12,6 +12,7 @@ import msgspec
 from aiohttp import web
 
 from trunkline.sim.wire.model.replies import JSON, Break, Hang, ModelReply, Send, Wait, fails, says
+from trunkline.sim.wire.sockets import reset
 
 HOST = "127.0.0.1"
 #: seconds that requests have to end when the server closes; for aiohttp, none would be for ever
@@ -201,6 +202,10 @@ def _broken(request: web.Request) -> bool:
 
 async def _play(reply: ModelReply, request: web.Request) -> web.StreamResponse:
     await anyio.sleep(reply.before)
+    if reply.status == 0:
+        request["broken"] = True
+        reset(request)
+        raise asyncio.CancelledError
     response = web.StreamResponse(status=reply.status)
     if reply.kind:
         response.headers["Content-Type"] = reply.kind

@@ -74,6 +74,12 @@ class Deliveries:
             self._stop_pushing(queue)
             self._disconnect(account, queue)
 
+    def hang_up(self) -> None:
+        """End the connections of bots that poll: their process has died."""
+        for account, queue in self._queues.items():
+            if not queue.webhook:
+                self._disconnect(account, queue)
+
     def queue(self, account: str) -> BotQueue:
         """The updates of an account."""
         return self._queues.setdefault(account, BotQueue())

@@ -59,6 +59,9 @@ class TelegramServer(TelegramBase):
     async def close(self) -> None:
         await self.deliveries.close()
 
+    def hang_up(self) -> None:
+        self.deliveries.hang_up()
+
     async def _call(self, request: web.Request) -> web.StreamResponse:
         owner = self.owner_of(request.match_info["token"])
         if owner is None:

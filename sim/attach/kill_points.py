@@ -1,0 +1,113 @@
+"""The events of the wire at which a gateway can be killed, and one further run for each of them.
+
+A point names an event by its question and not by a number of the whole run: another run has the same events in another
+order, or further ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from trunkline.core.events import Event
+from trunkline.sim.attach.marks import answers_in, questions_in
+from trunkline.sim.events.attach import GatewayReady
+from trunkline.sim.events.model import ModelAnswered, ModelAsked
+from trunkline.sim.events.wire import WireAccepted, WireCalled, WireResponded
+from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformPushed
+
+#: event -> what happens there, for readers; in the order of a turn
+KILLABLE = {
+    "platform.pushed": "a message is handed out",
+    "platform.confirmed": "its confirmation has arrived",
+    "model.asked": "the model is asked",
+    "model.answered": "the model has answered",
+    "wire.called": "the send has arrived and is not taken",
+    "wire.accepted": "the send is accepted",
+    "wire.responded": "the send is answered",
+}
+
+
+class KillPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An event at which the gateway is killed: the Nth of its kind about a question."""
+
+    event: str
+    #: the mark of the question; empty: about none, such as a notice
+    question: str = ""
+    nth: int = 1
+    #: seconds after the event
+    delay: float = 0.0
+    #: seconds until the next start
+    restart_after: float = 1.0
+
+    def __str__(self) -> str:
+        about = f" of {self.question}" if self.question else " of no question"
+        which = f", number {self.nth}" if self.nth > 1 else ""
+        late = f", {self.delay * 1000:g} ms later" if self.delay else ""
+        return f"{self.event}{about}{which}{late}"
+
+
+def kill_points(events: Iterable[Event]) -> tuple[KillPoint, ...]:
+    """The points of a run, in the order of its events; those before the gateway is ready do not count."""
+    follow, found = _Follower(), list[KillPoint]()
+    for event in events:
+        for question in follow.see(event):
+            found.append(KillPoint(event=event.kind, question=question, nth=follow.count(event.kind, question)))
+    # An event about several questions is one point, that of the first.
+    return tuple(dict.fromkeys(found))
+
+
+def finds(point: KillPoint) -> Callable[[Event], bool]:
+    """What recognises the event of a point among the events of a run, which it has to see all, in order."""
+    follow = _Follower()
+
+    def see(event: Event) -> bool:
+        hit = False
+        for question in follow.see(event):
+            nth = follow.count(event.kind, question)
+            hit = hit or (event.kind, question, nth) == (point.event, point.question, point.nth)
+        return hit
+
+    return see
+
+
+class _Follower:
+    """Counts the events of each kind about each question."""
+
+    def __init__(self) -> None:
+        self._ready = False
+        self._counts = Counter[tuple[str, str]]()
+        #: (conversation, message id) -> mark
+        self._messages: dict[tuple[str, str], str] = {}
+
+    def count(self, kind: str, question: str) -> int:
+        return self._counts[kind, question]
+
+    def see(self, event: Event) -> Iterator[str]:
+        """The question of an event at which one can kill: one, or none."""
+        body = event.body
+        if isinstance(body, GatewayReady):
+            self._ready = True
+        elif isinstance(body, PeerSaid):
+            for mark in questions_in(body.text)[:1]:
+                self._messages[body.address.conversation, body.message_id] = mark
+        question = self._question(body) if self._ready else None
+        if question is not None:
+            self._counts[event.kind, question] += 1
+            yield question
+
+    def _question(self, body: object) -> str | None:
+        """The mark of the question that an event is about, or empty; None: nobody is killed there."""
+        match body:
+            case PlatformPushed() | PlatformConfirmed():
+                return self._messages.get((body.address.conversation, body.message_id), "")
+            case ModelAsked():
+                return None if body.beside else next(iter(body.marks), "")
+            case WireCalled() if body.what not in ("send", "act"):
+                return None
+            case ModelAnswered() | WireAccepted() | WireCalled() | WireResponded():
+                return next((one.question for one in answers_in(body.text)), "")
+            case _:
+                return None

@@ -1,0 +1,1 @@
+"""What happens in one try: the servers, the script, the scripted model, the processes of the gateway, and the rest."""

@@ -1,0 +1,181 @@
+"""The gateway of a try: it is started, killed, stopped, frozen and started again, and each of these is an event."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Coroutine
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from trunkline.core.errors import UnknownName
+from trunkline.core.events import Event
+from trunkline.sim.attach.gateway_tree import GatewayTree
+from trunkline.sim.attach.play.rest import QuietWire
+from trunkline.sim.attach.play.trouble import GatewayTrouble
+from trunkline.sim.attach.profile import GatewayProfile
+from trunkline.sim.attach.rendering import RenderedGateway, write_files
+from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady
+from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
+from trunkline.sim.events.world import PlatformConnected
+from trunkline.sim.run.world import World
+
+#: seconds between two looks at a process that nothing else tells of
+LOOK = 0.05
+
+
+class GatewayControl:
+    """Controls the gateway. `render`: what is started, asked before each start. `ended`: called when it has ended.
+
+    `again`: seconds after which what watches over the gateway starts it again if it ends by itself; None: nobody does.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        profile: GatewayProfile,
+        folder: Path,
+        rest: QuietWire,
+        *,
+        render: Callable[[], RenderedGateway],
+        ended: Callable[[], None],
+        again: float | None = None,
+    ) -> None:
+        self._world, self._profile, self._folder, self._rest = world, profile, folder, rest
+        self._render, self._ended, self._again = render, ended, again
+        self._tree: GatewayTree | None = None
+        self._number = 0
+        self._written: dict[str, str] = {}
+        self._connected: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        #: why the run cannot go on
+        self.trouble: GatewayTrouble | None = None
+        world.log.subscribe(self._see_connected, PlatformConnected)
+
+    def _see_connected(self, event: Event) -> None:
+        assert isinstance(event.body, PlatformConnected)
+        self._connected.add(event.body.channel)
+
+    # ------------------------------------------------------------ start and end
+
+    async def start(self) -> None:
+        """Start it, and wait until every platform is connected. Raises `GatewayTrouble`."""
+        self._number += 1
+        number, began = self._number, self._world.now()
+        rendered, home = self._render(), self._folder / "home"
+        home.mkdir(parents=True, exist_ok=True)
+        # A gateway may have changed its files: they are its own after the first start, except for a new token.
+        write_files(home, {name: text for name, text in rendered.files.items() if self._written.get(name) != text})
+        self._written = rendered.files
+        self._connected.clear()
+        self._world.events.record(GatewayLaunched(number=number, command=rendered.command))
+        tree = self._tree = GatewayTree(rendered.command, rendered.environment, home, self._folder / "gateway.log")
+        while not self._connected >= set(self._world.platforms):
+            if self._tree is not tree:
+                return
+            if tree.exit_code is not None:
+                raise self.trouble_of(f"ended with the code {tree.exit_code} before it was connected")
+            if self._world.now() - began > self._profile.start_within:
+                missing = ", ".join(sorted(set(self._world.platforms) - self._connected))
+                raise self.trouble_of(f"was not connected to {missing} within {self._profile.start_within:g} s")
+            await anyio.sleep(LOOK)
+        self._world.events.record(GatewayReady(number=number, after=round(self._world.now() - began, 3)))
+
+    def close(self) -> None:
+        """End it, whatever it is doing."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tree is not None:
+            self._tree.kill()
+
+    def trouble_of(self, what: str) -> GatewayTrouble:
+        """An error about it, with the last lines of its log."""
+        lines = () if self._tree is None else self._tree.last_lines()
+        return GatewayTrouble(f"{self._profile.name} {what}", lines)
+
+    def look(self) -> None:
+        """Record its end, if it has ended and nobody asked it to."""
+        tree = self._tree
+        if tree is not None and tree.exit_code is not None and self._number_is_ready():
+            self._tree = None
+            self._ended()
+            body = GatewayExited(number=self._number, code=tree.exit_code, log=tree.last_lines(5))
+            self._world.events.record(body)
+            if self._again is not None:
+                self._restart_after(self._again)
+
+    def _number_is_ready(self) -> bool:
+        # While it starts, its end is what `start` reports.
+        return self._connected >= set(self._world.platforms)
+
+    # ------------------------------------------------------------ what strikes it
+
+    def kill(self, why: str, cause: int | None, restart_after: float) -> None:
+        """SIGKILL. When this returns, it is dead. Raises `UnknownName` if it does not run."""
+        tree = self._running()
+        self._tree = None
+        tree.kill()
+        self._ended()
+        self._world.events.record(ProcessCrashed(why=why), cause)
+        self._restart_after(restart_after)
+
+    def stop(self, why: str, cause: int | None, down: float) -> None:
+        """SIGTERM, and SIGKILL to what is left after `stop_within`. Raises `UnknownName` if it does not run."""
+        tree = self._running()
+        self._tree = None
+        tree.terminate()
+        self._rest.owe()
+        self._spawn(self._wait_for_end(tree, why, cause, down))
+
+    async def _wait_for_end(self, tree: GatewayTree, why: str, cause: int | None, down: float) -> None:
+        try:
+            with anyio.move_on_after(self._profile.stop_within):
+                while tree.exit_code is None:  # noqa: ASYNC110 -- nothing notifies of it
+                    await anyio.sleep(LOOK)
+        finally:
+            # Also what is left of its tree, and if the run ends meanwhile.
+            tree.kill()
+        self._ended()
+        self._world.events.record(ProcessStopped(why=why), cause)
+        self._restart_after(down)
+        self._rest.done()
+
+    def freeze(self, why: str, cause: int | None, seconds: float) -> None:
+        """SIGSTOP, and SIGCONT after a while. Raises `UnknownName` if it does not run."""
+        tree = self._running()
+        tree.freeze()
+        self._world.events.record(ProcessFrozen(why=why), cause)
+        self._rest.owe()
+        self._world.at(self._world.now() + seconds, self._thaw, tree)
+
+    def _thaw(self, tree: GatewayTree) -> None:
+        self._rest.done()
+        if self._tree is tree and tree.exit_code is None:
+            tree.thaw()
+            self._world.events.record(ProcessThawed())
+
+    def _running(self) -> GatewayTree:
+        if self._tree is None or self._tree.exit_code is not None:
+            raise UnknownName("the gateway does not run")
+        return self._tree
+
+    # ------------------------------------------------------------ the next start
+
+    def _restart_after(self, down: float) -> None:
+        self._rest.owe()
+        self._spawn(self._start_again(down))
+
+    async def _start_again(self, down: float) -> None:
+        try:
+            await anyio.sleep(down)
+            await self.start()
+        except GatewayTrouble as error:
+            self.trouble = error
+        finally:
+            self._rest.done()
+
+    def _spawn(self, what: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(what)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

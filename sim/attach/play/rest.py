@@ -1,0 +1,134 @@
+"""When a run has come to rest: everything is answered, and nothing happens any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from trunkline.core.events import Event, EventLog
+from trunkline.core.values import Address
+from trunkline.sim.attach.marks import answers_in, questions_in
+from trunkline.sim.events.attach import GatewayReady
+from trunkline.sim.events.model import ModelAsked
+from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.wire import WireAccepted, WireCalled, WireRefused
+from trunkline.sim.events.world import PeerSaid, PlatformConnected
+from trunkline.sim.run.fault_board import text_matches
+
+#: requests of a gateway, and questions to its model, that are no work but a flood: so many within so many seconds
+FLOOD, WITHIN = 3000, 10.0
+
+
+class Waits(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a run waits, in seconds."""
+
+    #: everything is answered, and nothing has happened for so long
+    settle: float
+    #: the same, in a run in which the gateway was started again: what it takes up again comes late
+    settle_after_restart: float
+    #: the longest wait for an answer, from the latest of question, start and fault
+    patience: float
+
+
+class QuietWire:
+    """Follows a run, and knows since when it is quiet and what waits for an answer.
+
+    `notices`: texts that end a question without an answer. `lasting`: fault -> how long it lasts, in seconds.
+    """
+
+    def __init__(
+        self, log: EventLog, waits: Waits, notices: Iterable[str] = (), lasting: Mapping[str, float] | None = None
+    ) -> None:
+        self._waits = waits
+        self._notices = tuple(notices)
+        self._lasting = dict(lasting or {})
+        #: mark -> where it was asked
+        self._open: dict[str, Address] = {}
+        #: when something happened that concerns people, and when the wait for answers began
+        self._last = self._since = 0.0
+        self._restarted = False
+        self._owed = 0
+        self._flood = _Flood()
+        log.subscribe(self._see)
+
+    # ------------------------------------------------------------ what the run itself still has to do
+
+    def owe(self) -> None:
+        """Something is due: a step, a start, a thaw. Until `done` there is no rest."""
+        self._owed += 1
+
+    def done(self) -> None:
+        """What was due has happened."""
+        self._owed -= 1
+
+    # ------------------------------------------------------------ what happens
+
+    def _see(self, event: Event) -> None:
+        body = event.body
+        if isinstance(body, WireCalled | ModelAsked):
+            self._flood.count(event.at)
+        if isinstance(body, PlatformConnected) or (isinstance(body, WireCalled) and not body.what):
+            return
+        self._last = event.at
+        text = getattr(body, "text", None)
+        if isinstance(body, PeerSaid):
+            self._open |= dict.fromkeys(questions_in(body.text), body.address)
+            self._wait_from(event.at)
+        elif isinstance(body, GatewayReady):
+            self._restarted = self._restarted or body.number > 1
+            self._wait_from(event.at)
+        elif isinstance(body, FaultFired):
+            self._wait_from(event.at + self._lasting.get(body.fault, 0.0))
+        elif isinstance(body, WireRefused):
+            self._wait_from(event.at + (body.retry_after or 0.0))
+        elif event.kind.startswith("wire.") and not isinstance(body, WireCalled) and isinstance(text, str):
+            self._answered(body, text)
+
+    def _answered(self, body: object, text: str) -> None:
+        """A text is visible, new or by an edit."""
+        for one in answers_in(text):
+            self._open.pop(one.question, None)
+        if isinstance(body, WireAccepted) and any(text_matches(notice, text) for notice in self._notices):
+            told = [mark for mark, place in self._open.items() if place.lane == body.address.lane]
+            for mark in told:
+                del self._open[mark]
+
+    def _wait_from(self, at: float) -> None:
+        self._since = max(self._since, at)
+
+    def wait_until(self, at: float) -> None:
+        """Nothing is late before a time, such as the end of the model's thinking."""
+        self._wait_from(at)
+
+    # ------------------------------------------------------------ the end
+
+    @property
+    def flooded(self) -> str:
+        """Why nobody waits for rest any more; empty: there is no flood."""
+        return self._flood.found
+
+    def reached(self, now: float) -> bool:
+        """Whether nothing is expected: everything is answered and it is quiet, or the patience is at its end."""
+        waits = self._waits
+        settle = waits.settle_after_restart if self._restarted else waits.settle
+        over = now - self._since - waits.patience
+        if self._owed or now < self._since:
+            return False
+        # A gateway that goes on for ever with what nobody takes does not keep the run from its end.
+        return over >= 2 * settle or (now - self._last >= settle and (not self._open or over >= 0))
+
+
+class _Flood:
+    """Counts requests in windows of `WITHIN` seconds."""
+
+    def __init__(self) -> None:
+        self._window, self._count = 0, 0
+        self.found = ""
+
+    def count(self, at: float) -> None:
+        window = int(at // WITHIN)
+        self._count = self._count + 1 if window == self._window else 1
+        self._window = window
+        if self._count >= FLOOD:
+            self.found = f"made {FLOOD} requests within {WITHIN:g} s, at {at:.0f} s of the run"

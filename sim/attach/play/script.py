@@ -1,0 +1,156 @@
+"""The script of a scenario, played around a gateway that is not ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from trunkline.core.errors import UnknownName
+from trunkline.core.events import Event
+from trunkline.sim.attach.kill_points import KillPoint
+from trunkline.sim.attach.play.gateway import GatewayControl
+from trunkline.sim.attach.play.rest import QuietWire
+from trunkline.sim.attach.play.servers import TryServers
+from trunkline.sim.events.script import FaultFired, ScriptSkipped
+from trunkline.sim.run.script.triggers import Triggers, awaited_by
+from trunkline.sim.run.script.world_steps import WorldSteps
+from trunkline.sim.run.world import World
+from trunkline.sim.scenario.model.scenario import CrashStep, Fault, ScriptStep
+from trunkline.sim.scenario.model.steps import When
+
+
+class AttachedScript:
+    """Plays the steps: at their times, which count from when the gateway is connected, or at events of the wire."""
+
+    def __init__(self, world: World, gateway: GatewayControl, servers: TryServers, rest: QuietWire) -> None:
+        self._world, self._gateway, self._servers, self._rest = world, gateway, servers, rest
+        self._steps = WorldSteps(world, lambda _channel, _account: None)
+        self._triggers = Triggers(world, awaited_by(world.scenario.script), delayed=(rest.owe, rest.done))
+        #: steps that wait for an event, and what they would do
+        self._waiting: dict[int, str] = {}
+
+    def begin(self) -> None:
+        """Play it, from now on."""
+        file, began = self._world.file, self._world.now()
+        names = iter(file.say_ids)
+        for number, (step, at) in enumerate(zip(file.scenario.script, file.times, strict=True)):
+            name = next(names) if step.say is not None else ""
+            self._rest.owe()
+            self._world.at(began + at, self._play, number, step, name)
+
+    def end(self) -> None:
+        """Record what of the script has not happened: such a run does not show what the scenario intends."""
+        for what in self._waiting.values():
+            self._world.events.record(ScriptSkipped(step=what, why="the event that it waits for did not happen"))
+        for fault in self._world.faults.unstruck:
+            body = ScriptSkipped(step=f"fault {fault.on}/{fault.do}", why="nothing happened that it could strike")
+            self._world.events.record(body)
+
+    # ------------------------------------------------------------ a step
+
+    def _play(self, number: int, step: ScriptStep, name: str) -> None:
+        self._rest.done()
+        what = name or ", ".join(sorted(step.model_fields_set - {"at", "after", "place", "when"}))
+        if step.when is None:
+            self._steps.if_possible(what, partial(self._act, number, step, name))
+        else:
+            play = partial(self._steps.if_possible, what, partial(self._act, number, step, name))
+            self._wait(number, what, step.when, lambda _: self._world.after_step(play))
+
+    def _wait(self, number: int, what: str, when: When, do: Callable[[Event], None]) -> None:
+        self._waiting[number] = f"{what} at {when.event}"
+
+        def fire(event: Event) -> None:
+            del self._waiting[number]
+            do(event)
+
+        self._triggers.add(when, fire)
+
+    def _act(self, number: int, step: ScriptStep, name: str) -> None:
+        if step.fault is not None and step.fault.on == "connect" and step.fault.do == "refuse-connection":
+            self._take_down(step.fault)
+        elif self._steps.play(step, name):
+            return
+        elif step.crash is not None:
+            crash = step.crash
+            self._now_or_at(number, "crash", crash.when, partial(self._crash, crash))
+        elif step.restart is not None:
+            restart = step.restart
+            stop = partial(self._gateway.stop, down=restart.down)
+            self._now_or_at(number, "restart", restart.when, lambda why, cause, _: stop(why, cause))
+        elif step.freeze is not None:
+            freeze = step.freeze
+            stand_still = partial(self._gateway.freeze, seconds=freeze.for_)
+            self._now_or_at(number, "freeze", freeze.when, lambda why, cause, _: stand_still(why, cause))
+
+    def _crash(self, crash: CrashStep, why: str, cause: int, at: Event | None) -> None:
+        self._gateway.kill(why, cause, crash.restart_after)
+        if at is not None and crash.when is not None and not crash.when.delay:
+            self._servers.leave_untaken(at)
+
+    def _now_or_at(
+        self, number: int, fault: str, when: When | None, do: Callable[[str, int, Event | None], None]
+    ) -> None:
+        """Do something now, or at the end of the callback that records an event: before anything else is written."""
+        if when is None:
+            do(fault, self._steps.fired(fault), None)
+            return
+
+        def strike(event: Event) -> None:
+            at = f"at {event.kind}"
+            do(f"{fault} {at}", self._steps.fired(fault, at), event)
+
+        def fire(event: Event) -> None:
+            self._world.after_step(partial(self._steps.if_possible, fault, partial(strike, event)))
+
+        self._wait(number, fault, when, fire)
+
+    def _take_down(self, fault: Fault) -> None:
+        """Close the socket of a platform for a while."""
+        for channel, platform in self._world.platforms.items():
+            accounts = platform.spec.accounts
+            if any(self._world.faults.is_about(fault, (channel, account)) for account in accounts):
+                self._steps.fired("connect/refuse-connection", channel)
+                self._rest.owe()
+                self._servers.take_down(channel, fault.for_, self._rest.done)
+
+
+class KillStroke:
+    """Kills the gateway at one event, in addition to the script. `fits`: whether it is this event; it sees them all."""
+
+    def __init__(
+        self,
+        world: World,
+        gateway: GatewayControl,
+        servers: TryServers,
+        point: KillPoint,
+        fits: Callable[[Event], bool],
+    ) -> None:
+        self._world, self._gateway, self._servers, self._point, self._fits = world, gateway, servers, point, fits
+        self._found = False
+        world.log.subscribe(self._see)
+
+    def _see(self, event: Event) -> None:
+        if not self._fits(event) or self._found:
+            return
+        self._found = True
+        if self._point.delay:
+            self._world.at(self._world.now() + self._point.delay, self._strike, event)
+        else:
+            self._world.after_step(partial(self._strike, event))
+
+    def _strike(self, event: Event) -> None:
+        cause = self._world.events.record(FaultFired(fault="crash", detail=f"at {self._point}"), event.seq)
+        try:
+            self._gateway.kill(f"crash at {self._point}", cause, self._point.restart_after)
+        except UnknownName as error:
+            self._world.events.record(ScriptSkipped(step="crash", why=error.facts))
+            return
+        if not self._point.delay:
+            self._servers.leave_untaken(event)
+
+    def end(self) -> None:
+        """Record that its event did not happen in this run."""
+        if not self._found:
+            body = ScriptSkipped(step=f"crash at {self._point}", why="the event that it waits for did not happen")
+            self._world.events.record(body)

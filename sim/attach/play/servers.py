@@ -1,0 +1,100 @@
+"""The servers of a try: the platforms of its world and the model, and what a profile's slots are filled with."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from trunkline.core.events import Event
+from trunkline.sim.attach.slots import platform_values
+from trunkline.sim.events.wire import WireCalled
+from trunkline.sim.loop import RealTimeLoop
+from trunkline.sim.run.world import World
+from trunkline.sim.wire.attribution import NoAttribution
+from trunkline.sim.wire.call_log import CallLog
+from trunkline.sim.wire.listener import WireListener
+from trunkline.sim.wire.model.server import ModelServer
+from trunkline.sim.wire.servers import make_server
+
+#: requests that are not recorded by themselves: polls
+_POLLS = frozenset({"getUpdates", "GET /_matrix/client/{version}/sync"})
+
+
+class TryServers:
+    """All servers of one try. `cause_of`: the event that caused a request with a text, if one is known."""
+
+    def __init__(self, world: World, model: ModelServer, cause_of: Callable[[str], int | None]) -> None:
+        self._world = world
+        self._cause_of = cause_of
+        self.model = model
+        self.listeners: dict[str, WireListener] = {}
+        #: closings of sockets that are under way
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def open(self, loop: RealTimeLoop) -> None:
+        """Listen on every platform and on the model."""
+        epoch = time.time() - loop.time()  # noqa: TID251 -- the gateway lives by the machine's clock
+        for name, platform in self._world.platforms.items():
+            server = make_server(platform, self._world, NoAttribution(), epoch=epoch)
+            server.calls = CallLog(platform.events, name, quiet=_POLLS, cause_of=self._cause_of)
+            listener = self.listeners[name] = WireListener(server)
+            await listener.open()
+        await self.model.open()
+
+    async def close(self) -> None:
+        """Close them all."""
+        for task in self._closing:
+            task.cancel()
+        for listener in self.listeners.values():
+            await listener.close()
+        await self.model.close()
+
+    def values(self, home: Path, install: Path) -> dict[str, str]:
+        """What fills the slots of a profile, with the newest tokens."""
+        found = {
+            "home": str(home),
+            "install": str(install),
+            "python": sys.executable,
+            "attach": str(Path(__file__).parent.parent),
+            "model.url": self.model.url,
+            "model.root": self.model.url.removesuffix("/v1"),
+            "port": str(_free_port()),
+        }
+        for listener in self.listeners.values():
+            found |= platform_values(listener.server, next(iter(listener.server.platform.spec.accounts)))
+        return found
+
+    # ------------------------------------------------------------ what strikes them
+
+    def leave_untaken(self, event: Event) -> None:
+        """The sender of a request is killed at its arrival: the platform does not take it."""
+        if isinstance(event.body, WireCalled):
+            calls = self.listeners[event.body.channel].server.calls
+            assert calls is not None
+            calls.untaken.add(event.seq)
+
+    def hang_up(self) -> None:
+        """The process of the gateway has ended, and with it the connections over which it got its updates."""
+        for listener in self.listeners.values():
+            listener.server.hang_up()
+
+    def take_down(self, name: str, seconds: float, back: Callable[[], None]) -> None:
+        """Close the socket of a platform with all its connections, and open it again; then call `back`."""
+
+        async def restart() -> None:
+            await self.listeners[name].restart(seconds)
+            back()
+
+        task = asyncio.ensure_future(restart())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
