@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from trunkline.sim.attach.kill_points import KillPoint
+
 
 class AttachJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a worker process plays. Paths are absolute."""
@@ -19,8 +21,8 @@ class AttachJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     trace: str
     #: a folder with the state of a gateway that has run before, which is copied; empty: it starts with nothing
     warm: str = ""
-    #: kill the gateway at the event of this number among those at which one can (`trunkline attach --explore`)
-    kill_at: int | None = None
+    #: where the gateway is killed in addition to the script (`trunkline attach --explore`)
+    kill_at: KillPoint | None = None
     #: seconds, instead of those of the profile
     patience: float | None = None
     settle: float | None = None

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
+from aiohttp.typedefs import Handler, Middleware
 
 from trunkline.core.actions.names import Action
 from trunkline.core.events import Recorder
@@ -52,7 +52,7 @@ class CallLog:
     ) -> int:
         """Record a send, a change or a question; returns the seq of its event.
 
-        What strikes at its arrival strikes before this returns. Raises `ResponseWithheld` if that has killed its sender.
+        What strikes at its arrival strikes before this returns. Raises `ResponseWithheld` if its sender has died of it.
         """
         body = WireCalled(
             channel=self._channel,
@@ -94,7 +94,7 @@ class CallLog:
         return response
 
     @property
-    def middleware(self) -> Callable[[web.Request, Handler], object]:
+    def middleware(self) -> Middleware:
         """The middleware of an application."""
         return self._middleware
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine
+import re
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,10 @@ class GatewayControl:
         self._number = 0
         self._written: dict[str, str] = {}
         self._connected: set[str] = set()
+        self._ready = False
+        self._log = folder / "gateway.log"
+        #: where in the log the newest start begins
+        self._log_start = 0
         self._tasks: set[asyncio.Task[None]] = set()
         #: why the run cannot go on
         self.trouble: GatewayTrouble | None = None
@@ -70,17 +75,36 @@ class GatewayControl:
         self._written = rendered.files
         self._connected.clear()
         self._world.events.record(GatewayLaunched(number=number, command=rendered.command))
-        tree = self._tree = GatewayTree(rendered.command, rendered.environment, home, self._folder / "gateway.log")
-        while not self._connected >= set(self._world.platforms):
+        self._log_start = self._log.stat().st_size if self._log.exists() else 0
+        tree = self._tree = GatewayTree(rendered.command, rendered.environment, home, self._log)
+        self._ready = False
+        while self._missing():
             if self._tree is not tree:
                 return
             if tree.exit_code is not None:
-                raise self.trouble_of(f"ended with the code {tree.exit_code} before it was connected")
+                raise self.trouble_of(f"ended with the code {tree.exit_code} before it was ready")
             if self._world.now() - began > self._profile.start_within:
-                missing = ", ".join(sorted(set(self._world.platforms) - self._connected))
-                raise self.trouble_of(f"was not connected to {missing} within {self._profile.start_within:g} s")
+                missing = ", ".join(self._missing())
+                raise self.trouble_of(f"was not ready within {self._profile.start_within:g} s: it lacks {missing}")
             await anyio.sleep(LOOK)
+        await anyio.sleep(self._profile.ready.after)
+        if self._tree is not tree:
+            return
+        self._ready = True
         self._world.events.record(GatewayReady(number=number, after=round(self._world.now() - began, 3)))
+
+    def _missing(self) -> list[str]:
+        """What it lacks to be ready."""
+        missing = [f"a connection to {one}" for one in self._world.platforms if one not in self._connected]
+        line = self._profile.ready.log
+        if line and not missing and not self._has_logged(line):
+            missing.append(f"the line {line} in its log")
+        return missing
+
+    def _has_logged(self, line: str) -> bool:
+        with self._log.open("rb") as log:
+            log.seek(self._log_start)
+            return re.search(line, log.read().decode("utf-8", "replace")) is not None
 
     def close(self) -> None:
         """End it, whatever it is doing."""
@@ -97,17 +121,14 @@ class GatewayControl:
     def look(self) -> None:
         """Record its end, if it has ended and nobody asked it to."""
         tree = self._tree
-        if tree is not None and tree.exit_code is not None and self._number_is_ready():
+        # While it starts, its end is what `start` reports.
+        if tree is not None and tree.exit_code is not None and self._ready:
             self._tree = None
             self._ended()
             body = GatewayExited(number=self._number, code=tree.exit_code, log=tree.last_lines(5))
             self._world.events.record(body)
             if self._again is not None:
                 self._restart_after(self._again)
-
-    def _number_is_ready(self) -> bool:
-        # While it starts, its end is what `start` reports.
-        return self._connected >= set(self._world.platforms)
 
     # ------------------------------------------------------------ what strikes it
 

@@ -11,6 +11,7 @@ from trunkline.core.values import Address
 from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.events.attach import GatewayReady
 from trunkline.sim.events.model import ModelAsked
+from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireCalled, WireRefused
 from trunkline.sim.events.world import PeerSaid, PlatformConnected
@@ -77,6 +78,8 @@ class QuietWire:
             self._wait_from(event.at)
         elif isinstance(body, GatewayReady):
             self._restarted = self._restarted or body.number > 1
+            self._wait_from(event.at)
+        elif isinstance(body, ProcessThawed):
             self._wait_from(event.at)
         elif isinstance(body, FaultFired):
             self._wait_from(event.at + self._lasting.get(body.fault, 0.0))

@@ -15,7 +15,18 @@ class Fault(Model):
     """A fault to inject: what fails, how, and how often."""
 
     on: Literal[
-        "send", "act", "lookup", "thread", "push", "hand", "store", "queue", "mirror", "ready", "connect", "boot",
+        "send",
+        "act",
+        "lookup",
+        "thread",
+        "push",
+        "hand",
+        "store",
+        "queue",
+        "mirror",
+        "ready",
+        "connect",
+        "boot",
         "model",
     ]
     """What fails. `send`: a send. `act`: any other action, such as an edit or a question. `lookup`: asking the platform
@@ -56,19 +67,19 @@ class Fault(Model):
     For `act`: as for `send`, without `no-receipt` and `bad-receipt`. For `lookup`: `error`, `drop` or `slow`. For
     `thread`, which strikes in the thread's room: `error`, `refuse`, `drop`, `slow`, and `lose-response`: opened, but
     the response is lost. For `push`: `slow`: the message arrives `for` later, and later messages overtake it;
-    `duplicate`: it arrives twice; `drop`: it never arrives. For `hand`: `error`: it fails; `drop`: it does not answer before its deadline;
-    `slow`: it takes `for` longer. For `store`: `error`: the disk is full; `write-error`: the write fails. For `queue`:
-    `damage`: at once, the rows of open messages become unreadable; a process that has them in memory continues with its
-    copy. For `mirror`: `refuse`: for `for`, the store rejects the transcript lines of what was sent, and accepts
-    everything else. For `ready`: `error`: the account is not ready for `for`. For `connect`: `error`: the connection
-    breaks and stays down for `for`; requests that need it fail before they are sent; `dead`: the connection, or the
-    next one if there is none, goes silent without closing, and breaks after `for`. A new connection before that works.
-    `refuse-connection`, only with `trunkline attach`: the socket of the whole platform is closed for `for`, with all
-    connections. For `boot`: `missing`: the adapter is missing when the process starts, and is installed after `for`; at
-    0s this strikes the first process. For `model`: `error`: it fails with `status`; `refuse`: the same, with 400;
-    `rate-limit`: it fails with 429 and asks to wait for `for`; `slow`: its answer begins `for` later; `drop`: it never
-    answers; `reset-before`: the connection is reset before an answer; `half-answer`: its answer breaks off in the
-    middle."""
+    `duplicate`: it arrives twice; `drop`: it never arrives. For `hand`: `error`: it fails; `drop`: it does not answer
+    before its deadline; `slow`: it takes `for` longer. For `store`: `error`: the disk is full; `write-error`: the write
+    fails. For `queue`: `damage`: at once, the rows of open messages become unreadable; a process that has them in
+    memory continues with its copy. For `mirror`: `refuse`: for `for`, the store rejects the transcript lines of what
+    was sent, and accepts everything else. For `ready`: `error`: the account is not ready for `for`. For `connect`:
+    `error`: the connection breaks and stays down for `for`; requests that need it fail before they are sent; `dead`:
+    the connection, or the next one if there is none, goes silent without closing, and breaks after `for`. A new
+    connection before that works. `refuse-connection`, only with `trunkline attach`: the socket of the whole platform is
+    closed for `for`, with all connections. For `boot`: `missing`: the adapter is missing when the process starts, and
+    is installed after `for`; at 0s this strikes the first process. For `model`: `error`: it fails with `status`;
+    `refuse`: the same, with 400; `rate-limit`: it fails with 429 and asks to wait for `for`; `slow`: its answer begins
+    `for` later; `drop`: it never answers; `reset-before`: the connection is reset before an answer; `half-answer`: its
+    answer breaks off in the middle."""
     place: str | None = Field(default=None, validation_alias="in")
     """Only at this place. For `ready`, `connect` and `boot`: only the account that sees this place; by default all."""
     text: str | None = None

@@ -87,7 +87,10 @@ def says(text: str, *, finish: str = "stop", wait: float = 0.0, refusal: str = "
 def ends_early(text: str, how: Step | None = None, *, stream: bool = True) -> ModelReply:
     """An answer that stops in the middle: properly closed without a finish reason, or as `how` says."""
     if not stream:
-        half = b'{"id": "c-1", "object": "chat.completion", "choices": [{"message": {"content": ' + json.dumps(text).encode()
+        half = (
+            b'{"id": "c-1", "object": "chat.completion", "choices": [{"message": {"content": '
+            + json.dumps(text).encode()
+        )
         return ModelReply(kind=JSON, steps=(Send(half), *([] if how is None else [how])))
     steps: list[Step] = [Send(event(piece({"content": one}))) for one in pieces_of(text)]
     return ModelReply(steps=(*steps, *([] if how is None else [how])))

@@ -17,7 +17,7 @@ FORBIDDEN_ARROWS = {"core": {"sim", "app"}, "sim": {"app"}, "app": set[str]()}
 EFFECTS_ALLOWED = {
     "core/env.py": "the one implementation of Clock, Random and Ids on the real system",
     "sim/attach/toy/gateway.py": "a program of its own, which the simulator only starts",
-    "sim/attach/supervisor.py": "a gateway that is not ours lives by the machine's clock",
+    "sim/attach/play/servers.py": "a gateway that is not ours lives by the machine's clock",
     "sim/loop/_real_time.py": "a loop in real time is the clock of its run",
 }
 
