@@ -12,26 +12,25 @@ import msgspec
 from trunkline.app.attach.gateways import AttachedGateway
 from trunkline.app.runs.model import Run
 from trunkline.sim import ScenarioFile
+from trunkline.sim.attach.kill_points import KillPoint
 
 #: a cell is given up after so many tries in a row that could not be played
 GIVEN_UP = 2
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """A scenario on a gateway; with `kill_at` the gateway is killed at the wire event of that number."""
+    """A scenario on a gateway; with `kill_at` the gateway is killed at that event of the wire."""
 
     gateway: AttachedGateway
     file: ScenarioFile
     patience: float | None = None
     settle: float | None = None
-    kill_at: int | None = None
-    #: that event, for readers: ``model.asked``
-    kill_what: str = ""
+    kill_at: KillPoint | None = None
 
     @property
     def scenario(self) -> str:
         """The id of its scenario, with the point at which the gateway is killed."""
-        return self.file.id if self.kill_at is None else f"{self.file.id}@{self.kill_at}"
+        return self.file.id if self.kill_at is None else f"{self.file.id}@{self.kill_at.slug}"
 
     @property
     def name(self) -> str:

@@ -42,6 +42,12 @@ class KillPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: seconds until the next start
     restart_after: float = 1.0
 
+    @property
+    def slug(self) -> str:
+        """Its name as a part of a file's name: ``wire.called-m2-1``."""
+        late = f"-{self.delay * 1000:g}ms" if self.delay else ""
+        return f"{self.event}-{self.question or 'none'}-{self.nth}{late}"
+
     def __str__(self) -> str:
         about = f" of {self.question}" if self.question else " of no question"
         which = f", number {self.nth}" if self.nth > 1 else ""

@@ -12,9 +12,10 @@ import anyio
 
 from trunkline.core.errors import UnknownName
 from trunkline.core.events import Event
-from trunkline.sim.attach.gateway_tree import GatewayTree
 from trunkline.sim.attach.play.rest import QuietWire
 from trunkline.sim.attach.play.trouble import GatewayTrouble
+from trunkline.sim.attach.process.gateway_log import GatewayLog
+from trunkline.sim.attach.process.process_tree import ProcessTree
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.rendering import RenderedGateway, write_files
 from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady
@@ -45,13 +46,13 @@ class GatewayControl:
     ) -> None:
         self._world, self._profile, self._folder, self._rest = world, profile, folder, rest
         self._render, self._ended, self._again = render, ended, again
-        self._tree: GatewayTree | None = None
+        self._tree: ProcessTree | None = None
         self._number = 0
         self._written: dict[str, str] = {}
         self._connected: set[str] = set()
         self._ready = False
-        self._log = folder / "gateway.log"
-        #: where in the log the newest start begins
+        #: its output, start after start, and where that of the newest start begins
+        self.log = GatewayLog(folder / "gateway.log")
         self._log_start = 0
         self._tasks: set[asyncio.Task[None]] = set()
         #: why the run cannot go on
@@ -75,14 +76,16 @@ class GatewayControl:
         self._written = rendered.files
         self._connected.clear()
         self._world.events.record(GatewayLaunched(number=number, command=rendered.command))
-        self._log_start = self._log.stat().st_size if self._log.exists() else 0
-        tree = self._tree = GatewayTree(rendered.command, rendered.environment, home, self._log)
+        self._log_start = self.log.path.stat().st_size
+        tree = self._tree = ProcessTree(rendered.command, rendered.environment, home, self.log)
+        tree.start()
         self._ready = False
         while self._missing():
             if self._tree is not tree:
                 return
             if tree.exit_code is not None:
-                raise self.trouble_of(f"ended with the code {tree.exit_code} before it was ready")
+                ended = f"ended with the code {tree.exit_code} before it was ready"
+                raise self.trouble_of(f"did not start: {tree.failure}" if tree.failure else ended)
             if self._world.now() - began > self._profile.start_within:
                 missing = ", ".join(self._missing())
                 raise self.trouble_of(f"was not ready within {self._profile.start_within:g} s: it lacks {missing}")
@@ -102,7 +105,7 @@ class GatewayControl:
         return missing
 
     def _has_logged(self, line: str) -> bool:
-        with self._log.open("rb") as log:
+        with self.log.path.open("rb") as log:
             log.seek(self._log_start)
             return re.search(line, log.read().decode("utf-8", "replace")) is not None
 
@@ -112,10 +115,11 @@ class GatewayControl:
             task.cancel()
         if self._tree is not None:
             self._tree.kill()
+        self.log.close()
 
     def trouble_of(self, what: str) -> GatewayTrouble:
         """An error about it, with the last lines of its log."""
-        lines = () if self._tree is None else self._tree.last_lines()
+        lines = self.log.last_lines() if self._tree is None else self._tree.last_lines()
         return GatewayTrouble(f"{self._profile.name} {what}", lines)
 
     def look(self) -> None:
@@ -149,11 +153,10 @@ class GatewayControl:
         self._rest.owe()
         self._spawn(self._wait_for_end(tree, why, cause, down))
 
-    async def _wait_for_end(self, tree: GatewayTree, why: str, cause: int | None, down: float) -> None:
+    async def _wait_for_end(self, tree: ProcessTree, why: str, cause: int | None, down: float) -> None:
         try:
             with anyio.move_on_after(self._profile.stop_within):
-                while tree.exit_code is None:  # noqa: ASYNC110 -- nothing notifies of it
-                    await anyio.sleep(LOOK)
+                await tree.wait()
         finally:
             # Also what is left of its tree, and if the run ends meanwhile.
             tree.kill()
@@ -170,13 +173,13 @@ class GatewayControl:
         self._rest.owe()
         self._world.at(self._world.now() + seconds, self._thaw, tree)
 
-    def _thaw(self, tree: GatewayTree) -> None:
+    def _thaw(self, tree: ProcessTree) -> None:
         self._rest.done()
         if self._tree is tree and tree.exit_code is None:
             tree.thaw()
             self._world.events.record(ProcessThawed())
 
-    def _running(self) -> GatewayTree:
+    def _running(self) -> ProcessTree:
         if self._tree is None or self._tree.exit_code is not None:
             raise UnknownName("the gateway does not run")
         return self._tree

@@ -32,6 +32,8 @@ class TryServers:
         self._cause_of = cause_of
         self.model = model
         self.listeners: dict[str, WireListener] = {}
+        #: for the gateway; the same at each of its starts
+        self._port = _free_port()
         #: closings of sockets that are under way
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -62,7 +64,7 @@ class TryServers:
             "attach": str(Path(__file__).parent.parent),
             "model.url": self.model.url,
             "model.root": self.model.url.removesuffix("/v1"),
-            "port": str(_free_port()),
+            "port": str(self._port),
         }
         for listener in self.listeners.values():
             found |= platform_values(listener.server, next(iter(listener.server.platform.spec.accounts)))
