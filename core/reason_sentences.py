@@ -68,6 +68,7 @@ SENTENCES: dict[str, str] = {
     "identity-gone": "The webhook that should post the message is gone or may not be used.",
     "thread-notice": "A notice, without its content, that a message could not be delivered to its thread.",
     "failed-notice": "The configured notice, without its content, that an answer could not be delivered.",
+    "doubt-notice": "The configured notice, without its content, that an answer may not have arrived.",
     "control-reply": "The gateway answers a command in the conversation where it was given.",
     "not-permitted": "The requester may not do that.",
     "unknown-command": "There is no such command.",

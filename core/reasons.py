@@ -90,6 +90,7 @@ class Reason(StrEnum):
     IDENTITY_GONE = "identity-gone"
     THREAD_NOTICE = "thread-notice"
     FAILED_NOTICE = "failed-notice"
+    DOUBT_NOTICE = "doubt-notice"
     # commands from peers to the gateway
     CONTROL_REPLY = "control-reply"
     NOT_PERMITTED = "not-permitted"

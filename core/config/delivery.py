@@ -52,6 +52,11 @@ class DeliveryConfig(Model):
     failed_notice: str = ""
     """Text to the person whose answer could not be delivered, at the same place; empty: none. It is not sent to a place
     where nothing can be posted any more."""
+    doubt_notice: str = ""
+    """Text to the person whose answer is parked, because nobody can find out whether it has arrived, at the same place;
+    empty: none."""
+    notice_in_room: bool = False
+    """Whether these two texts go to the room of a thread, if nothing can be posted in the thread any more."""
     notify_agent: bool = False
     """Whether a message that could not be delivered starts a turn of its agent. The transcript gets a line of it in any
     case."""

@@ -6,6 +6,8 @@ people saw, and this is what they did not see. Notices are messages; nothing is 
 
 from __future__ import annotations
 
+from trunkline.core.channels import rules_for
+from trunkline.core.config.delivery import DeliveryConfig
 from trunkline.core.reasons import Reason
 from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.values import Address, InboundId, IntentKind, IntentState, Peer, WorkKind
@@ -73,7 +75,16 @@ def work_about(row: IntentRow, note: str) -> Work | None:
     )
 
 
-def notice_place(row: IntentRow, state: IntentState, reason: Reason) -> Address | None:
-    """Where a person waits for an answer that ended badly and can be notified: never at a place that takes nothing."""
-    waits = row.kind is IntentKind.REPLY and state in _NOTHING_SEEN
-    return row.address if waits and reason not in _DEAD_PLACE else None
+def notice_of(row: IntentRow, state: IntentState, reason: Reason, config: DeliveryConfig) -> tuple[Address, str] | None:
+    """Where a person waits for an answer that ended badly, and the notice: never at a place that takes nothing.
+
+    A thread that is gone has its room, if the configuration says so.
+    """
+    text = config.doubt_notice if state is IntentState.UNKNOWN else config.failed_notice
+    surely_missing = state in _NOTHING_SEEN and not row.acked
+    if not text or row.kind is not IntentKind.REPLY or not (surely_missing or state is IntentState.UNKNOWN):
+        return None
+    if reason not in _DEAD_PLACE:
+        return row.address, text
+    room = rules_for(row.address.channel).room_above(row.address)
+    return (room, text) if config.notice_in_room and reason is Reason.PLACE_GONE and room != row.address else None

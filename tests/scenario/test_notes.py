@@ -45,10 +45,8 @@ def wakes(result: RunResult) -> int:
     return sum(isinstance(e.body, TurnStarted) and e.body.work is WorkKind.WAKE for e in result.trace.events)
 
 
-def notices(result: RunResult) -> int:
-    return sum(
-        isinstance(e.body, IntentPrepared) and e.body.reason is Reason.FAILED_NOTICE for e in result.trace.events
-    )
+def notices(result: RunResult, reason: Reason = Reason.FAILED_NOTICE) -> int:
+    return sum(isinstance(e.body, IntentPrepared) and e.body.reason is reason for e in result.trace.events)
 
 
 def test_without_settings_the_session_has_a_note_and_nobody_else_hears_of_it(tmp_path):
@@ -69,6 +67,12 @@ def test_nothing_is_said_about_the_end_of_a_notice(tmp_path):
     ended = [e.body.state for e in result.trace.events if isinstance(e.body, IntentSettled)]
     assert ended == [IntentState.FAILED, IntentState.FAILED]
     assert (len(notes(result)), notices(result)) == (1, 1)
+
+
+@pytest.mark.parametrize("do", ["lose-response", "drop"])
+def test_a_person_who_may_have_the_answer_gets_a_notice_of_the_doubt(tmp_path, do):
+    result = run(tmp_path, 'doubt_notice: "It may not have arrived."', f"{{on: send, do: {do}}}")
+    assert (len(notes(result)), notices(result, Reason.DOUBT_NOTICE), notices(result)) == (1, 1, 0)
 
 
 @pytest.mark.parametrize("do", ["lose-response", "drop"])

@@ -8,7 +8,7 @@ from functools import partial
 import anyio
 import msgspec
 
-from trunkline.core.delivery.notes import notice_place
+from trunkline.core.delivery.notes import notice_of
 from trunkline.core.delivery.states import DeliveryEvent, end_state, is_final
 from trunkline.core.errors import IllegalTransition, StoreError
 from trunkline.core.events.bindings import FallbackDenied
@@ -166,7 +166,7 @@ class Settler:
             woken = lines.record_note(row, settled, seq)
             if second is not None:
                 return seq, self._second.record(row, second, seq) if settled.noticed else None, woken
-            return seq, self._record_notice(row, notice if settled.noticed else None, reason, seq), woken
+            return seq, self._record_notice(after, notice if settled.noticed else None, reason, seq), woken
 
         def then(ended: _Ended) -> None:
             seq, noticed, _ = ended
@@ -244,22 +244,25 @@ class Settler:
 
     async def _notice(self, row: IntentRow, state: IntentState, reason: Reason, cause: int | None) -> IntentRow | None:
         """The notice of an undeliverable intent, without its content, where the requester waits for it."""
-        if row.acked or state is IntentState.UNKNOWN:
-            return None
         if row.notice_to is not None:
+            if row.acked or state is IntentState.UNKNOWN:
+                return None
             draft, text = self._drafts.notice(row, row.notice_to), notice_text(row, reason)
         else:
-            place, text = notice_place(row, state, reason), self._ctx.config.delivery.failed_notice
-            if place is None or not text:
+            found = notice_of(row, state, reason, self._ctx.config.delivery)
+            if found is None:
                 return None
+            place, text = found
             # The thread of the answer may not be open yet.
-            draft = msgspec.structs.replace(self._drafts.notice(row, place), open_on=row.open_on)
+            open_on = row.open_on if place == row.address else None
+            draft = msgspec.structs.replace(self._drafts.notice(row, place), open_on=open_on)
         return await self._preparer.prepare_notice(draft, text, cause)
 
     def _record_notice(self, row: IntentRow, notice: IntentRow | None, reason: Reason, cause: int) -> int | None:
         """Record that an undeliverable intent goes nowhere else; returns the seq of its notice."""
         if row.notice_to is None and notice is not None:
-            return self._ctx.record_prepared(notice, targeted=False, reason=Reason.FAILED_NOTICE, cause=cause)
+            why = Reason.DOUBT_NOTICE if row.state is IntentState.UNKNOWN else Reason.FAILED_NOTICE
+            return self._ctx.record_prepared(notice, targeted=False, reason=why, cause=cause)
         if notice is None and (row.binding is None or reason is not Reason.PLACE_GONE):
             return None
         posted = notice is not None and not is_final(notice.state)

@@ -3,7 +3,7 @@
     TELEGRAM_BOT_TOKEN=... OPENAI_BASE_URL=http://127.0.0.1:8000/v1 python gateway.py
 
 It promises what Telegram allows. Each message gets one turn. An answer is stored before it is sent; what certainly was
-not done is done again, and what is in doubt is not: then the asker is told, as about everything that goes wrong.
+not done is done again, and what is in doubt is not: then the asker gets a notice, as of everything that goes wrong.
 ``TELEGRAM_API_ROOT``, ``OPENAI_API_KEY``, ``OPENAI_MODEL`` and ``TOY_STATE`` (a file) have defaults. ``TOY_STREAM=1``
 shows answers while they grow. ``TOY_DEFECTS=a,b`` switches mistakes on, which are natural ones: see ``DEFECTS``.
 """
@@ -37,8 +37,8 @@ DEFECTS = {
     "answers-in-parent": "sends without the topic what was refused because the topic is gone",
     "drops-at-boot": "asks the platform at its start to drop what waits",
     "confirms-first": "confirms a message that it has in memory only",
-    "gives-up-silently": "does not tell the asker that it has given up",
-    "greets": "tells each chat that it is back",
+    "gives-up-silently": "sends no notice when it has given up",
+    "greets": "says in each chat that it is back",
     "ignores-retry-after": "tries again at once where the platform asks for a wait",
     "impatient": "asks the model again after a second, and takes the second answer",
     "one-history": "has one history for all chats",
@@ -198,10 +198,10 @@ def deliver(job: Job, text: str, edit: int | None = None, *, chat: Any = None) -
     return "refused", why
 
 
-def tell(job: Job, notice: str) -> None:
-    """Tell the asker what became of a message: where it was said, or in private if that is not possible."""
+def notify(job: Job, notice: str) -> None:
+    """Send a notice of what became of a message: where it was said, or to its author in private."""
     with state:
-        job |= {"step": "telling", "notice": notice}
+        job |= {"step": "notice", "notice": notice}
     if "gives-up-silently" in ON and notice == GIVEN_UP:
         return
     outcome, why = deliver(job, notice, job.get("posted"))
@@ -210,7 +210,7 @@ def tell(job: Job, notice: str) -> None:
     if outcome == "refused" and job["chat"] != job["asker"]:
         outcome, why = deliver(job, notice, chat=job["asker"])
     if outcome != "done":
-        log(f"message {job['id']}: the asker could not be told: {why}")
+        log(f"message {job['id']}: its author got no notice: {why}")
 
 
 def show_draft(job: Job, text: str) -> None:
@@ -240,11 +240,11 @@ def run(job: Job) -> None:
             if answer:
                 data["history"][place] = [*messages, {"role": "assistant", "content": answer}][-20:]
     elif job["step"] == "asking":
-        tell(job, RESTARTED)
+        notify(job, RESTARTED)
     elif job["step"] == "sending" and not job.get("posted") and "resends-after-restart" not in ON:
-        tell(job, IN_DOUBT)
-    elif job["step"] == "telling":
-        tell(job, job["notice"])
+        notify(job, IN_DOUBT)
+    elif job["step"] == "notice":
+        notify(job, job["notice"])
     if job["step"] in ("ready", "sending"):
         finish(job)
     with state as data:
@@ -254,9 +254,9 @@ def run(job: Job) -> None:
 def finish(job: Job) -> None:
     """Send an answer that is stored."""
     if not job["answer"] or job.get("draft") == "refused":
-        return tell(job, GIVEN_UP)
+        return notify(job, GIVEN_UP)
     if job.get("draft") == "doubt":
-        return tell(job, IN_DOUBT)
+        return notify(job, IN_DOUBT)
     with state:
         job["step"] = "sending"
         if "answers-in-last-chat" in ON:
@@ -267,7 +267,7 @@ def finish(job: Job) -> None:
     if outcome == "done" or (job.get("posted") and "stops-editing" in ON):
         return None
     log(f"message {job['id']}: not answered: {why}")
-    return tell(job, IN_DOUBT if outcome == "doubt" else GIVEN_UP)
+    return notify(job, IN_DOUBT if outcome == "doubt" else GIVEN_UP)
 
 
 # ---------------------------------------------------------------- messages

@@ -63,7 +63,7 @@ class ExactReturnAddress(ReplyReferences):
             return  # requested correctly, misplaced by the platform: R2 and L3 judge the record of it
         if body.address.lane in right and body.reply_to in quotable:
             return
-        if self.run.answered.in_thread(facts.prepared.turn, place, body.address):
+        if self.run.answered.in_thread(facts.prepared.turn, place, body.address) or self._notice_in_room(facts, body):
             return
         self.violate(
             at=event.seq,
@@ -72,6 +72,19 @@ class ExactReturnAddress(ReplyReferences):
             actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
             evidence=[facts.prepared.seq, event.seq],
             first_wrong=self._first_wrong(facts, right, event),
+        )
+
+    def _notice_in_room(self, notice: IntentFacts, body: WireAccepted) -> bool:
+        """Whether it is the notice of an answer to a thread that is gone, in the room of that thread."""
+        if notice.body.intent_kind is not IntentKind.NOTICE:
+            return False
+        rules, cause = rules_for(body.address.channel), notice.prepared.cause
+        answers = ((one, end.body) for one in self.run.intents.values() for end in one.settled if end.seq == cause)
+        return any(
+            isinstance(end, IntentSettled)
+            and end.reason is Reason.PLACE_GONE
+            and rules.room_above(answer.body.address).lane == body.address.lane
+            for answer, end in answers
         )
 
     def _of_bound_work(self, event: Event, facts: IntentFacts, bound: BindingFacts, origin: set[Lane]) -> None:

@@ -4,9 +4,10 @@ import msgspec
 import pytest
 
 from tests.support.factories import intent
-from trunkline.core.delivery.notes import delivery_note, notice_place, work_about
+from trunkline.core.config.delivery import DeliveryConfig
+from trunkline.core.delivery.notes import delivery_note, notice_of, work_about
 from trunkline.core.reasons import Reason
-from trunkline.core.values import InboundId, IntentKind, IntentState
+from trunkline.core.values import Address, ChatKind, InboundId, IntentKind, IntentState
 
 S = IntentState
 ROW = msgspec.structs.replace(intent("m1.reply", "the secret text"), kind=IntentKind.REPLY, inbound=InboundId("m1"))
@@ -37,14 +38,35 @@ def test_a_message_of_work_about_an_end_starts_no_other() -> None:
     assert work_about(of_its_hand, "note") is None
 
 
+SAYS = DeliveryConfig(failed_notice="failed", doubt_notice="in doubt")
+
+
 @pytest.mark.parametrize("state", S)
 @pytest.mark.parametrize("kind", IntentKind)
-def test_a_person_is_notified_of_an_answer_that_surely_did_not_arrive(kind: IntentKind, state: IntentState) -> None:
-    place = notice_place(msgspec.structs.replace(ROW, kind=kind), state, Reason.TOO_OLD)
-    waits = kind is IntentKind.REPLY and state in (S.FAILED, S.DEAD, S.EXPIRED)
-    assert place == (ROW.address if waits else None)
+def test_a_person_gets_a_notice_of_an_answer_that_did_not_arrive_and_of_one_that_may_not_have(kind, state) -> None:
+    texts = {S.FAILED: "failed", S.DEAD: "failed", S.EXPIRED: "failed", S.UNKNOWN: "in doubt"}
+    text = texts.get(state) if kind is IntentKind.REPLY else None
+    found = notice_of(msgspec.structs.replace(ROW, kind=kind), state, Reason.TOO_OLD, SAYS)
+    assert found == (None if text is None else (ROW.address, text))
+    assert notice_of(msgspec.structs.replace(ROW, kind=kind), state, Reason.TOO_OLD, DeliveryConfig()) is None
+
+
+def test_a_person_who_has_a_part_of_an_answer_gets_a_notice_only_of_a_doubt_about_the_rest() -> None:
+    row = msgspec.structs.replace(ROW, acked=1)
+    assert notice_of(row, S.FAILED, Reason.REFUSED, SAYS) is None
+    assert notice_of(row, S.UNKNOWN, Reason.PARKED, SAYS) == (ROW.address, "in doubt")
 
 
 @pytest.mark.parametrize("reason", [Reason.PLACE_GONE, Reason.UNAUTHORIZED, Reason.NO_ADAPTER])
 def test_no_notice_goes_to_a_place_that_takes_nothing(reason: Reason) -> None:
-    assert notice_place(ROW, S.FAILED, reason) is None
+    assert notice_of(ROW, S.FAILED, reason, SAYS) is None
+
+
+def test_the_room_of_a_thread_that_is_gone_has_the_notice_if_it_may() -> None:
+    room = Address(channel="telegram", account="default", kind=ChatKind.GROUP, conversation="-100")
+    row = msgspec.structs.replace(ROW, address=msgspec.structs.replace(room, thread="7"))
+    says = SAYS.model_copy(update={"notice_in_room": True})
+    assert notice_of(row, S.FAILED, Reason.PLACE_GONE, says) == (room, "failed")
+    assert notice_of(row, S.UNKNOWN, Reason.PLACE_GONE, says) == (room, "in doubt")
+    assert notice_of(row, S.FAILED, Reason.UNAUTHORIZED, says) is None
+    assert notice_of(msgspec.structs.replace(row, address=room), S.FAILED, Reason.PLACE_GONE, says) is None
