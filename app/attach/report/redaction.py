@@ -18,7 +18,7 @@ _SHORTEST = 8
 _SHAPES = re.compile(
     "|".join(
         (
-            r"\b\d{6,12}:[A-Za-z0-9_-]{20,}",  # a bot of Telegram
+            r"(?<!\d)\d{6,12}:[A-Za-z0-9_-]{20,}",  # a bot of Telegram
             r"\b[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,}",  # a bot of Discord
             r"\bxox[a-z]-[A-Za-z0-9-]{8,}|\bxapp-[A-Za-z0-9-]{8,}",  # Slack
             r"\bsyt_[A-Za-z0-9_=-]{8,}",  # Matrix
