@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
 
-from trunkline.app.view.text.cells import clean
 from trunkline.core.errors import UnknownName, UsageError
 from trunkline.sim import scenario_home
+from trunkline.sim.attach.doctor import Checkup, checkup, look
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.profile_files import load_profile, profile_path
-from trunkline.sim.attach.rendering import filled
 
 #: where `make attach-NAME` installs, below the clone
 INSTALLED = ".gateways"
-#: seconds that a gateway may take to print its version
-_VERSION_WITHIN = 60.0
 
 
 class AttachedGateway(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,8 +27,6 @@ class AttachedGateway(msgspec.Struct, frozen=True, kw_only=True):
     install: Path
     #: its version; empty if its profile has no command that prints it
     version: str = ""
-    #: how the command line names it: ``--gateway hermes``
-    option: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -69,44 +61,22 @@ def install_folder(profile: GatewayProfile) -> Path:
 
 
 def attached(name: str, install: Path | None = None) -> AttachedGateway:
-    """The gateway that a profile is about, with the version that is installed. Raises `UsageError` if nothing is."""
+    """The gateway that a profile is about. Raises `UsageError` with every remedy if it cannot be run here."""
+    found, where = examined(name, install)
+    # What one remedy brings is named once.
+    missing = {line.remedy: line for line in reversed(found.lines) if line.state == "missing"}
+    if missing:
+        lines = [f"{found.profile} cannot be attached on this machine:"]
+        lines += [
+            f"  {one.what}: {one.found}{f'; {one.remedy}' if one.remedy else ''}" for one in reversed(missing.values())
+        ]
+        raise UsageError("\n".join(lines))
     path = find_profile(name)
-    profile = load_profile(path)
+    return AttachedGateway(profile=load_profile(path), path=path, install=where, version=found.version)
+
+
+def examined(name: str, install: Path | None = None) -> tuple[Checkup, Path]:
+    """What a profile needs and this machine has, and where the gateway is, or would be, installed."""
+    profile = load_profile(find_profile(name))
     where = (install or install_folder(profile)).absolute()
-    version = installed_version(profile, where)
-    return AttachedGateway(profile=profile, path=path, install=where, version=version, option=("--gateway", name))
-
-
-def installed_version(profile: GatewayProfile, install: Path) -> str:
-    """What the gateway calls its version. Raises `UsageError` with the remedy if it is not installed."""
-    if not profile.version:
-        return ""
-    values = {"install": str(install), "python": sys.executable, "home": str(install)}
-    command = [str(one) for one in filled(list(profile.version), values)]
-    try:
-        done = subprocess.run(  # noqa: S603 -- the command of a profile that the user chose
-            command,
-            capture_output=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            timeout=_VERSION_WITHIN,
-            env={"PATH": os.environ.get("PATH", ""), "HOME": os.devnull},
-        )
-    except FileNotFoundError as error:
-        raise UsageError(f"{profile.name} is not installed: there is no {command[0]}. {remedy(profile)}") from error
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"{profile.name}: its version cannot be asked for: {error}") from error
-    said = done.stdout.decode(errors="replace").strip().split("\n")[0]
-    if done.returncode or not said:
-        last = done.stderr.decode(errors="replace").strip().split("\n")[-1]
-        raise UsageError(
-            f"{profile.name}: the command that prints its version failed with the code {done.returncode}: "
-            f"{clean(last)}. {remedy(profile)}"
-        )
-    return clean(said)
-
-
-def remedy(profile: GatewayProfile) -> str:
-    """How to get a gateway."""
-    install = f"`{profile.install.task}` installs it; " if profile.install.task else ""
-    return f"{install}`trunkline attach doctor {profile.name}` says what is missing"
+    return checkup(profile, look(profile, where)), where

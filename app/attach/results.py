@@ -9,6 +9,7 @@ import msgspec
 from trunkline.app.attach.cells import CellRecord, FinishedTry, gateway_given_up
 from trunkline.app.report.summary import report_lines
 from trunkline.app.view.text.cells import clean, count
+from trunkline.sim.attach.doctor import Checkup
 from trunkline.sim.invariants import Status
 
 #: from so many tries on a finding may be claimed
@@ -100,6 +101,32 @@ def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[st
         yield clean(f"! {name:<{_WIDTH}} not tried: {record.cell.gateway.name} could not be run")
     else:
         yield clean(f"· {name:<{_WIDTH}} not tried")
+
+
+#: signs of what was looked at
+_STATES = {"ok": "✓", "note": "!", "missing": "✗"}
+
+
+def checkup_lines(found: Checkup) -> Iterator[str]:
+    """What a profile needs, and what of it is on this machine."""
+    yield f"{found.title}{f' {found.version}' if found.version else ''} (profile {found.profile})"
+    if found.tried:
+        yield f"  tried with {', '.join(found.tried)}"
+    for one in found.lines:
+        yield f"  {_STATES[one.state]} {one.what}: {one.found}"
+        if one.remedy and one.state != "ok":
+            yield f"      {one.remedy}"
+    yield "it can be attached" if found.ready else "it cannot be attached yet"
+
+
+def profile_lines(every: Sequence[Checkup]) -> Iterator[str]:
+    """The profiles that ship, with what is installed of them."""
+    width = max((len(one.profile) for one in every), default=0)
+    for one in every:
+        missing = [line for line in one.lines if line.state == "missing"]
+        state = f"{one.version or 'ready'}" if not missing else f"not ready: {missing[0].what}: {missing[0].found}"
+        yield f"{one.profile:<{width}}  {one.title}  {state}"
+    yield "`trunkline attach doctor PROFILE` says what is missing and how to get it; a profile of your own is a file"
 
 
 def summary_line(records: Sequence[CellRecord], *, interrupted: bool) -> str:

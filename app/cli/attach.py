@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,17 +11,17 @@ from typing import Annotated
 from cyclopts import App, Group, Parameter
 
 from trunkline.app.attach.cells import Cell, CellRecord
-from trunkline.app.attach.gateways import AttachedGateway, attached, find_profile
+from trunkline.app.attach.gateways import AttachedGateway, attached, examined
 from trunkline.app.attach.progress import AttachProgress
-from trunkline.app.attach.results import cell_lines, summary_line
+from trunkline.app.attach.results import cell_lines, checkup_lines, profile_lines, summary_line
 from trunkline.app.attach.runner import TryRunner
 from trunkline.app.attach.try_folder import TryFolder
-from trunkline.app.cli.io.output import print_error, print_lines
+from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.options import Flag, Many
 from trunkline.app.cli.run.run import check_folders, load_all
 from trunkline.core.errors import UsageError
 from trunkline.sim import ScenarioFile, scenario_home
-from trunkline.sim.attach.profile_files import load_profile, shipped_profiles
+from trunkline.sim.attach.profile_files import shipped_profiles
 
 app = App(
     name="attach",
@@ -39,6 +38,8 @@ _OUTPUT = Parameter(group=Group("Output", sort_key=1))
 class AttachOptions:
     """The options of ``trunkline attach``."""
 
+    list: Flag = False
+    """List the gateways that can be named, and whether they are installed, and end."""
     gateway: Many = ()
     """The gateway: the name of a profile (`--list` has them), or the path of a profile file. May be given several
     times."""
@@ -83,6 +84,9 @@ def attach_scenarios(*paths: Path, options: Annotated[AttachOptions, Parameter(n
     paths:
         Scenario files or folders; by default those for gateways that come with Trunkline.
     """
+    if options.list:
+        print_lines(*profile_lines([examined(name)[0] for name in shipped_profiles()]))
+        return 0
     _check(options)
     gateways = _gateways(options)
     files = _files(paths, options.keyword)
@@ -189,7 +193,7 @@ def _write_reports(records: Sequence[CellRecord], work: Path, options: AttachOpt
 
 
 @app.command
-def doctor(profile: str, /) -> int:
+def doctor(profile: str, /, *, install: Path | None = None) -> int:
     """Say what a gateway needs that this machine lacks, and how to get it. Nothing is downloaded.
 
     Exit code: 0 it can be attached, 2 something is missing.
@@ -198,12 +202,9 @@ def doctor(profile: str, /) -> int:
     ----------
     profile:
         The name of a profile, or the path of a profile file.
+    install:
+        Where the gateway is installed, instead of `.gateways/NAME` in the clone.
     """
-    found = load_profile(find_profile(profile))
-    try:
-        one = attached(profile)
-    except UsageError as error:
-        print_error(f"trunkline: {error.facts}")
-        return _NOT_RUN
-    print_lines(f"{found.title or found.name} {one.version} in {one.install}", file=sys.stdout)
-    return 0
+    found, _ = examined(profile, install)
+    print_lines(*checkup_lines(found))
+    return 0 if found.ready else _NOT_RUN

@@ -1,9 +1,11 @@
-"""HTML as values: every text is escaped, unless it is an element itself."""
+"""HTML as values: every text is escaped, and loses its control characters, unless it is an element itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+
+from trunkline.app.view.text.cells import clean_lines
 
 
 class Markup(str):
@@ -31,7 +33,7 @@ def joined(*children: Child) -> Markup:
         if isinstance(child, Markup):
             pieces.append(child)
         elif isinstance(child, str):
-            pieces.append(escape(child))
+            pieces.append(escape(clean_lines(child)))
         else:
             pieces.append(joined(*child))
     return Markup("".join(pieces))
@@ -41,4 +43,4 @@ def _attribute(key: str, value: str | bool) -> str:
     name = key.rstrip("_").replace("_", "-")
     if isinstance(value, bool):
         return f" {name}" if value else ""
-    return f' {name}="{escape(value)}"' if value else ""
+    return f' {name}="{escape(clean_lines(value))}"' if value else ""

@@ -18,7 +18,7 @@ from trunkline.app.attach.report.words import (
     ROWS_LEFT_OUT,
     asked_lines,
 )
-from trunkline.app.view.text.cells import count
+from trunkline.app.view.text.cells import clean, clean_lines, count
 
 _TICKS = re.compile("`+")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@&$-])")
@@ -28,13 +28,13 @@ _APART = "\u200b"
 
 def plain(text: str) -> str:
     """A text in a paragraph or a heading: nothing in it formats, links or mentions."""
-    line = " ".join(text.split())
+    line = clean(" ".join(text.split()))
     return _SPECIAL.sub(r"\\\1", line).replace("\\@", f"\\@{_APART}")
 
 
 def code(text: str) -> str:
     """A text as code in a line."""
-    line = " ".join(text.split())
+    line = clean(" ".join(text.split()))
     longest = max((len(found) for found in _TICKS.findall(line)), default=0)
     ticks = "`" * (longest + 1)
     space = " " if line.startswith("`") or line.endswith("`") else ""
@@ -43,10 +43,10 @@ def code(text: str) -> str:
 
 def block(lines: Sequence[str]) -> list[str]:
     """Lines as a block of code."""
-    text = "\n".join(lines)
+    text = clean_lines("\n".join(lines))
     longest = max((len(found) for found in _TICKS.findall(text)), default=0)
     ticks = "`" * max(3, longest + 1)
-    return [f"{ticks}text", *lines, ticks]
+    return [f"{ticks}text", *text.split("\n"), ticks]
 
 
 def _in_cell(text: str) -> str:

@@ -40,7 +40,7 @@ _NAMED = re.compile(
 _BEARER = re.compile(r"\b(?P<name>Bearer |Bot )(?P<value>[A-Za-z0-9._~+/=-]{8,})")
 #: ``https://user:password@host``
 _USER_INFO = re.compile(r"(?P<name>\b[a-z][a-z0-9+.-]*://)[^\s/@:]+:[^\s/@]+@")
-_HOMES = re.compile(r"(?:/home/|/Users/|[A-Za-z]:\\Users\\)[^/\\\s\"':]+|/root\b")
+_HOMES = re.compile(r"(?<![\w).])(?:/home/|/Users/|[A-Za-z]:\\Users\\)[^/\\\s\"':]+|/root\b")
 
 
 class Redaction:
