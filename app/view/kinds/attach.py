@@ -77,7 +77,9 @@ def _responded(_view: RunView, _event: Event, body: WireResponded) -> str:
 
 @label(PlatformConfirmed)
 def _confirmed(view: RunView, _event: Event, body: PlatformConfirmed) -> str:
-    return f"the gateway confirms message {clean(body.message_id)} of {view.places.label(body.address)}"
+    what = "makes the platform forget" if body.unread else "confirms"
+    unread = ", which it has not read" if body.unread else ""
+    return f"the gateway {what} message {clean(body.message_id)} of {view.places.label(body.address)}{unread}"
 
 
 # ---------------------------------------------------------------- the model

@@ -206,8 +206,19 @@ class Pushes:
         unacked = self._unacked[envelope.address.account]
         for key in [key for key, posted in unacked.items() if posted.envelope.message_id == envelope.message_id]:
             if envelope.address in (unacked[key].envelope.address, unacked[key].place):
-                posted = unacked.pop(key)
-                if self._world.wire_side:
-                    body = PlatformConfirmed(address=posted.place, message_id=envelope.message_id)
-                    self._platform.events.record(body, posted.cause)
+                self._confirmed(unacked.pop(key))
         self._world.poke()
+
+    def forget(self, account: str) -> None:
+        """Forget everything that waits for an account: it is not delivered any more."""
+        self.changes += 1
+        unacked = self._unacked[account]
+        for key in [key for key, posted in unacked.items() if posted.due]:
+            posted = unacked.pop(key)
+            self._confirmed(posted, unread=not posted.times)
+        self._world.poke()
+
+    def _confirmed(self, posted: Posted, *, unread: bool = False) -> None:
+        if self._world.wire_side:
+            body = PlatformConfirmed(address=posted.place, message_id=posted.envelope.message_id, unread=unread)
+            self._platform.events.record(body, posted.cause)

@@ -204,7 +204,7 @@ class Deliveries:
             raise BadParameter("secret token contains unallowed characters")
         if url and not url.startswith(("https://", "http://127.0.0.1", "http://localhost")):
             raise BadParameter("bad webhook: An HTTPS URL must be provided for webhook")
-        self._drop(queue, given)
+        self._drop(caller.account, queue, given)
         queue.webhook, queue.secret = url, secret
         if "allowed_updates" in given:
             queue.allowed = tuple(str(one) for one in given.sequence("allowed_updates"))
@@ -219,7 +219,7 @@ class Deliveries:
     def delete_webhook(self, caller: BotCaller, given: Parameters) -> web.StreamResponse:
         """``deleteWebhook``; what waits stays, unless the call says otherwise."""
         queue = self.queue(caller.account)
-        self._drop(queue, given)
+        self._drop(caller.account, queue, given)
         if queue.webhook:
             self._stop_pushing(queue)
             self._disconnect(caller.account, queue)
@@ -240,9 +240,11 @@ class Deliveries:
             info["last_error_date"], info["last_error_message"] = int(queue.error[0]), queue.error[1]
         return ok(info)
 
-    def _drop(self, queue: BotQueue, given: Parameters) -> None:
+    def _drop(self, account: str, queue: BotQueue, given: Parameters) -> None:
         if given.flag("drop_pending_updates"):
             self._confirm(queue, self._last + 1)
+            # Also what has come while nobody asked for updates.
+            self._server.platform.pushes.forget(account)
 
     def _stop_pushing(self, queue: BotQueue) -> None:
         if queue.pusher is not None:

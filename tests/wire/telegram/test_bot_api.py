@@ -194,6 +194,20 @@ def test_offsets_confirm_and_limits_hold() -> None:
     play(test)
 
 
+@pytest.mark.parametrize(("drop", "left"), [(True, 0), (False, 1)])
+def test_what_came_before_the_first_poll_is_dropped_on_request(drop: bool, left: int) -> None:
+    async def test(client: Client) -> None:
+        await client.bench.say(client.bench.places[0], "is anybody there?")
+        await asyncio.sleep(0.3)
+        assert (await client.call("deleteWebhook", drop_pending_updates=drop))["ok"]
+        assert len(await numbers(client)) == left
+        await client.bench.say(client.bench.places[0], "and now?")
+        await asyncio.sleep(0.3)
+        assert len(await numbers(client)) == left + 1
+
+    play(test)
+
+
 def test_a_poll_waits_and_ends_when_something_comes() -> None:
     async def test(client: Client) -> None:
         poll = asyncio.create_task(numbers(client, timeout=5))
