@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from trunkline.app.attach.gateways import AttachedGateway
 from trunkline.app.runs.model import Run
 from trunkline.sim import ScenarioFile
-from trunkline.sim.attach.kill_points import KillPoint
+from trunkline.sim.attach.kill_points import KillPoint, kill_points
 
 #: a cell is given up after so many tries in a row that could not be played
 GIVEN_UP = 2
@@ -40,7 +41,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def fingerprint(self) -> str:
         """Changes with everything that its tries depend on: gateway, profile, scenario, waiting times."""
-        parts = (self.gateway.fingerprint, self.file.sha256, self.kill_at, self.patience, self.settle)
+        point = "" if self.kill_at is None else self.kill_at.slug
+        parts = (self.gateway.fingerprint, self.file.sha256, point, self.patience, self.settle)
         return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:12]
 
 
@@ -76,6 +78,8 @@ class CellRecord:
     highest: int = 0
     #: why it cannot be tried at all
     cannot: tuple[str, ...] = ()
+    #: the events of its first try become cells of their own, each with the gateway killed there
+    explored: bool = False
 
     @property
     def violated(self) -> bool:
@@ -119,3 +123,13 @@ def gateway_given_up(record: CellRecord, records: Iterable[CellRecord]) -> bool:
 def tries_left(records: Sequence[CellRecord], tries: int, more: int) -> int:
     """How many tries are still to end, if nothing more is found."""
     return sum(one.left(tries, more) for one in records if not gateway_given_up(one, records))
+
+
+def points_of(record: CellRecord) -> list[CellRecord]:
+    """The cells that explore another one, if it was tried; once only. One for each event of its first try."""
+    if not record.explored or not record.finished:
+        return []
+    record.explored = False
+    first = min(record.finished, key=lambda one: one.number)
+    points = kill_points(first.run.trace.events)
+    return [CellRecord(cell=structs.replace(record.cell, kill_at=point)) for point in points]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from trunkline.app.attach.cells import CellRecord, FinishedTry, Trouble, next_cell
+from trunkline.app.attach.cells import CellRecord, FinishedTry, Trouble, next_cell, points_of
 from trunkline.app.attach.try_folder import TryFolder, judged
 from trunkline.app.attach.worker_process import WorkerProcess
 from trunkline.core.errors import UsageError
@@ -68,14 +68,17 @@ class TryRunner:
         #: state folders that were kept
         self.kept: list[Path] = []
 
-    def play(self, records: Sequence[CellRecord], *, tries: int, more: int, jobs: int) -> None:
+    def play(self, records: list[CellRecord], *, tries: int, more: int, jobs: int) -> None:
         """Play until every cell has its tries. However it ends, no process is left.
+
+        A cell that is explored adds further ones to `records`, with what the folder has of them.
 
         Raises `UsageError` when nothing can be written any more, and `KeyboardInterrupt`; what is finished is kept.
         """
         try:
             with _terminated_like_interrupted():
                 while True:
+                    self._add_points(records)
                     while len(self._running) < jobs and (record := next_cell(records, tries, more)) is not None:
                         self._start(record)
                     if not self._running:
@@ -88,6 +91,14 @@ class TryRunner:
             with _not_interrupted():
                 self._end_all()
 
+    def _add_points(self, records: list[CellRecord]) -> None:
+        for record in list(records):
+            added = points_of(record)
+            for one in added:
+                one.finished.extend(self._folder.finished(one.cell))
+            where = records.index(record) + 1
+            records[where:where] = added
+
     def _start(self, record: CellRecord) -> None:
         cell, number = record.cell, record.take_number()
         self._started += 1
@@ -96,6 +107,7 @@ class TryRunner:
             scenario=str(cell.file.path.absolute()),
             profile=str(cell.gateway.path),
             install=str(cell.gateway.install),
+            version=cell.gateway.version,
             folder=str(folder / "gateway"),
             trace=str(self._folder.trace_path(cell, number)),
             kill_at=cell.kill_at,

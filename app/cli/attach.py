@@ -21,6 +21,7 @@ from trunkline.app.cli.options import Flag, Many
 from trunkline.app.cli.run.run import check_folders, load_all
 from trunkline.core.errors import UsageError
 from trunkline.sim import ScenarioFile, scenario_home
+from trunkline.sim.attach.kill_points import named_kill_point
 from trunkline.sim.attach.profile_files import shipped_profiles
 
 app = App(
@@ -49,6 +50,10 @@ class AttachOptions:
     """Play a scenario that a gateway violates so many times in all, and the others `--tries` times."""
     jobs: int = 1
     """Number of tries at the same time. A gateway may need a gigabyte of memory."""
+    explore: Flag = False
+    """Play each scenario once more for each event of the wire, and kill the gateway there."""
+    at: str | None = None
+    """Kill the gateway at this event too, as a report of `--explore` names it: `wire.accepted-m1-1`."""
     patience: float | None = None
     """Seconds after which a question that nothing followed counts as lost, instead of those of the profile."""
     settle: float | None = None
@@ -90,8 +95,12 @@ def attach_scenarios(*paths: Path, options: Annotated[AttachOptions, Parameter(n
     _check(options)
     gateways = _gateways(options)
     files = _files(paths, options.keyword)
+    point = None if options.at is None else named_kill_point(options.at)
     records = [
-        CellRecord(cell=Cell(gateway=one, file=file, patience=options.patience, settle=options.settle))
+        CellRecord(
+            cell=Cell(gateway=one, file=file, patience=options.patience, settle=options.settle, kill_at=point),
+            explored=options.explore,
+        )
         for file in files
         for one in gateways
     ]
@@ -112,6 +121,8 @@ def _check(options: AttachOptions) -> None:
             raise UsageError(f"{name} {seconds:g}: expected seconds above 0, at most 3600")
     if not options.gateway:
         raise UsageError(f"--gateway names the gateway to attach: {', '.join(shipped_profiles())}, or a profile file")
+    if options.explore and options.at is not None:
+        raise UsageError("--explore and --at exclude each other: every event, or one of them")
     if options.install is not None and len(options.gateway) > 1:
         raise UsageError("--install is for a single --gateway")
     check_folders(options.json, options.junit)

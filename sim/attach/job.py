@@ -15,6 +15,8 @@ class AttachJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     profile: str
     #: where the gateway is installed
     install: str
+    #: the version that is installed, for the trace; empty if it is not known
+    version: str = ""
     #: a folder of its own for the gateway's state and log
     folder: str
     #: the trace file that it writes

@@ -6,11 +6,13 @@ order, or further ones.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
+from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
 from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.events.attach import GatewayReady
@@ -53,6 +55,23 @@ class KillPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         which = f", number {self.nth}" if self.nth > 1 else ""
         late = f", {self.delay * 1000:g} ms later" if self.delay else ""
         return f"{self.event}{about}{which}{late}"
+
+
+_SLUG = re.compile(
+    r"(?P<event>[a-z]+\.[a-z]+)-(?P<question>[a-z0-9]+)-(?P<nth>[1-9]\d{0,5})(?:-(?P<ms>\d+(?:\.\d+)?)ms)?"
+)
+
+
+def named_kill_point(slug: str) -> KillPoint:
+    """The point that has a name (`KillPoint.slug`). Raises `UsageError` for a text that is none."""
+    found = _SLUG.fullmatch(slug)
+    if found is None or found["event"] not in KILLABLE:
+        raise UsageError(
+            f"{slug}: expected EVENT-QUESTION-NUMBER, such as wire.accepted-m1-1; the events are {', '.join(KILLABLE)}"
+        )
+    question = "" if found["question"] == "none" else found["question"]
+    late = float(found["ms"] or 0.0) / 1000
+    return KillPoint(event=found["event"], question=question, nth=int(found["nth"]), delay=late)
 
 
 def kill_points(events: Iterable[Event]) -> tuple[KillPoint, ...]:

@@ -52,7 +52,7 @@ class AttachTry:
         settle: float | None = None,
     ) -> None:
         self._profile, self._loop, self._folder, self._install = profile, loop, folder, install
-        self._version = version
+        self._version, self._kill_at = version, kill_at
         self.file = marked(file)
         self.world = world = World(self.file, loop, seed=file.scenario.seed, bugs=())
         world.wire_side = True
@@ -95,6 +95,7 @@ class AttachTry:
             path=file.path.as_posix(),
             source=file.scenario.source,
             seed=file.scenario.seed,
+            crashes=() if self._kill_at is None else (f"kill {self._kill_at.slug}",),
             on_wire=True,
             side="wire",
             gateway=f"{self._profile.name} {self._version}".strip(),
