@@ -16,7 +16,7 @@ from trunkline.app.tui.screens.registry import SCREENS
 from trunkline.core.events import BODIES, Body
 from trunkline.core.reasons import Reason
 from trunkline.sim import BUGS, ScenarioFile, find_scenarios, load_scenario
-from trunkline.sim.invariants import CHECKERS
+from trunkline.sim.invariants import CHECKERS, WIRE_SIDE_CHECKERS
 
 SCENARIOS = ROOT / "scenarios"
 
@@ -99,11 +99,20 @@ def bugs_table() -> str:
 def invariants_table() -> str:
     """Every checked invariant: the promise, and the bug switches that show it violated."""
     rows = []
-    for checker in CHECKERS:
+    for checker in (one for one in CHECKERS if not one.wire_side):
         bugs = [bug.name for bug in BUGS.values() if checker.id in bug.caught_by]
         where = f"`{checker.__module__}.{checker.__name__}`"
         rows.append((f"[{checker.id}](#{_slug(checker)})", checker.title, checker.sentence, codes(bugs), where))
     return table(("id", "name", "promise", "bug switches", "checker"), rows)
+
+
+def wire_side_table() -> str:
+    """Every promise that is judged of a gateway of which only the wire is known."""
+    rows = []
+    for checker in WIRE_SIDE_CHECKERS:
+        where = f"`{checker.__module__}.{checker.__name__}`"
+        rows.append((f"[{checker.id}](#{_slug(checker)})", checker.title, checker.sentence, where))
+    return table(("id", "name", "promise", "checker"), rows)
 
 
 def _slug(checker: Any) -> str:

@@ -20,7 +20,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools.doc_actions import actions_table, channel_actions_table
-from tools.doc_catalogue import bugs_table, event_table, invariants_table, reasons_table, screens_table, types_table
+from tools.doc_catalogue import (
+    bugs_table,
+    event_table,
+    invariants_table,
+    reasons_table,
+    screens_table,
+    types_table,
+    wire_side_table,
+)
 from tools.doc_chat import closes_table, frames_table
 from tools.doc_decisions import (
     binding_diagram,
@@ -65,6 +73,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "reasons-table": reasons_table,
     "bugs-table": bugs_table,
     "invariants-table": invariants_table,
+    "wire-side-table": wire_side_table,
     "event-table": event_table,
     "types-table": types_table,
     "channels-table": channels_table,

@@ -105,6 +105,41 @@ class WireCalled(PlatformBody, frozen=True, kw_only=True):
     #: the message that it would change
     message_id: str | None = None
     action: Action | None = None
+    #: a digest of what a send or a change asks for, without its key: the same one is the same request; empty: unknown
+    digest: str = ""
+
+
+class WireEdited(PlatformBody, frozen=True, kw_only=True):
+    """The gateway changed the text of a message: people read the new one from now on.
+
+    Recorded where only the wire is known of a gateway, and there instead of `wire.acted`.
+    """
+
+    kind: ClassVar[str] = "wire.edited"
+    #: where the message is
+    address: Address
+    message_id: str
+    text: str
+    #: the text until now
+    before: str = ""
+    #: who wrote it: ``bot`` (this account) or ``other``
+    author: str = "bot"
+    #: it was so already: people see no difference
+    repeated: bool = False
+
+
+class WireDeleted(PlatformBody, frozen=True, kw_only=True):
+    """The gateway took a message away: people do not see it any more. As `wire.edited`, on the wire side only."""
+
+    kind: ClassVar[str] = "wire.deleted"
+    address: Address
+    message_id: str
+    #: the text until now
+    before: str = ""
+    #: who wrote it: ``bot`` (this account) or ``other``
+    author: str = "bot"
+    #: it was gone already
+    repeated: bool = False
 
 
 class WireResponded(PlatformBody, frozen=True, kw_only=True):

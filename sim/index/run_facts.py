@@ -45,6 +45,7 @@ from trunkline.sim.index.intent_facts import IntentFacts, Lane, LaneFacts
 from trunkline.sim.index.process_facts import RunProcesses
 from trunkline.sim.index.projection import Handle, Handlers, Projection, on
 from trunkline.sim.index.scope_facts import RunScopes
+from trunkline.sim.index.wire_side import RunWireSide
 from trunkline.sim.invariants.routing.place_names import named
 
 
@@ -99,6 +100,8 @@ class RunFacts(Projection):
         self.bindings = RunBindings()
         self.processes, self.hooks, self.heartbeats = RunProcesses(), RunHooks(), RunHeartbeats()
         self.answered, self.calls = AnsweredMessages(self.intents), RunCalls()
+        #: what is known of a run by its wire only; nobody fills it in other runs
+        self.wire_side = RunWireSide()
         #: delegations, as the world knows them
         self.hands = RunHands()
 

@@ -29,6 +29,25 @@ from trunkline.sim.invariants.sessions.bindings import BindingLife, NoSelfEcho
 from trunkline.sim.invariants.sessions.mirror_text_and_dry_runs import DryRunHasNoEffect, MirrorIsTruth
 from trunkline.sim.invariants.sessions.scopes_and_links import ScopesAndLinks
 from trunkline.sim.invariants.sessions.session_keys import DistinctKeys, OneKey
+from trunkline.sim.invariants.wire_side.answers import AnsweredOnce, OneTurn
+from trunkline.sim.invariants.wire_side.endings import NothingLostInSilence, NothingUnasked
+from trunkline.sim.invariants.wire_side.places import AnsweredInPlace, InOrder, NothingNextDoor
+from trunkline.sim.invariants.wire_side.requests import RefusedIsNotRepeated, WaitsHonoured
+from trunkline.sim.invariants.wire_side.secrets import SecretsStay
+
+#: the checkers of runs of which only the wire is known, in the order of the catalogue
+WIRE_SIDE_CHECKERS: tuple[type[Checker], ...] = (
+    AnsweredOnce,
+    AnsweredInPlace,
+    NothingNextDoor,
+    NothingLostInSilence,
+    OneTurn,
+    NothingUnasked,
+    WaitsHonoured,
+    SecretsStay,
+    InOrder,
+    RefusedIsNotRepeated,
+)
 
 #: every checker, in the order of the catalogue
 CHECKERS: tuple[type[Checker], ...] = (
@@ -82,6 +101,7 @@ CHECKERS: tuple[type[Checker], ...] = (
     ActionOnce,
     MeantMessageOnly,
     SaidInItsCall,
+    *WIRE_SIDE_CHECKERS,
 )
 
 #: ids of all invariants that are checked
@@ -104,6 +124,7 @@ __all__ = [
     "CHECKERS",
     "EVIDENCE",
     "INVARIANTS",
+    "WIRE_SIDE_CHECKERS",
     "Checker",
     "EvidenceKind",
     "Judge",

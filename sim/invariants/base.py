@@ -16,6 +16,7 @@ import msgspec
 from trunkline.core.events import Event, EventLog
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.gateway import RunJoined
+from trunkline.sim.events.attach import GatewayAttached
 from trunkline.sim.index.projection import EventFeed, Handlers, Projection
 from trunkline.sim.index.run_facts import RunFacts
 
@@ -87,6 +88,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
 
 
+#: why the gateway's own promises are not judged of a run of which only the wire is known
+_INSIDE = "not judged: it needs the inside of the gateway, and only the wire is known here"
+
 #: why an upstream profile leaves invariants unjudged
 _THEIR_KEYS = "not judged in profile {}: its keys and scopes follow rules of their own"
 
@@ -107,6 +111,8 @@ class Checker(Projection):
     from_anywhere: ClassVar[bool] = False
     #: the part of it that is about them; empty if there is none
     our_keys_part: ClassVar[str] = ""
+    #: it judges runs of which only the wire is known, and no others
+    wire_side: ClassVar[bool] = False
 
     def __init__(self, run: RunFacts) -> None:
         #: the facts of the run, up to and including the event that a handler gets
@@ -137,6 +143,10 @@ class Checker(Projection):
         """The trace begins in the middle of the run."""
         if not self.from_anywhere:
             self._off = "not judged: it needs the whole run, and this trace begins in the middle"
+
+    def needs_the_inside(self) -> None:
+        """Only the wire is known of the gateway."""
+        self._off = _INSIDE
 
     def violate(
         self,
@@ -194,17 +204,28 @@ class Checker(Projection):
 
 
 class Judge:
-    """Runs all checkers over one run; verdicts are available at any time."""
+    """Runs all checkers over one run; verdicts are available at any time.
+
+    A run whose first event is `gateway.attached` is judged by the checkers of the wire side, any other run by the rest.
+    """
 
     def __init__(self, checkers: Sequence[type[Checker]]) -> None:
         self.run = RunFacts()
-        self._checkers = tuple(checker(self.run) for checker in checkers)
+        self._of_wire = tuple(checker for checker in checkers if checker.wire_side)
+        self._checkers = tuple(checker(self.run) for checker in checkers if not checker.wire_side)
         # The facts come first: they include an event before any checker sees it.
         self._feed = EventFeed(self.run, *self._checkers)
         self._ended: Event | None = None
 
     def watch(self, log: EventLog) -> None:
         """Follow a log, event by event."""
+
+        def attached(event: Event) -> None:
+            self._attach()
+            self._feed.deliver(event)
+            log.subscribe(self._feed.deliver, *self._feed.handlers)
+
+        log.subscribe(attached, GatewayAttached)
         log.subscribe(self._feed.deliver, *self._feed.handlers)
         log.subscribe(self._end, RunEnded)
 
@@ -215,7 +236,19 @@ class Judge:
         elif type(event.body) is RunJoined:
             for checker in self._checkers:
                 checker.join()
+        elif type(event.body) is GatewayAttached:
+            self._attach()
         self._feed.deliver(event)
+
+    def _attach(self) -> None:
+        """Only the wire is known of this run."""
+        for checker in self._checkers:
+            checker.needs_the_inside()
+        found = tuple(checker(self.run) for checker in self._of_wire)
+        # What follows the old feed gets nothing more from it.
+        self._feed.handlers.clear()
+        self._feed = EventFeed(self.run, self.run.wire_side, *found)
+        self._checkers = (*self._checkers, *found)
 
     def _end(self, event: Event) -> None:
         self._ended = event

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable
 
+import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from trunkline.core.actions.names import Action
+from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.events import Recorder
-from trunkline.core.values import Address
+from trunkline.core.values import Address, SendRequest
 from trunkline.sim.events.wire import WireCalled, WireResponded
 from trunkline.sim.wire.sockets import reset
 
@@ -49,6 +52,8 @@ class CallLog:
         text: str = "",
         message_id: str | None = None,
         action: Action | None = None,
+        *,
+        digest: str = "",
     ) -> int:
         """Record a send, a change or a question; returns the seq of its event.
 
@@ -63,6 +68,7 @@ class CallLog:
             text=text,
             message_id=message_id,
             action=action,
+            digest=digest,
         )
         seq = self._events.record(body, self._cause_of(text) if text else None)
         request[_SEQ], request[_BODY] = seq, body
@@ -97,6 +103,11 @@ class CallLog:
     def middleware(self) -> Middleware:
         """The middleware of an application."""
         return self._middleware
+
+
+def digest_of(asked: SendRequest | ActionRequest) -> str:
+    """A digest of everything that a request asks for. Keys are left out: they differ where the request does not."""
+    return hashlib.sha256(msgspec.json.encode(msgspec.structs.replace(asked, key="", cause=None))).hexdigest()[:12]
 
 
 def method_name(request: web.Request) -> str:

@@ -25,7 +25,7 @@ from trunkline.sim.platforms.api.wire_faults import HALF, PAGE, StruckAnswer
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import WorldPort
 from trunkline.sim.wire.attribution import Attribution, WireAttempt
-from trunkline.sim.wire.call_log import CallLog
+from trunkline.sim.wire.call_log import CallLog, digest_of
 from trunkline.sim.wire.sockets import ResponseWithheld, half_answer, proxy_page, reset, slow_answer
 
 P = TypeVar("P", bound=FakePlatform)
@@ -144,7 +144,7 @@ class WireServer(ABC, Generic[P]):
         """Hand a send to the platform, and respond with its receipt or its refusal."""
         future = self.world.future()
         if self.calls is not None:
-            seq = await self.calls.arrived(request, "send", address=send.address, text=send.text)
+            seq = await self.calls.arrived(request, "send", send.address, send.text, digest=digest_of(send))
             send = msgspec.structs.replace(send, cause=seq)
         self.platform.wire.receive(send, future, token)
         return await self.respond(request, future, answer)
@@ -156,7 +156,9 @@ class WireServer(ABC, Generic[P]):
         future = self.world.future()
         if self.calls is not None:
             about = (change.address, change.text or "", change.message_id, change.action)
-            change = msgspec.structs.replace(change, cause=await self.calls.arrived(request, "act", *about))
+            about = (change.address, change.text or "", change.message_id, change.action)
+            seq = await self.calls.arrived(request, "act", *about, digest=digest_of(change))
+            change = msgspec.structs.replace(change, cause=seq)
         self.platform.actions.act(change, future, token)
         return await self.respond(request, future, answer)
 

@@ -10,7 +10,7 @@ from trunkline.app.view.index.places import PlaceKey, Places
 from trunkline.core.actions.names import Action
 from trunkline.core.events import Event
 from trunkline.sim.events.actions import WireActed
-from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited
 from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
 from trunkline.sim.index.projection import Projection, on
 
@@ -98,16 +98,28 @@ class VisibleMessages(Projection):
     @on(WireActed)
     def _acted(self, event: Event, body: WireActed) -> None:
         deleted = CHANGES_TEXT.get(body.action)
-        if deleted is None or body.repeated:
-            return
+        if deleted is not None and not body.repeated:
+            self._changed(event, body, changed_text(body.text, deleted=deleted), body.chunk)
+
+    @on(WireEdited)
+    def _edited(self, event: Event, body: WireEdited) -> None:
+        if not body.repeated:
+            self._changed(event, body, changed_text(body.text, deleted=False))
+
+    @on(WireDeleted)
+    def _deleted(self, event: Event, body: WireDeleted) -> None:
+        if not body.repeated:
+            self._changed(event, body, changed_text("", deleted=True))
+
+    def _changed(self, event: Event, body: WireActed | WireEdited | WireDeleted, text: str, chunk: int = 0) -> None:
         seen = VisibleMessage(
             seq=event.seq,
             at=event.at,
             place=body.address.lane,
             who="",
-            text=changed_text(body.text, deleted=deleted),
+            text=text,
             message_id=body.message_id or "",
             intent=event.intent,
-            chunk=body.chunk,
+            chunk=chunk,
         )
         self._seen.setdefault(seen.place, []).append(seen)

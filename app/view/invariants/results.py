@@ -35,6 +35,7 @@ FAMILIES = {
     "P": "audience",
     "V": "visibility",
     "A": "actions",
+    "X": "seen from outside",
 }
 
 

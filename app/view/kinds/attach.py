@@ -15,6 +15,8 @@ from trunkline.sim.events.wire import (
     WireAccepted,
     WireCalled,
     WireDeduplicated,
+    WireDeleted,
+    WireEdited,
     WireRefused,
     WireResponded,
     WireResponseLost,
@@ -22,7 +24,7 @@ from trunkline.sim.events.wire import (
 from trunkline.sim.events.world import PlatformConfirmed
 
 #: what becomes of a send or a change on the platform
-OUTCOMES = (WireAccepted, WireDeduplicated, WireRefused, WireActed, WireResponseLost)
+OUTCOMES = (WireAccepted, WireEdited, WireDeleted, WireDeduplicated, WireRefused, WireActed, WireResponseLost)
 
 label_text(
     GatewayAttached,
@@ -68,6 +70,37 @@ def _called_row(draw: RowBuilder, event: Event, body: WireCalled) -> TimelineRow
         return None
     action = f"{body.action.value} " if body.action is not None else ""
     return draw.outbound(event, Look.UNKNOWN, body.address, f"not taken: {action}{quoted(body.text)}", "??")
+
+
+@label(WireEdited)
+def _edited(view: RunView, _event: Event, body: WireEdited) -> str:
+    now = "has this text already" if body.repeated else f"reads {quoted(body.text)} from now on"
+    return f"message {clean(body.message_id)} of {view.places.label(body.address)} {now}"
+
+
+@row(WireEdited, arrow=True)
+def _edited_row(draw: RowBuilder, event: Event, body: WireEdited) -> TimelineRow:
+    if body.repeated:
+        return draw.outbound(event, Look.SUPPRESSED, body.address, f"edit {quoted(body.text)}: so already", "sup")
+    return _change_row(draw, event, body, f"edit {quoted(body.text)}")
+
+
+@label(WireDeleted)
+def _deleted(view: RunView, _event: Event, body: WireDeleted) -> str:
+    gone = "was gone already" if body.repeated else f"is deleted; it read {quoted(body.before)}"
+    return f"message {clean(body.message_id)} of {view.places.label(body.address)} {gone}"
+
+
+@row(WireDeleted, arrow=True)
+def _deleted_row(draw: RowBuilder, event: Event, body: WireDeleted) -> TimelineRow:
+    return _change_row(draw, event, body, f"delete {quoted(body.before)}")
+
+
+def _change_row(draw: RowBuilder, event: Event, body: WireEdited | WireDeleted, text: str) -> TimelineRow:
+    marks = draw.view.marks
+    if event.seq in marks.copies or event.seq in marks.misplaced:
+        return draw.outbound(event, Look.COPY, body.address, text, "✗")
+    return draw.outbound(event, Look.DELIVERED, body.address, text)
 
 
 @label(WireResponded)

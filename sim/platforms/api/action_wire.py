@@ -8,6 +8,7 @@ is meant for a message never strikes a reaction to it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -17,10 +18,12 @@ from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.actions.spec import TargetMode
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Refused
+from trunkline.core.events import Body
 from trunkline.core.values import Address, Receipt, Transport
 from trunkline.sim.events.actions import WireActed, WireAnswered
-from trunkline.sim.events.wire import WireRefused, WireResponseLost
+from trunkline.sim.events.wire import WireDeleted, WireEdited, WireRefused, WireResponseLost
 from trunkline.sim.platforms.actions.changes import MESSAGE_CHANGES, Done, Handler, RequestedChange
+from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.platforms.actions.polls import POLL_CHANGES
 from trunkline.sim.platforms.actions.questions import MESSAGE_QUESTIONS, Answer, Question
 from trunkline.sim.platforms.actions.server_changes import IN_ROOMS_LEFT, SERVER_CHANGES
@@ -34,6 +37,31 @@ if TYPE_CHECKING:
 _CHANGES: dict[Action, Handler] = {**MESSAGE_CHANGES, **POLL_CHANGES, **SERVER_CHANGES}
 #: question -> how a platform answers it
 _QUESTIONS: dict[Action, Answer] = {**MESSAGE_QUESTIONS, **SERVER_QUESTIONS}
+
+
+def _edited(done: Done, message: str, author: str) -> Body:
+    return WireEdited(
+        address=done.address,
+        message_id=message,
+        text=done.text,
+        before=done.before,
+        author=author,
+        repeated=done.repeated,
+    )
+
+
+def _deleted(done: Done, message: str, author: str) -> Body:
+    return WireDeleted(
+        address=done.address, message_id=message, before=done.before, author=author, repeated=done.repeated
+    )
+
+
+#: changes of what people read -> the event of the wire side
+_SEEN_CHANGES: dict[Action, Callable[[Done, str, str], Body]] = {
+    Action.EDIT: _edited,
+    Action.DELETE: _deleted,
+    Action.UNSEND: _deleted,
+}
 
 
 class ActionWire:
@@ -100,6 +128,9 @@ class ActionWire:
 
     def _record(self, request: ActionRequest, done: Done, token: int) -> None:
         message = done.message
+        if self._world.wire_side and request.action in _SEEN_CHANGES and message is not None:
+            self._record_change(request, done, message)
+            return
         body = WireActed(
             action=request.action,
             address=done.address,
@@ -118,6 +149,12 @@ class ActionWire:
             credential=self._platform.tokens.recorded(request.address.account, token),
         )
         self._platform.events.record(body, request.cause, intent=request.intent)
+
+    def _record_change(self, request: ActionRequest, done: Done, message: BoardMessage) -> None:
+        """An edit or a deletion, where nothing but the wire is recorded of the gateway."""
+        own = message.account == request.address.account
+        body = _SEEN_CHANGES[request.action](done, message.id, "bot" if own else "other")
+        self._platform.events.record(body, request.cause)
 
     def _refused(self, request: ActionRequest, token: int, error: PlatformError) -> None:
         body = WireRefused(

@@ -1,0 +1,108 @@
+"""The messages of a gateway that people see, with every text that each had: of runs known by their wire only."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from trunkline.core.events import Event
+from trunkline.core.values import Address
+from trunkline.sim.attach.marks import AnswerMark, answers_in
+from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited
+from trunkline.sim.index.projection import Projection, on
+
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_NO_LETTER = re.compile(r"[\W_]+")
+#: the number of a part: ``(2/3)``
+_PART = re.compile(r"[(\[]?\b\d+\s*/\s*\d+\b[)\]]?\s*$|^\s*[(\[]?\b\d+\s*/\s*\d+\b[)\]]?")
+
+
+def letters(text: str) -> str:
+    """A text without markup, spaces and signs, for comparing what was said with what is shown."""
+    return _NO_LETTER.sub("", html.unescape(_TAG.sub("", _PART.sub("", text)))).casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownText:
+    """One text of a message, from one event on."""
+
+    event: Event
+    text: str
+    marks: tuple[AnswerMark, ...]
+
+
+@dataclass(slots=True)
+class BotMessage:
+    """A message of the gateway."""
+
+    address: Address
+    message_id: str
+    accepted: Event
+    reply_to: str | None
+    texts: list[ShownText] = field(default_factory=list[ShownText])
+    #: the event that took it away
+    deleted: Event | None = None
+
+    @property
+    def text(self) -> str:
+        """Its last text."""
+        return self.texts[-1].text
+
+    @property
+    def marks(self) -> tuple[AnswerMark, ...]:
+        """The marks of its last text."""
+        return self.texts[-1].marks
+
+    def ever(self, question: str) -> Iterator[ShownText]:
+        """The texts in which it answered a question."""
+        return (one for one in self.texts if any(mark.question == question for mark in one.marks))
+
+    def shown(self, question: str) -> Iterator[tuple[int, int | None, AnswerMark]]:
+        """From which event to before which other one it showed an answer to a question; None: it does so at the end."""
+        ends = [*(one.event.seq for one in self.texts[1:]), None if self.deleted is None else self.deleted.seq]
+        for one, end in zip(self.texts, ends, strict=True):
+            for mark in one.marks:
+                if mark.question == question:
+                    yield one.event.seq, end, mark
+
+
+class BotMessages(Projection):
+    """Every message of the gateway, in order of acceptance."""
+
+    def __init__(self) -> None:
+        self.all: list[BotMessage] = []
+        self._by_id: dict[tuple[str, str, str], BotMessage] = {}
+
+    def answering(self, question: str) -> list[BotMessage]:
+        """The messages that showed an answer to a question at any time."""
+        return [one for one in self.all if any(one.ever(question))]
+
+    def changed_by(self, event: Event) -> BotMessage | None:
+        """The message that an event created, edited or deleted."""
+        body = event.body
+        if isinstance(body, WireAccepted):
+            return self._by_id.get((body.address.channel, body.address.conversation, body.provider_id))
+        if isinstance(body, WireEdited | WireDeleted):
+            return self._by_id.get((body.address.channel, body.address.conversation, body.message_id))
+        return None
+
+    @on(WireAccepted)
+    def _accepted(self, event: Event, body: WireAccepted) -> None:
+        message = BotMessage(body.address, body.provider_id, event, body.reply_to)
+        message.texts.append(ShownText(event, body.text, answers_in(body.text)))
+        self.all.append(message)
+        self._by_id[body.address.channel, body.address.conversation, body.provider_id] = message
+
+    @on(WireEdited)
+    def _edited(self, event: Event, body: WireEdited) -> None:
+        message = self.changed_by(event)
+        if message is not None and not body.repeated:
+            message.texts.append(ShownText(event, body.text, answers_in(body.text)))
+
+    @on(WireDeleted)
+    def _deleted(self, event: Event, _body: WireDeleted) -> None:
+        message = self.changed_by(event)
+        if message is not None and message.deleted is None:
+            message.deleted = event

@@ -1,0 +1,304 @@
+"""The facts of a run of which only the wire is known: questions and their answers, turns, requests, troubles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from trunkline.core.events import Event
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, ChatKind
+from trunkline.sim.attach.marks import questions_in
+from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayReady
+from trunkline.sim.events.model import ModelAnswered, ModelAsked
+from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
+from trunkline.sim.events.script import FaultFired, RunPhase
+from trunkline.sim.events.wire import WireCalled, WireRefused, WireResponded, WireResponseLost
+from trunkline.sim.events.world import (
+    PeerSaid,
+    PlatformConfirmed,
+    PlatformPushed,
+    ThreadClosed,
+    ThreadOpened,
+    ThreadReopened,
+)
+from trunkline.sim.index.bot_messages import BotMessage, BotMessages, letters
+from trunkline.sim.index.projection import Handle, Handlers, Projection, on
+
+Lane = tuple[str, str, str, str]
+#: an answer that was recorded in part ends so
+CUT = "…"
+#: refusals after which the same request may be made again
+PASSING = frozenset({Reason.RATE_LIMITED, Reason.PLATFORM_ERROR, Reason.NOT_SENT})
+
+
+@dataclass(slots=True)
+class MarkedQuestion:
+    """A message of a person with a mark."""
+
+    mark: str
+    event: Event
+    body: PeerSaid
+    #: it was handed out to the gateway, or the gateway confirmed it
+    handed_out: bool = False
+    #: a fault lost it on its way to the gateway
+    lost: bool = False
+
+    @property
+    def place(self) -> Address:
+        """Where it was asked."""
+        return self.body.address
+
+
+@dataclass(slots=True)
+class ModelTurn:
+    """A request to the model that is no request beside a turn."""
+
+    event: Event
+    body: ModelAsked
+    answered: Event | None = None
+
+    @property
+    def last(self) -> str:
+        """The mark of what was said last; empty: nobody asked anything."""
+        return self.body.marks[-1] if self.body.marks else ""
+
+    @property
+    def answer(self) -> str:
+        """What the model said; empty: nothing yet, or a failure."""
+        body = None if self.answered is None else self.answered.body
+        return body.text if isinstance(body, ModelAnswered) and body.status == 200 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedCall:
+    """A request that the platform refused, and when the gateway has heard of it."""
+
+    event: Event
+    body: WireRefused
+    called: Event
+    request: WireCalled
+
+
+@dataclass(slots=True)
+class RunWireSide(Projection):
+    """Everything that checkers of the wire side look up about the run so far."""
+
+    attached: GatewayAttached | None = None
+    messages: BotMessages = field(default_factory=BotMessages)
+    #: mark -> its question, in order
+    questions: dict[str, MarkedQuestion] = field(default_factory=dict[str, MarkedQuestion])
+    turns: list[ModelTurn] = field(default_factory=list[ModelTurn])
+    refusals: list[RefusedCall] = field(default_factory=list[RefusedCall])
+    #: what may keep a gateway from answering: faults, ends of processes, failures, refusals; and from when it goes on
+    troubles: list[Event] = field(default_factory=list[Event])
+    #: ends and freezes of processes
+    interruptions: list[Event] = field(default_factory=list[Event])
+    ready: list[Event] = field(default_factory=list[Event])
+    #: seq of a request -> when its response was written
+    responded: dict[int, Event] = field(default_factory=dict[int, Event])
+    #: the run has come to rest: nothing was expected any more
+    rested: bool = False
+    _called: dict[int, Event] = field(default_factory=dict[int, Event])
+    _asked: dict[int, ModelTurn] = field(default_factory=dict[int, ModelTurn])
+    _said: dict[int, MarkedQuestion] = field(default_factory=dict[int, MarkedQuestion])
+    #: place -> the event since which it is gone
+    _gone: dict[Lane, Event] = field(default_factory=dict[Lane, Event])
+    #: secret words -> the places where they were said
+    secrets: dict[str, dict[Lane, Event]] = field(default_factory=dict[str, dict[Lane, Event]])
+    #: thread -> the message on which it was opened
+    _opened_on: dict[Lane, str] = field(default_factory=dict[Lane, str])
+    _notices: tuple[re.Pattern[str], ...] = ()
+    _remarks: tuple[re.Pattern[str], ...] = ()
+
+    def handlers(self) -> Handlers:
+        """Its own handlers, and those of the messages."""
+        own: dict[type, Handle] = dict(Projection.handlers(self))
+        return {**own, **self.messages.handlers()}
+
+    # ------------------------------------------------------------ questions
+
+    def notified(self, text: str) -> bool:
+        """Whether a text is a known notice about the state of a question."""
+        return _matches(self._notices, text)
+
+    def remarked(self, text: str) -> bool:
+        """Whether a text is known to say nothing about a question, such as a hint."""
+        return _matches(self._remarks, text)
+
+    def questions_of(self, message: BotMessage) -> list[MarkedQuestion]:
+        """The questions of this run that a message answers now."""
+        return [self.questions[mark.question] for mark in message.marks if mark.question in self.questions]
+
+    def answers(self, question: MarkedQuestion) -> list[BotMessage]:
+        """The messages that showed an answer to it at any time."""
+        return self.messages.answering(question.mark)
+
+    def in_place(self, question: MarkedQuestion, where: Address) -> bool:
+        """Whether a place is that of a question, or a thread that hangs on its message."""
+        place, message = question.place, question.body.message_id
+        if where.lane == place.lane:
+            return True
+        if (where.channel, where.account) != (place.channel, place.account):
+            return False
+        above = where.conversation if where.thread else where.parent
+        on = self._opened_on.get(where.lane)
+        return above == place.conversation and message in (on, where.thread, where.conversation)
+
+    def concerns(self, question: MarkedQuestion, where: Address) -> bool:
+        """Whether the asker of a question reads what is said of it there: in its place, or alone with the gateway.
+
+        Of a question whose place is gone, also in the conversation of that place.
+        """
+        place = question.place
+        if self.in_place(question, where):
+            return True
+        if (where.channel, where.account) != (place.channel, place.account):
+            return False
+        if where.kind is ChatKind.DIRECT and where.conversation == question.body.peer.id:
+            return True
+        return place.lane in self._gone and where.conversation in (place.conversation, place.parent)
+
+    def gone_since(self, place: Address) -> Event | None:
+        """The event since which a place is gone, if it is."""
+        return self._gone.get(place.lane)
+
+    def part_of(self, message: BotMessage) -> ModelTurn | None:
+        """The turn of whose answer a message without a mark is a part, or all of it if nobody asked."""
+        text = letters(message.text)
+        if not text:
+            return None
+        for turn in self.turns:
+            if turn.event.seq < message.accepted.seq and text in letters(turn.answer):
+                return turn
+        return self._rest_of_a_cut_answer(message)
+
+    def _rest_of_a_cut_answer(self, message: BotMessage) -> ModelTurn | None:
+        """The turn whose answer is going on there, if only the beginning of that answer was recorded."""
+        for before in reversed(self.messages.all):
+            if before.accepted.seq < message.accepted.seq and before.address == message.address:
+                marks = {mark.question for mark in before.marks}
+                if not marks:
+                    continue
+                cut = (turn for turn in self.turns if turn.answer.endswith(CUT) and turn.last in marks)
+                return next(cut, None)
+        return None
+
+    def open_at(self, place: Address, seq: int) -> Iterator[MarkedQuestion]:
+        """The questions that a place concerns, that were asked before an event, and not answered by then."""
+        for question in self.questions.values():
+            if question.event.seq < seq and self.concerns(question, place):
+                shown = (one.event.seq for message in self.answers(question) for one in message.ever(question.mark))
+                if not any(at < seq for at in shown):
+                    yield question
+
+    def trouble_between(self, first: int, last: int) -> Event | None:
+        """What went wrong between two events, not counting them."""
+        return next((one for one in self.troubles if first < one.seq < last), None)
+
+    # ------------------------------------------------------------ what happens
+
+    @on(GatewayAttached)
+    def _attached(self, _event: Event, body: GatewayAttached) -> None:
+        self.attached = body
+        self._notices, self._remarks = _patterns(body.notices), _patterns(body.remarks)
+
+    @on(PeerSaid)
+    def _peer_said(self, event: Event, body: PeerSaid) -> None:
+        if body.secret:
+            self.secrets.setdefault(body.secret, {}).setdefault(body.address.lane, event)
+        if body.echo_of is not None:
+            return
+        for mark in questions_in(body.text):
+            if mark not in self.questions:
+                self.questions[mark] = self._said[event.seq] = MarkedQuestion(mark, event, body)
+
+    @on(PlatformPushed, PlatformConfirmed)
+    def _handed_out(self, event: Event, _body: PlatformPushed | PlatformConfirmed) -> None:
+        question = self._said.get(event.cause or 0)
+        if question is not None:
+            question.handed_out = True
+
+    @on(WireCalled)
+    def _arrived(self, event: Event, _body: WireCalled) -> None:
+        self._called[event.seq] = event
+
+    @on(WireResponded)
+    def _response(self, event: Event, _body: WireResponded) -> None:
+        if event.cause is not None:
+            self.responded[event.cause] = event
+
+    @on(WireRefused)
+    def _refused(self, event: Event, body: WireRefused) -> None:
+        self.troubles.append(event)
+        if body.reason is Reason.PLACE_GONE:
+            self._gone.setdefault(body.address.lane, event)
+        called = self._called.get(event.cause or 0)
+        if called is not None and isinstance(called.body, WireCalled):
+            self.refusals.append(RefusedCall(event, body, called, called.body))
+
+    @on(ModelAsked)
+    def _model_asked(self, event: Event, body: ModelAsked) -> None:
+        if not body.beside:
+            self._asked[event.seq] = turn = ModelTurn(event, body)
+            self.turns.append(turn)
+
+    @on(ModelAnswered)
+    def _model_answered(self, event: Event, body: ModelAnswered) -> None:
+        turn = self._asked.get(event.cause or 0)
+        if turn is not None:
+            turn.answered = event
+        if body.status != 200:
+            self.troubles.append(event)
+
+    @on(FaultFired, WireResponseLost)
+    def _struck(self, event: Event, body: FaultFired | WireResponseLost) -> None:
+        self.troubles.append(event)
+        if isinstance(body, FaultFired) and body.fault == "push/drop":
+            struck = [one for one in self.questions.values() if one.body.text == body.detail and not one.handed_out]
+            for question in struck[-1:]:
+                question.lost = True
+
+    @on(ProcessCrashed, ProcessStopped, ProcessFrozen, GatewayExited)
+    def _interrupted(
+        self, event: Event, _body: ProcessCrashed | ProcessStopped | ProcessFrozen | GatewayExited
+    ) -> None:
+        self.troubles.append(event)
+        self.interruptions.append(event)
+
+    @on(GatewayReady, ProcessThawed)
+    def _goes_on(self, event: Event, _body: GatewayReady | ProcessThawed) -> None:
+        self.ready.append(event)
+
+    @on(ThreadClosed)
+    def _closed(self, event: Event, body: ThreadClosed) -> None:
+        self._gone.setdefault(body.address.lane, event)
+        self.troubles.append(event)
+
+    @on(ThreadReopened)
+    def _reopened(self, _event: Event, body: ThreadReopened) -> None:
+        self._gone.pop(body.address.lane, None)
+
+    @on(ThreadOpened)
+    def _opened(self, _event: Event, body: ThreadOpened) -> None:
+        if body.on_message is not None:
+            self._opened_on[body.address.lane] = body.on_message
+
+    @on(RunPhase)
+    def _phase(self, _event: Event, body: RunPhase) -> None:
+        self.rested = self.rested or body.phase == "rest"
+
+
+def _patterns(texts: Iterable[str]) -> tuple[re.Pattern[str], ...]:
+    """Patterns in which only ``*`` is special, for texts as `_read` returns them."""
+    return tuple(re.compile(".*".join(map(re.escape, _read(text).split("*"))), re.DOTALL) for text in texts)
+
+
+def _matches(patterns: Iterable[re.Pattern[str]], text: str) -> bool:
+    return any(pattern.fullmatch(_read(text)) for pattern in patterns)
+
+
+def _read(text: str) -> str:
+    """A text as people read it: without escapes, and with single spaces."""
+    return " ".join(text.replace("\\", "").split())

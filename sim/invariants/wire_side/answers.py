@@ -1,0 +1,178 @@
+"""How often a question is answered, and how often a turn is run for it: X1 and X5."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trunkline.core.events import Event
+from trunkline.sim.attach.marks import AnswerMark
+from trunkline.sim.events.model import ModelAnswered, ModelAsked
+from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited
+from trunkline.sim.index.bot_messages import BotMessage, letters
+from trunkline.sim.index.projection import on
+from trunkline.sim.index.run_facts import RunFacts
+from trunkline.sim.index.wire_side import MarkedQuestion, ModelTurn
+from trunkline.sim.invariants.base import EvidenceKind
+from trunkline.sim.invariants.wire_side.base import WireSideChecker, marked, when
+
+#: seconds for which an answer may stand beside the draft that it replaces
+_REPLACED = 2.0
+#: letters from which on a repeated part of an answer is no chance
+_PART = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """One message that answers a question: since when, and until when; None: it does at the end."""
+
+    message: BotMessage
+    mark: AnswerMark
+    since: int
+    until: int | None
+
+
+class AnsweredOnce(WireSideChecker):
+    """X1: people see one answer to a question. Judged at the end, and at the worst moment before."""
+
+    id = "X1"
+    title = "Answered at most once"
+    sentence = (
+        "A question has at most one visible answer, at the end and at its worst in between: an answer that is edited, "
+        "or that replaces its draft, is one, and so is one that the platform's limit splits over several messages."
+    )
+    evidence = EvidenceKind.COPIES
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: seq -> time, of events that changed what people see
+        self._at: dict[int, float] = {}
+
+    @on(WireAccepted, WireEdited, WireDeleted)
+    def _changed(self, event: Event, _body: WireAccepted | WireEdited | WireDeleted) -> None:
+        self._at[event.seq] = event.at
+
+    def finish(self, last: Event) -> None:
+        for question in self.wire.questions.values():
+            copies = self._copies(question)
+            if copies:
+                self.exercised += 1
+                self._judge(question, copies)
+        self._parts()
+
+    def _copies(self, question: MarkedQuestion) -> list[_Copy]:
+        """The messages that answer it, one entry each, in order."""
+        found: list[_Copy] = []
+        for message in self.wire.answers(question):
+            spans = list(message.shown(question.mark))
+            since, _, mark = spans[0]
+            found.append(_Copy(message, mark, since, spans[-1][1]))
+        return sorted(found, key=lambda one: one.since)
+
+    def _judge(self, question: MarkedQuestion, copies: list[_Copy]) -> None:
+        left = [one for one in copies if one.until is None]
+        if len(left) > 1:
+            self._report(question, left, "")
+            return
+        for one in copies:
+            beside = [other for other in copies if other.since <= one.since and not self._over(other, one)]
+            if len(beside) > 1:
+                until = min(other.until for other in beside if other.until is not None)
+                seconds = self._at[until] - self._at[one.since]
+                self._report(question, beside, f" for {seconds:.1f} s, at its worst")
+                return
+
+    def _over(self, earlier: _Copy, later: _Copy) -> bool:
+        """Whether an answer was no copy beside a later one: it was gone by then, or a draft that was replaced by it."""
+        if earlier is later or earlier.until is None:
+            return False
+        beside = self._at[earlier.until] - self._at[later.since]
+        draft, whole = letters(earlier.message.text), letters(later.message.text)
+        return earlier.until < later.since or beside <= _REPLACED or (draft != whole and whole.startswith(draft))
+
+    def _report(self, question: MarkedQuestion, copies: list[_Copy], how_long: str) -> None:
+        places = {one.message.address.lane for one in copies}
+        turns = {one.mark.generation for one in copies}
+        what = "one answer, sent more than once" if len(turns) == 1 else f"the answers of {len(turns)} turns"
+        where = "" if len(places) == 1 else f" in {len(places)} places"
+        first = copies[1].since
+        self.violate(
+            at=first,
+            summary=f"{self.asked(question)} is answered {len(copies)} times{where}{how_long}: {what}",
+            expected=["one visible answer"],
+            actual=[f"{marked(one.mark)} in {self.place(one.message.address)}, {when(one.message)}" for one in copies],
+            evidence=[question.event.seq, *(one.since for one in copies)],
+            first_wrong=first,
+        )
+
+    def _parts(self) -> None:
+        """Parts of one answer that stand twice in a place, without its mark."""
+        seen: dict[tuple[object, int, str], BotMessage] = {}
+        for message in self.wire.messages.all:
+            if message.marks or message.deleted is not None or len(letters(message.text)) < _PART:
+                continue
+            turn = self.wire.part_of(message)
+            if turn is None or not turn.last:
+                continue
+            key = (message.address.lane, turn.event.seq, letters(message.text))
+            before = seen.setdefault(key, message)
+            if before is not message:
+                self.violate(
+                    at=message.accepted.seq,
+                    summary=f"a part of the answer to {turn.last} is visible twice in {self.place(message.address)}",
+                    expected=["each part of an answer once"],
+                    actual=[f"{when(before)} and {when(message)}"],
+                    evidence=[before.accepted.seq, message.accepted.seq],
+                )
+
+
+class OneTurn(WireSideChecker):
+    """X5: one turn for each message, by what was said last in the prompt."""
+
+    id = "X5"
+    title = "One turn a message"
+    sentence = (
+        "A message starts one turn: the model is asked for it again only after a failure of the model, or after an end "
+        "of the process before people had an answer."
+    )
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: mark -> the turn of its message
+        self._turns: dict[str, ModelTurn] = {}
+
+    @on(ModelAsked)
+    def _asked(self, event: Event, body: ModelAsked) -> None:
+        if body.beside or not body.marks:
+            return
+        turn, mark = ModelTurn(event, body), body.marks[-1]
+        before = self._turns.get(mark)
+        self._turns[mark] = turn
+        if before is None:
+            self.exercised += 1
+        elif not self._has_to_ask_again(mark, before, event):
+            self.violate(
+                at=event.seq,
+                summary=f"the model is asked again for {mark}, {event.at - before.event.at:.1f} s later",
+                expected=["one turn"],
+                actual=[f"turns at #{before.event.seq} and #{event.seq}, and nothing failed in between"],
+                evidence=[before.event.seq, event.seq],
+            )
+
+    def _has_to_ask_again(self, mark: str, before: ModelTurn, event: Event) -> bool:
+        first, last = before.event.seq, event.seq
+        for one in self.wire.troubles:
+            if not first < one.seq < last:
+                continue
+            if isinstance(one.body, ModelAnswered):
+                return True
+            if isinstance(one.body, FaultFired) and one.body.fault.startswith("model"):
+                return True
+            if one in self.wire.interruptions and not self._seen_before(mark, one.seq):
+                return True
+        return False
+
+    def _seen_before(self, mark: str, seq: int) -> bool:
+        """Whether people had an answer before an event."""
+        shown = (one for message in self.wire.messages.answering(mark) for one in message.ever(mark))
+        return any(one.event.seq < seq for one in shown)

@@ -1,0 +1,171 @@
+"""What becomes of each question, and what is said that nobody asked for: X4 and X6."""
+
+from __future__ import annotations
+
+from trunkline.core.events import Event
+from trunkline.sim.attach.marks import questions_in
+from trunkline.sim.events.model import ModelAnswered, ModelAsked
+from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformPushed
+from trunkline.sim.index.bot_messages import BotMessage
+from trunkline.sim.index.projection import on
+from trunkline.sim.index.run_facts import RunFacts
+from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
+from trunkline.sim.invariants.wire_side.base import WireSideChecker, marked, short, when
+
+
+class NothingLostInSilence(WireSideChecker):
+    """X4: each question is answered, or its asker gets a notice."""
+
+    id = "X4"
+    title = "Nothing is lost in silence"
+    sentence = (
+        "Each question ends: it is answered, or its asker gets a notice in its place, within the patience of the run "
+        "after the last of the question, a restart and a fault."
+    )
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: mark -> the last event of its way so far
+        self._last: dict[str, Event] = {}
+        self._marks: dict[int, tuple[str, ...]] = {}
+
+    @on(PeerSaid, PlatformPushed, PlatformConfirmed, ModelAsked, ModelAnswered)
+    def _goes_on(
+        self, event: Event, body: PeerSaid | PlatformPushed | PlatformConfirmed | ModelAsked | ModelAnswered
+    ) -> None:
+        if isinstance(body, PeerSaid):
+            self._marks[event.seq] = questions_in(body.text)
+        elif isinstance(body, ModelAsked):
+            self._marks[event.seq] = body.marks
+        for mark in self._marks.get(event.seq if event.seq in self._marks else event.cause or 0, ()):
+            self._last[mark] = event
+
+    def finish(self, last: Event) -> None:
+        attached, unjudged = self.wire.attached, 0
+        patience = 0.0 if attached is None else attached.patience
+        for question in self.wire.questions.values():
+            if question.body.bot or (question.lost and not question.handed_out):
+                continue
+            ended = self._is_answered(question) or is_notified(self.wire, question)
+            waited = last.at - self._since(question)
+            if not ended and not self.wire.rested and waited < patience:
+                unjudged += 1
+                continue
+            self.exercised += 1
+            if not ended:
+                self._lost(question, last, waited if waited < patience else patience)
+        if unjudged:
+            which = "1 question is" if unjudged == 1 else f"{unjudged} questions are"
+            self._note = f"{which} not judged: the run ended before its patience of {patience:g} s was over"
+
+    def _is_answered(self, question: MarkedQuestion) -> bool:
+        return any(end is None for one in self.wire.answers(question) for _, end, _ in one.shown(question.mark))
+
+    def _since(self, question: MarkedQuestion) -> float:
+        """From when its answer is awaited."""
+        struck = (one.at for one in self.wire.troubles if isinstance(one.body, FaultFired))
+        return max(question.event.at, *(one.at for one in self.wire.ready), *struck)
+
+    def _lost(self, question: MarkedQuestion, last: Event, waited: float) -> None:
+        answers = self.wire.answers(question)
+        if answers:
+            # It was shown, and taken away.
+            gone = next((one.deleted for one in answers if one.deleted is not None), answers[-1].texts[-1].event)
+            self.violate(
+                at=gone.seq,
+                summary=f"the answer to {self.asked(question)} is taken away, and nothing takes its place",
+                expected=["an answer that stays, or a notice to its asker"],
+                actual=[f"{when(one)} is gone" for one in answers],
+                evidence=[question.event.seq, *(one.accepted.seq for one in answers), gone.seq],
+            )
+            return
+        way = self._last.get(question.mark, question.event)
+        self.violate(
+            at=last.seq,
+            summary=f"{self.asked(question)} is lost in silence: not within {waited:g} s" + self._how_far(question),
+            expected=["an answer, or a notice to its asker"],
+            actual=[f"nothing after {way.kind} of #{way.seq}"],
+            evidence=[question.event.seq, way.seq],
+            missing_after=way.seq,
+        )
+
+    def _how_far(self, question: MarkedQuestion) -> str:
+        if not question.handed_out:
+            return ", and it was never handed out"
+        turns = [one for one in self.wire.turns if question.mark in one.body.marks]
+        if not turns:
+            return ", and the model was never asked"
+        return ", although the model answered" if any(one.answer for one in turns) else ""
+
+
+def is_notified(wire: RunWireSide, question: MarkedQuestion) -> bool:
+    """Whether the asker of a question reads anything that may be about it: no answer, and no mere remark."""
+    for message in wire.messages.all:
+        if message.accepted.seq < question.event.seq or message.deleted is not None or message.marks:
+            continue
+        if not wire.concerns(question, message.address) or wire.remarked(message.text):
+            continue
+        turn = wire.part_of(message)
+        if turn is None or not turn.body.marks:
+            return True
+    return False
+
+
+class NothingUnasked(WireSideChecker):
+    """X6: nothing is said that nobody asked for."""
+
+    id = "X6"
+    title = "Nothing unasked"
+    sentence = (
+        "Each message of the gateway answers a question of the run, notifies an asker of what became of one, or is "
+        "among the texts that its profile names; no turn that nobody asked for is shown."
+    )
+
+    @on(WireAccepted)
+    def _accepted(self, _event: Event, _body: WireAccepted) -> None:
+        self.exercised += 1
+
+    def finish(self, last: Event) -> None:
+        for message in self.wire.messages.all:
+            marks = [mark for one in message.texts for mark in one.marks]
+            if any(mark.question in self.wire.questions for mark in marks):
+                continue
+            if marks:
+                what = f"{marked(marks[0])} answers a question that nobody asked in this run"
+                self._report(message, what)
+            elif not self._is_asked_for(message):
+                turn = self.wire.part_of(message)
+                what = "nobody asked for it" if turn is None else "it is the answer of a turn that nobody asked for"
+                self._report(message, what)
+
+    def _is_asked_for(self, message: BotMessage) -> bool:
+        """Whether a message without a mark may be there."""
+        seq, turn = message.accepted.seq, self.wire.part_of(message)
+        if turn is not None and turn.body.marks:
+            return True
+        waiting = list(self.wire.open_at(message.address, seq))
+        if turn is None or waiting:
+            known = self.wire.remarked(message.text) or any(self.wire.notified(one.text) for one in message.texts)
+            if known:
+                return True
+        return any(self._is_about(message, question) for question in waiting)
+
+    def _is_about(self, message: BotMessage, question: MarkedQuestion) -> bool:
+        """Whether it is about a question that waits: it replies, something went wrong, or it was shown for a while."""
+        command = question.body.text.startswith("/")
+        replies = message.reply_to == question.body.message_id
+        struck = self.wire.trouble_between(question.event.seq, message.accepted.seq) is not None
+        return command or replies or struck or message.deleted is not None
+
+    def _report(self, message: BotMessage, what: str) -> None:
+        turn = self.wire.part_of(message)
+        asked = () if turn is None else (turn.event.seq,)
+        self.violate(
+            at=message.accepted.seq,
+            summary=f"{short(message.text)} appears in {self.place(message.address)}: {what}",
+            expected=["an answer to a question of this run, or a known notice"],
+            actual=[f"{when(message)}: {short(message.text)}"],
+            evidence=[*asked, message.accepted.seq],
+        )

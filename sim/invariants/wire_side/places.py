@@ -1,0 +1,155 @@
+"""Where answers appear, and in which order: X2, X3 and X9."""
+
+from __future__ import annotations
+
+from trunkline.core.events import Event
+from trunkline.sim.attach.marks import answers_in, questions_in
+from trunkline.sim.events.wire import WireAccepted, WireEdited, WireRefused
+from trunkline.sim.events.world import PeerSaid, ThreadClosed
+from trunkline.sim.index.bot_messages import BotMessage
+from trunkline.sim.index.projection import on
+from trunkline.sim.index.run_facts import RunFacts
+from trunkline.sim.index.wire_side import MarkedQuestion
+from trunkline.sim.invariants.base import EvidenceKind
+from trunkline.sim.invariants.wire_side.base import WireSideChecker, short, when
+
+
+class AnsweredInPlace(WireSideChecker):
+    """X2: an answer is where its question is."""
+
+    id = "X2"
+    title = "In the place of its question"
+    sentence = (
+        "An answer is in the place of its question: chat, thread and account, or a thread on the question itself. "
+        "What becomes of an answer whose place is gone is the business of X3."
+    )
+    evidence = EvidenceKind.MISPLACED
+
+    @on(WireAccepted, WireEdited)
+    def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
+        message = self.wire.messages.changed_by(event)
+        if message is None:
+            return
+        for mark in answers_in(body.text):
+            question = self.wire.questions.get(mark.question)
+            if question is None or (isinstance(body, WireEdited) and mark.question in _marks_before(message)):
+                continue
+            in_place = self.wire.in_place(question, message.address)
+            if in_place or self.wire.gone_since(question.place) is None:
+                self.exercised += 1
+            if not in_place and self.wire.gone_since(question.place) is None:
+                self.violate(
+                    at=event.seq,
+                    summary=f"the answer to {self.asked(question)} appears in {self.place(message.address)}",
+                    expected=[f"in {self.place(question.place)}"],
+                    actual=[f"in {self.place(message.address)}: {short(body.text)}"],
+                    evidence=[question.event.seq, event.seq],
+                )
+
+
+class NothingNextDoor(WireSideChecker):
+    """X3: what belongs to a place that is gone appears nowhere else."""
+
+    id = "X3"
+    title = "Nothing of a thread next door"
+    sentence = (
+        "When a thread or a chat is deleted, locked or refused, neither the answers to its questions nor the questions "
+        "themselves appear in its parent or anywhere else."
+    )
+    evidence = EvidenceKind.MISPLACED
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: questions whose place was gone before they were answered
+        self._homeless: set[str] = set()
+
+    @on(ThreadClosed, WireRefused, PeerSaid)
+    def _gone(self, event: Event, body: ThreadClosed | WireRefused | PeerSaid) -> None:
+        gone = self.wire.gone_since(body.address)
+        if gone is None:
+            return
+        for question in self.wire.open_at(body.address, event.seq + 1):
+            if question.place.lane == body.address.lane and question.mark not in self._homeless:
+                self._homeless.add(question.mark)
+                self.exercised += 1
+
+    @on(WireAccepted, WireEdited)
+    def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
+        message = self.wire.messages.changed_by(event)
+        if message is None:
+            return
+        for mark in dict.fromkeys((*(one.question for one in answers_in(body.text)), *questions_in(body.text))):
+            question = self.wire.questions.get(mark)
+            gone = None if question is None else self.wire.gone_since(question.place)
+            if question is None or gone is None or self.wire.in_place(question, message.address):
+                continue
+            if isinstance(body, WireEdited) and mark in _marks_before(message):
+                continue
+            self.violate(
+                at=event.seq,
+                summary=(
+                    f"what belongs to {self.asked(question)} appears in {self.place(message.address)}, "
+                    f"{event.at - gone.at:.1f} s after its place was gone"
+                ),
+                expected=["nothing of it in another place; at most a notice without its content"],
+                actual=[f"in {self.place(message.address)}: {short(body.text)}"],
+                evidence=[question.event.seq, gone.seq, event.seq],
+            )
+
+
+class InOrder(WireSideChecker):
+    """X9: answers come in the order of the questions."""
+
+    id = "X9"
+    title = "Answers in order"
+    sentence = "The answers in a place come in the order in which their questions were asked there."
+
+    @on(PeerSaid)
+    def _said(self, event: Event, body: PeerSaid) -> None:
+        waiting = (one for one in self.wire.open_at(body.address, event.seq) if one.place.lane == body.address.lane)
+        if questions_in(body.text) and any(waiting):
+            self.exercised += 1
+
+    @on(WireAccepted, WireEdited)
+    def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
+        message = self.wire.messages.changed_by(event)
+        if message is None:
+            return
+        for mark in dict.fromkeys(one.question for one in answers_in(body.text)):
+            question = self.wire.questions.get(mark)
+            if (
+                question is None
+                or self._answered_before(question, event)
+                or message.address.lane != question.place.lane
+            ):
+                continue
+            later = self._later_answer(question, event)
+            if later is not None:
+                other, answered = later
+                self.violate(
+                    at=event.seq,
+                    summary=f"{self.asked(question)} is answered after {other.mark}, which was asked after it",
+                    expected=[f"the answer to {question.mark} before that to {other.mark}"],
+                    actual=[f"{when(answered)}, then {when(message)}"],
+                    evidence=[question.event.seq, other.event.seq, answered.accepted.seq, event.seq],
+                    first_wrong=answered.accepted.seq,
+                )
+
+    def _answered_before(self, question: MarkedQuestion, event: Event) -> bool:
+        shown = (one for message in self.wire.answers(question) for one in message.ever(question.mark))
+        return any(one.event.seq < event.seq for one in shown)
+
+    def _later_answer(self, question: MarkedQuestion, event: Event) -> tuple[MarkedQuestion, BotMessage] | None:
+        """A question of the same place that was asked later and is answered already."""
+        for other in self.wire.questions.values():
+            if other.event.seq > question.event.seq and other.place.lane == question.place.lane:
+                for message in self.wire.answers(other):
+                    first = next(message.ever(other.mark))
+                    if first.event.seq < event.seq and message.address.lane == question.place.lane:
+                        return other, message
+        return None
+
+
+def _marks_before(message: BotMessage) -> set[str]:
+    """The questions that a message answered before its last text."""
+    return {mark.question for one in message.texts[:-1] for mark in one.marks}
