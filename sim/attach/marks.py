@@ -14,6 +14,7 @@ import msgspec
 
 _QUESTION = re.compile(r"QZ([a-z0-9]+)")
 _ANSWER = re.compile(r"AZ([a-z0-9]+)-g(\d+)")
+_WITH_SPACE = re.compile(r" ?(?:AZ[a-z0-9]+-g\d+|QZ[a-z0-9]+)")
 
 
 class AnswerMark(msgspec.Struct, frozen=True, order=True):
@@ -63,4 +64,4 @@ def answers_in(text: str) -> tuple[AnswerMark, ...]:
 
 def without_marks(text: str) -> str:
     """A text without marks of questions and answers, as a scenario has it."""
-    return _ANSWER.sub("", _QUESTION.sub("", text.replace("\\", ""))).strip()
+    return _WITH_SPACE.sub("", text.replace("\\", "")).strip()

@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 
+from trunkline.core.errors import ConfigError
 from trunkline.core.events import Event, Trace, TraceHeader
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.gateway import InboundReceived
@@ -31,6 +32,7 @@ from trunkline.sim.run.result import RunResult
 from trunkline.sim.run.script.script_player import ScriptPlayer
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
+from trunkline.sim.scenario.attach_only import attach_only
 from trunkline.sim.store.outside import OutsideStore
 from trunkline.sim.store.store_reuse import ReusableStore
 
@@ -65,6 +67,9 @@ class ScenarioRun:
         bound: float = REST_BOUND,
         patience: float = math.inf,
     ) -> None:
+        only = attach_only(file)
+        if only:
+            raise ConfigError(f"{file.id} is played by `trunkline attach` only: {'; '.join(only)}")
         self._loop = loop
         self._bound, self._patience = bound, patience
         self.world = World(file, loop, seed=seed, bugs=bugs, spare=spare)

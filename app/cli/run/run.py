@@ -26,6 +26,7 @@ from trunkline.core.errors import UsageError
 from trunkline.core.events import write_trace
 from trunkline.sim import BUGS, ScenarioError, ScenarioFile, find_bugs, find_scenarios, run_scenario, scenario_home
 from trunkline.sim.run.runner import header_of
+from trunkline.sim.scenario.attach_only import attach_only
 from trunkline.sim.scenario.edit import with_step_text
 
 #: ``--bug own``: each bug switch that the scenario itself declares
@@ -133,7 +134,10 @@ def _with_steps(files: list[ScenarioFile], steps: Sequence[str]) -> list[Scenari
 
 
 def load_all(paths: Sequence[Path], keyword: str | None) -> list[ScenarioFile]:
-    """Load the scenarios that match. Raises one `UsageError` that names every unreadable file."""
+    """Load the scenarios that match, without those that only `trunkline attach` plays.
+
+    Raises one `UsageError` that names every unreadable file.
+    """
     files: list[ScenarioFile] = []
     problems: list[str] = []
     for path in find_scenarios(paths or (scenario_home(),)):
@@ -146,7 +150,11 @@ def load_all(paths: Sequence[Path], keyword: str | None) -> list[ScenarioFile]:
     chosen = [file for file in files if _matches(file, keyword)]
     if not chosen:
         raise UsageError(f"no scenario of {len(files)} matches -k {keyword!r}")
-    return chosen
+    played = [file for file in chosen if not attach_only(file)]
+    if not played:
+        reasons = [f"{file.path}: {'; '.join(attach_only(file))}; see `trunkline attach`" for file in chosen]
+        raise UsageError("\n".join(reasons))
+    return played
 
 
 def _matches(file: ScenarioFile, keyword: str | None) -> bool:

@@ -70,7 +70,8 @@ class AttachedScript:
         if step.fault is not None and step.fault.on == "connect" and step.fault.do == "refuse-connection":
             self._take_down(step.fault)
         elif self._steps.play(step, name):
-            return
+            if step.rotate is not None and step.rotate.revoke:
+                self._servers.revoked.add(step.rotate.platform)
         elif step.crash is not None:
             crash = step.crash
             self._now_or_at(number, "crash", crash.when, partial(self._crash, crash))

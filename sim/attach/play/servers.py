@@ -34,6 +34,8 @@ class TryServers:
         self.listeners: dict[str, WireListener] = {}
         #: for the gateway; the same at each of its starts
         self._port = _free_port()
+        #: platforms whose token was revoked for good: the gateway keeps the old one
+        self.revoked: set[str] = set()
         #: closings of sockets that are under way
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -67,7 +69,10 @@ class TryServers:
             "port": str(self._port),
         }
         for listener in self.listeners.values():
-            found |= platform_values(listener.server, next(iter(listener.server.platform.spec.accounts)))
+            server, account = listener.server, next(iter(listener.server.platform.spec.accounts))
+            found |= platform_values(server, account)
+            if server.channel in self.revoked:
+                found[f"{server.channel}.token"] = server.token(account, server.platform.tokens.newest(account) - 1)
         return found
 
     # ------------------------------------------------------------ what strikes them

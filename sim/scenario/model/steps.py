@@ -239,6 +239,9 @@ class RotateStep(Model):
     """The account; by default the only one, else `default`."""
     tell: Duration = 0.0
     """Delay until the running processes receive the new token."""
+    revoke: Literal[True] | None = None
+    """Nobody receives the new token, and no new process starts with it: the account is lost. Only with `trunkline
+    attach`."""
 
 
 class WebhookStep(Model):

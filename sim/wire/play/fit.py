@@ -60,7 +60,7 @@ def _reasons(file: ScenarioFile, bugs: Iterable[str]) -> Iterator[str]:
         yield f"its script takes {end:g} s, and a run on the wire at most {LONGEST:g} s"
     for name, spec in platforms.items():
         if name in ON_THE_WIRE:
-            yield from _of_platform(name, spec)
+            yield from unfit_settings(name, spec)
     for name, actions in LACKING.items():
         for action in sorted(actions & asked_actions(file.scenario)) if name in platforms else ():
             yield f"{action.value} on {name}: its adapter does not have it"
@@ -80,8 +80,8 @@ def _of_file(media: str, platforms: Iterable[str]) -> Iterator[str]:
         yield f"the file {media}: an adapter reads it, and there is none"
 
 
-def _of_platform(name: str, spec: PlatformSpec) -> Iterator[str]:
-    """Settings that the real platform, or its adapter, does not have."""
+def unfit_settings(name: str, spec: PlatformSpec) -> Iterator[str]:
+    """Settings of a platform that the real one, or its adapter, does not have."""
     if name == "telegram" and any(one.id == _GENERAL for room in spec.rooms.values() for one in room.threads.values()):
         yield "a topic with the id 1: on Telegram that is General, whose messages name no topic"
     if spec.cannot:

@@ -1,0 +1,23 @@
+"""What of a scenario only a gateway that is not ours can be struck by, and so only `trunkline attach` plays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trunkline.sim.scenario.load import ScenarioFile
+from trunkline.sim.scenario.model.scenario import ScriptStep
+
+
+def attach_only(file: ScenarioFile) -> tuple[str, ...]:
+    """Why a scenario is played by `trunkline attach` only, each reason once. Empty: it is not."""
+    return tuple(dict.fromkeys(reason for step in file.scenario.script for reason in _of_step(step)))
+
+
+def _of_step(step: ScriptStep) -> Iterator[str]:
+    fault, rotate = step.fault, step.rotate
+    if fault is not None and fault.on == "model":
+        yield f"a fault {fault.on}/{fault.do}: there is no model on a wire"
+    if fault is not None and (fault.on, fault.do) == ("connect", "refuse-connection"):
+        yield f"a fault {fault.on}/{fault.do}: there is no socket to close"
+    if rotate is not None and rotate.revoke:
+        yield "a token that is revoked for good: Trunkline is given the newest at each start"
