@@ -53,3 +53,20 @@ class GatewayExited(SimBody, frozen=True, kw_only=True):
     code: int
     #: the last lines of its log
     log: tuple[str, ...] = ()
+
+
+class GatewayReachedOut(SimBody, frozen=True, kw_only=True):
+    """A process of the gateway wanted to reach somebody who is not part of the run; the first attempt of its kind.
+
+    Either `name`, which it asked a name server for, or `address` and `port`; both for a question to a name server that
+    is not the machine's.
+    """
+
+    kind: ClassVar[str] = "gateway.reached_out"
+    #: ``tcp`` or ``udp``
+    protocol: str
+    address: str = ""
+    port: int = 0
+    name: str = ""
+    #: it was stopped there: the network of the run is closed
+    stopped: bool = True

@@ -9,7 +9,13 @@ from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.sim.events.actions import WireActed
-from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayLaunched, GatewayReady
+from trunkline.sim.events.attach import (
+    GatewayAttached,
+    GatewayExited,
+    GatewayLaunched,
+    GatewayReachedOut,
+    GatewayReady,
+)
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.wire import (
     WireAccepted,
@@ -45,6 +51,13 @@ def _exited(_view: RunView, _event: Event, body: GatewayExited) -> str:
     how = f"signal {-body.code}" if body.code < 0 else f"code {body.code}"
     said = f"; the end of its log: {quoted(body.log[-1])}" if body.log else ""
     return f"THE GATEWAY EXITS by itself, {how}{said}"
+
+
+@label(GatewayReachedOut, row=alarm)
+def _reached_out(_view: RunView, _event: Event, body: GatewayReachedOut) -> str:
+    where = f"{clean(body.address)}, port {body.port} ({clean(body.protocol)})" if body.address else ""
+    whom = f"asks {where} for the name {quoted(body.name)}" if where and body.name else where or quoted(body.name)
+    return f"THE GATEWAY REACHES OUT: {whom}" + ("" if body.stopped else "; NOTHING STOPS IT")
 
 
 # ---------------------------------------------------------------- requests
