@@ -23,6 +23,8 @@ class AttachJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     trace: str
     #: a folder with the state of a gateway that has run before, which is copied; empty: it starts with nothing
     warm: str = ""
+    #: a folder in which such states are kept: the first worker that needs one makes it. Empty: none is made
+    states: str = ""
     #: where the gateway is killed in addition to the script (`trunkline attach --explore`)
     kill_at: KillPoint | None = None
     #: seconds, instead of those of the profile

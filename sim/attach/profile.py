@@ -135,6 +135,8 @@ class GatewayProfile(Model):
     """Programs that must be on this machine."""
     prepare: tuple[tuple[str, ...], ...] = ()
     """Commands that are run in its folder before its first start, after its files were written. With slots."""
+    warm_up: bool = False
+    """Its first start takes long: it is started and spoken to once, and each try gets a copy of the state it left."""
     command: tuple[str, ...] = Field(min_length=1)
     """The command that starts the gateway. With slots."""
     environment: dict[str, str] = Field(default_factory=dict)

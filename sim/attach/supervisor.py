@@ -18,6 +18,7 @@ from trunkline.sim.attach.play.rest import QuietWire, Waits
 from trunkline.sim.attach.play.script import AttachedScript, KillStroke
 from trunkline.sim.attach.play.servers import TryServers
 from trunkline.sim.attach.play.trouble import GatewayTrouble
+from trunkline.sim.attach.process.gateway_log import GatewayLog
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.rendering import RenderedGateway, render
 from trunkline.sim.events.attach import GatewayAttached
@@ -101,8 +102,16 @@ class AttachTry:
             gateway=f"{self._profile.name} {self._version}".strip(),
         )
 
-    async def play(self) -> Trace:
-        """Play it. Raises `GatewayTrouble`, after an end of the trace that says so."""
+    @property
+    def log(self) -> GatewayLog:
+        """What the gateway writes."""
+        return self._gateway.log
+
+    async def play(self, *, gently: bool = False) -> Trace:
+        """Play it. Raises `GatewayTrouble`, after an end of the trace that says so.
+
+        `gently`: at the end the gateway is asked to end, as one whose state is to be kept.
+        """
         world = self.world
         try:
             await self._servers.open(self._loop)
@@ -113,6 +122,8 @@ class AttachTry:
             if self._stroke is not None:
                 self._stroke.end()
             world.events.record(RunPhase(phase="rest"))
+            if gently:
+                await self._gateway.end()
         except GatewayTrouble as error:
             world.events.record(RunEnded(at_rest=False, cut=f"since {error.what}"))
             raise

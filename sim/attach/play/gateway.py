@@ -14,6 +14,7 @@ from trunkline.core.errors import UnknownName
 from trunkline.core.events import Event
 from trunkline.sim.attach.play.rest import QuietWire
 from trunkline.sim.attach.play.trouble import GatewayTrouble
+from trunkline.sim.attach.process.commands import run_to_end
 from trunkline.sim.attach.process.gateway_log import GatewayLog
 from trunkline.sim.attach.process.process_tree import ProcessTree
 from trunkline.sim.attach.profile import GatewayProfile
@@ -70,10 +71,13 @@ class GatewayControl:
         self._number += 1
         number, began = self._number, self._world.now()
         rendered, home = self._render(), self._folder / "home"
+        fresh = not home.exists()
         home.mkdir(parents=True, exist_ok=True)
         # A gateway may have changed its files: they are its own after the first start, except for a new token.
         write_files(home, {name: text for name, text in rendered.files.items() if self._written.get(name) != text})
         self._written = rendered.files
+        if fresh:
+            await self._prepare(rendered, home)
         self._connected.clear()
         self._world.events.record(GatewayLaunched(number=number, command=rendered.command))
         self._log_start = self.log.path.stat().st_size
@@ -95,6 +99,22 @@ class GatewayControl:
             return
         self._ready = True
         self._world.events.record(GatewayReady(number=number, after=round(self._world.now() - began, 3)))
+
+    async def _prepare(self, rendered: RenderedGateway, home: Path) -> None:
+        """Run the commands that come before the first start. Raises `GatewayTrouble`."""
+        for command in rendered.prepare:
+            within = self._profile.start_within
+            problem = await run_to_end(command, rendered.environment, home, self.log, within=within)
+            if problem:
+                raise self.trouble_of(f"could not be prepared: {problem}")
+
+    async def end(self) -> None:
+        """SIGTERM, and wait for its end; `close` kills what does not end within `stop_within`."""
+        tree = self._tree
+        if tree is not None:
+            tree.terminate()
+            with anyio.move_on_after(self._profile.stop_within):
+                await tree.wait()
 
     def _missing(self) -> list[str]:
         """What it lacks to be ready."""

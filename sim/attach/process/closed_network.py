@@ -102,9 +102,7 @@ def _open_ways(any_socket: socket.socket) -> ClosedNetwork:
     replies = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0)
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in _FILTER))
-    packets.setsockopt(
-        socket.SOL_SOCKET, _ATTACH_FILTER, struct.pack("HL", len(_FILTER), ctypes.addressof(program))
-    )
+    packets.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, struct.pack("HL", len(_FILTER), ctypes.addressof(program)))
     packets.bind(("lo", _IP))
     packets.setblocking(False)
     return ClosedNetwork(packets, replies)

@@ -1,4 +1,4 @@
-"""What a packet tells: whom somebody wants to reach, and which name is asked for. Pure functions over bytes."""
+"""What a packet shows: whom somebody wants to reach, and which name is asked for. Pure functions over bytes."""
 
 from __future__ import annotations
 

@@ -66,20 +66,20 @@ class ProcessTree:
     def start(self) -> None:
         """Start it. A command that cannot be run ends with the code 127 and a `failure`."""
         taken, self._control = os.pipe()
-        self._status, told = os.pipe()
+        self._status, reports = os.pipe()
         self._output, written = os.pipe()
-        program = [sys.executable, "-I", "-S", guard.__file__, str(taken), str(told)]
+        program = [sys.executable, "-I", "-S", guard.__file__, str(taken), str(reports)]
         try:
             self._guard = subprocess.Popen(  # noqa: S603 -- the command of a profile that the user chose
                 program,
                 stdin=subprocess.DEVNULL,
                 stdout=written,
                 stderr=written,
-                pass_fds=(taken, told),
+                pass_fds=(taken, reports),
                 start_new_session=True,
             )
         finally:
-            for one in (taken, told, written):
+            for one in (taken, reports, written):
                 os.close(one)
         for one in (self._status, self._output, self._control):
             os.set_blocking(one, False)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-#: it tells each of its processes in a file, by a lock that ends with the process
+#: each of its processes locks a file for as long as it lives
 _HEAD = """
 import os, signal, subprocess, sys, time, fcntl
 

@@ -90,6 +90,7 @@ WITHOUT_PROJECTION = {
     "chunker.failed": "the message is split anyway, and is judged",
     "cron.ended": "what the turn says is judged",
     "gateway.launched": "a start changes nothing that people see",
+    "gateway.reached_out": "it was stopped there, or went where no checker looks",
     "hand.progressed": "progress changes nothing that people see",
     "worker.died": "a task without an answer is judged by its deadline",
     "worker.reported": "progress changes nothing that people see",

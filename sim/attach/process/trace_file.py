@@ -1,0 +1,70 @@
+"""A trace file that is written while its events happen, so that it can be followed, and is whole up to a kill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from trunkline.core.errors import UsageError
+from trunkline.core.events import Event, TraceHeader, encode_event
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.trace import encode_header
+
+
+class TraceFile:
+    """Writes a trace. Raises `UsageError` if there can be no such file.
+
+    What cannot be written any more, as on a full disk, is a `problem`, and `broken` is called.
+    """
+
+    def __init__(self, path: Path, broken: Callable[[], None]) -> None:
+        self.path = path
+        self.problem = ""
+        self._broken = broken
+        #: what happened before the header was known
+        self._waiting: list[Event] | None = []
+        self._last: Event | None = None
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("wb")
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror or error}: the trace cannot be written") from error
+
+    def begin(self, header: TraceHeader) -> None:
+        """Write the header, and the events before it."""
+        self._line(encode_header(header))
+        waiting, self._waiting = self._waiting or [], None
+        for event in waiting:
+            self.write(event)
+
+    def write(self, event: Event) -> None:
+        """Write an event."""
+        if self._waiting is not None:
+            self._waiting.append(event)
+            return
+        self._last = event
+        self._line(encode_event(event))
+
+    def end(self, cut: str) -> None:
+        """Close the file. A trace that has no end gets one, which says why it was cut."""
+        last = self._last
+        if last is not None and not isinstance(last.body, RunEnded):
+            self._line(encode_event(Event(seq=last.seq + 1, at=last.at, node="sim", body=_cut(cut))))
+        try:
+            self._file.close()
+        except OSError as error:
+            self.problem = self.problem or f"{self.path}: {error.strerror or error}"
+
+    def _line(self, line: bytes) -> None:
+        if self.problem:
+            return
+        try:
+            self._file.write(line + b"\n")
+            self._file.flush()
+        except OSError as error:
+            self.problem = f"{self.path}: {error.strerror or error}: the trace ends there"
+            self._broken()
+
+
+def _cut(why: str) -> RunEnded:
+    return RunEnded(at_rest=False, cut=why)
