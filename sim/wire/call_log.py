@@ -17,8 +17,8 @@ from trunkline.core.values import Address, SendRequest
 from trunkline.sim.events.wire import WireCalled, WireResponded
 from trunkline.sim.wire.sockets import reset
 
-#: where the seq of its event and its place are kept on a request
-_SEQ, _BODY = "called", "called_body"
+#: the event of a request, and its seq
+_SEQ, _BODY = web.RequestKey("called", int), web.RequestKey("called_body", WireCalled)
 
 
 class CallLog:
@@ -80,7 +80,7 @@ class CallLog:
     @web.middleware
     async def _middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         response = await handler(request)
-        body: WireCalled | None = request.get(_BODY)
+        body = request.get(_BODY)
         if body is None:
             method = self._method_of(request)
             if method not in self._quiet:

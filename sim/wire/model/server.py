@@ -19,6 +19,8 @@ HOST = "127.0.0.1"
 _TO_END = 0.05
 #: bytes of a request's body
 _LONGEST_BODY = 64 * 1024 * 1024
+#: the server has closed the connection of a request itself
+_BROKEN = web.RequestKey("broken", bool)
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -197,13 +199,13 @@ async def _body(request: web.Request) -> dict[str, Any]:
 
 def _broken(request: web.Request) -> bool:
     """Whether the server has closed the connection itself."""
-    return request.get("broken", False)
+    return request.get(_BROKEN, False)
 
 
 async def _play(reply: ModelReply, request: web.Request) -> web.StreamResponse:
     await anyio.sleep(reply.before)
     if reply.status == 0:
-        request["broken"] = True
+        request[_BROKEN] = True
         reset(request)
         raise asyncio.CancelledError
     response = web.StreamResponse(status=reply.status)
@@ -221,7 +223,7 @@ async def _play(reply: ModelReply, request: web.Request) -> web.StreamResponse:
             case Hang():
                 await anyio.sleep_forever()
             case Break():
-                request["broken"] = True
+                request[_BROKEN] = True
                 if request.transport is not None:
                     request.transport.close()
                 raise asyncio.CancelledError
