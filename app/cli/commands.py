@@ -63,6 +63,10 @@ _COMMANDS = {
         "store.transcript:print_transcript",
         "Print the transcript of a session as JSON lines; without a session, list the sessions.",
     ),
+    "import": (
+        "import_:app",
+        "Read what another gateway has stored, such as OpenClaw, and report what is noteworthy.",
+    ),
     "schema": (
         "schema:print_schema",
         "Print the JSON Schema of scenario files, of the tools of agents, or of the protocol of outside agents.",

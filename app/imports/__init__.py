@@ -1,0 +1,1 @@
+"""Reads what gateways that are not ours have stored, and never writes there."""

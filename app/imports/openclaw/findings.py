@@ -1,0 +1,203 @@
+"""What is noteworthy in a state folder of OpenClaw, and what a restart would do. Pure.
+
+The rules are those of OpenClaw 2026.9.6, as its recovery at startup applies them (`delivery-queue-recovery`,
+`main-session-restart-recovery`); those of retries are the same since 2026-02.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+
+import msgspec
+
+from trunkline.app.imports.openclaw.session_entries import identity
+from trunkline.app.imports.openclaw.values import (
+    ForeignPlace,
+    ForeignSession,
+    OpenClawState,
+    QueuedDelivery,
+    QueueStatus,
+    WaitingMessage,
+)
+
+#: seconds before the next attempt, by the number of attempts that failed
+BACKOFF = (0.0, 5.0, 25.0, 120.0, 600.0)
+#: how far an attempt had come when nobody knows whether the platform has it
+IN_DOUBT = frozenset({"send_attempt_started", "unknown_after_send"})
+#: platforms whose plugin looks up whether a message was accepted
+RECONCILES = frozenset({"slack", "matrix"})
+#: sessions of work inside the gateway: they speak where their requester speaks
+_INNER = ("subagent", "acp", "cron", "hook", "node", "run")
+
+
+class Split(msgspec.Struct, frozen=True, kw_only=True):
+    """One conversation, or what is spelled as one, under several session keys: each remembers a part of it."""
+
+    agent: str
+    sessions: tuple[ForeignSession, ...]
+    place: ForeignPlace | None = None
+
+
+class Merger(msgspec.Struct, frozen=True, kw_only=True):
+    """One session that several conversations share: what is said in one is known in the others."""
+
+    agent: str
+    keys: tuple[str, ...]
+    places: tuple[ForeignPlace, ...]
+    #: the key is meant to be shared: ``agent:main:main``
+    by_setting: bool = False
+
+
+class After(StrEnum):
+    """What a restart does with an entry of the queue."""
+
+    SENT = "is sent"
+    ASKED = "is looked up on the platform, and sent if it is not there"
+    REFUSED = "is not sent again, and closed as failed"
+    GIVEN_UP = "is given up: it has no attempts left"
+    FINISHED = "was sent; only the books are closed"
+    KEPT = "stays as it is"
+
+
+class Prospect(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry, what a restart does with it, and not before when (seconds since 1970; None: at once)."""
+
+    entry: QueuedDelivery
+    after: After
+    not_before: float | None = None
+
+
+class OpenClawFindings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything noteworthy."""
+
+    splits: tuple[Split, ...] = ()
+    mergers: tuple[Merger, ...] = ()
+    doubts: tuple[QueuedDelivery, ...] = ()
+    dead: tuple[QueuedDelivery, ...] = ()
+    prospects: tuple[Prospect, ...] = ()
+    #: turns that a restart interrupted: it runs them again
+    resumed: tuple[ForeignSession, ...] = ()
+    #: answers that may not have arrived
+    owed: tuple[ForeignSession, ...] = ()
+    waiting: tuple[WaitingMessage, ...] = ()
+
+
+def find(state: OpenClawState) -> OpenClawFindings:
+    """Everything noteworthy of a state folder."""
+    open_sessions = tuple(one for one in state.sessions if not one.archived)
+    known = _known(state.sessions)
+    pending = [one for one in state.queue if one.status is QueueStatus.PENDING]
+    return OpenClawFindings(
+        splits=(*_splits(open_sessions), *_spellings(open_sessions)),
+        mergers=(*_mergers(open_sessions), *_shared_ids(open_sessions)),
+        doubts=tuple(one for one in pending if one.recovery in IN_DOUBT),
+        dead=tuple(_filled(one, known) for one in state.queue if one.status is QueueStatus.FAILED),
+        prospects=tuple(prospect(one) for one in pending),
+        resumed=tuple(one for one in open_sessions if one.interrupted),
+        owed=tuple(one for one in open_sessions if one.owed is not None and not _settled(one)),
+        waiting=tuple(one for one in state.waiting if one.status != "failed"),
+    )
+
+
+def _known(sessions: Iterable[ForeignSession]) -> dict[str, ForeignSession]:
+    """Id of a delivery -> the session whose answer it is."""
+    return {name: one for one in sessions if one.owed is not None for name, _ in one.owed.deliveries}
+
+
+def _filled(entry: QueuedDelivery, known: Mapping[str, ForeignSession]) -> QueuedDelivery:
+    """An entry with what its session still knows: newer versions keep neither text nor place of what has failed."""
+    session = known.get(entry.id)
+    if session is None or session.owed is None or entry.texts or entry.place is not None:
+        return entry
+    texts = (session.owed.text,) if session.owed.text else ()
+    return msgspec.structs.replace(entry, texts=texts, place=session.owed.place, session_key=session.key)
+
+
+def _settled(session: ForeignSession) -> bool:
+    assert session.owed is not None
+    states = [state for _, state in session.owed.deliveries]
+    return bool(states) and all(state in ("delivered", "suppressed") for state in states)
+
+
+def prospect(entry: QueuedDelivery) -> Prospect:
+    """What a restart does with a pending entry."""
+    if entry.recovery in ("settlement_pending", "acknowledged"):
+        return Prospect(entry=entry, after=After.FINISHED)
+    if entry.recovery in IN_DOUBT:
+        # Whether its process is dead is known when its claim has ended.
+        asks = entry.place is not None and entry.place.channel.casefold() in RECONCILES
+        return Prospect(entry=entry, after=After.ASKED if asks else After.REFUSED, not_before=entry.available)
+    if entry.attempts >= entry.max_attempts:
+        return Prospect(entry=entry, after=After.GIVEN_UP)
+    if entry.place is None and not entry.session_key:
+        return Prospect(entry=entry, after=After.KEPT)
+    return Prospect(entry=entry, after=After.SENT, not_before=_not_before(entry))
+
+
+def _not_before(entry: QueuedDelivery) -> float | None:
+    """An entry that was never tried is sent at once; one that failed waits, counted from its last attempt."""
+    if entry.attempts == 0 and entry.last_attempt is None:
+        return entry.available
+    since = entry.last_attempt if entry.last_attempt is not None else entry.enqueued
+    if since is None:
+        return entry.available
+    return max(since + BACKOFF[min(entry.attempts + 1, len(BACKOFF) - 1)], entry.available or 0.0)
+
+
+# ------------------------------------------------------------ sessions
+
+
+def is_inner(key: str) -> bool:
+    """Whether a key is that of work inside the gateway."""
+    rest = _rest(key)
+    return rest.split(":")[0] in _INNER or any(f":{word}:" in f":{rest}" for word in ("subagent", "cron", "acp"))
+
+
+def _rest(key: str) -> str:
+    parts = [one for one in key.casefold().split(":") if one]
+    return ":".join(parts[2:]) if parts[:1] == ["agent"] and len(parts) > 2 else ":".join(parts)
+
+
+def canonical(key: str) -> str:
+    """A key as newer versions spell it: folded, without empty parts, ``direct`` for ``dm``."""
+    return ":".join("direct" if one == "dm" else one for one in key.casefold().split(":") if one)
+
+
+def _splits(sessions: Iterable[ForeignSession]) -> Iterator[Split]:
+    found: dict[tuple[str, tuple[str, str, str]], list[tuple[ForeignSession, ForeignPlace]]] = {}
+    for session in sessions:
+        if is_inner(session.key):
+            continue
+        for place in session.places:
+            found.setdefault((session.agent, identity(place)), []).append((session, place))
+    for (agent, _), ones in found.items():
+        if len({canonical(session.key) for session, _ in ones}) > 1:
+            yield Split(agent=agent, place=ones[0][1], sessions=tuple(session for session, _ in ones))
+
+
+def _spellings(sessions: Iterable[ForeignSession]) -> Iterator[Split]:
+    found: dict[str, list[ForeignSession]] = {}
+    for session in sessions:
+        found.setdefault(canonical(session.key), []).append(session)
+    for ones in found.values():
+        if len({one.key for one in ones}) > 1:
+            yield Split(agent=ones[0].agent, sessions=tuple(ones))
+
+
+def _mergers(sessions: Iterable[ForeignSession]) -> Iterator[Merger]:
+    for one in sessions:
+        if len(one.places) > 1 and not is_inner(one.key):
+            shared = ":" not in _rest(one.key) or _rest(one.key) in ("main", "global")
+            yield Merger(agent=one.agent, keys=(one.key,), places=one.places, by_setting=shared)
+
+
+def _shared_ids(sessions: Iterable[ForeignSession]) -> Iterator[Merger]:
+    found: dict[tuple[str, str], list[ForeignSession]] = {}
+    for session in sessions:
+        if session.session:
+            found.setdefault((session.agent, session.session), []).append(session)
+    for (agent, _), ones in found.items():
+        if len({canonical(one.key) for one in ones}) > 1:
+            places = tuple({identity(place): place for one in ones for place in one.places}.values())
+            yield Merger(agent=agent, keys=tuple(one.key for one in ones), places=places)
