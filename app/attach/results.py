@@ -77,6 +77,12 @@ def breaches_of(finished: Sequence[FinishedTry]) -> tuple[Breach, ...]:
     return tuple(found)
 
 
+def exercised(record: CellRecord) -> int:
+    """In how many tries there was anything to judge."""
+    idle = Status.NOT_EXERCISED
+    return sum(any(verdict.status is not idle for verdict in one.run.verdicts) for one in record.finished)
+
+
 def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[str]:
     """The results of a cell: a line, and for the first try with a violation what went wrong."""
     name = f"{record.cell.gateway.label} · {record.cell.scenario}"
@@ -94,7 +100,13 @@ def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[st
             tries = count(len(record.finished), "try", "tries")
             yield f"    {tries} so far: a finding should be claimed from {ENOUGH} on (--tries {ENOUGH})"
     elif record.finished:
-        yield clean(f"✓ {name:<{_WIDTH}} holds in {count(len(record.finished), 'try', 'tries')}")
+        tries = count(len(record.finished), "try", "tries")
+        said = (
+            f"✓ {name:<{_WIDTH}} holds in {tries}"
+            if exercised(record)
+            else f"– {name:<{_WIDTH}} not exercised in {tries}"
+        )
+        yield clean(said)
     elif record.troubles:
         yield clean(f"! {name:<{_WIDTH}} could not be run")
     elif gateway_given_up(record, records):

@@ -29,7 +29,7 @@ LAYOUT = 1
 
 
 class _Marker(msgspec.Struct, frozen=True):
-    trunkline_attach: int = LAYOUT
+    trunkline_attach: int
 
 
 class _Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,7 +62,7 @@ class TryFolder:
                         f"{folder} has other files, and is no report of `trunkline attach`: name a new folder, "
                         "or an empty one. Nothing was written"
                     )
-                write_whole(marker, msgspec.json.encode(_Marker()) + b"\n")
+                write_whole(marker, msgspec.json.encode(_Marker(LAYOUT)) + b"\n")
             else:
                 self._check(marker)
         except FileExistsError as error:

@@ -10,9 +10,8 @@ import msgspec
 from trunkline.app.attach.cells import CellRecord, gateway_given_up
 from trunkline.app.attach.report.finding import Link, slug_of, sources_of
 from trunkline.app.attach.report.redaction import Redaction
-from trunkline.app.attach.results import Breach, breaches_of
+from trunkline.app.attach.results import Breach, breaches_of, exercised
 from trunkline.app.view.text.cells import clean, count
-from trunkline.sim.invariants import Status
 
 
 class Outcome(StrEnum):
@@ -94,13 +93,10 @@ def cell_of(record: CellRecord | None, records: Sequence[CellRecord], redaction:
 
 
 def _without_breach(record: CellRecord) -> MatrixCell:
-    tries = len(record.finished)
-    exercised = sum(
-        any(verdict.status is not Status.NOT_EXERCISED for verdict in one.run.verdicts) for one in record.finished
-    )
-    if not exercised:
+    tries, judged = len(record.finished), exercised(record)
+    if not judged:
         return MatrixCell(outcome=Outcome.NOT_EXERCISED, lines=(Link(text=f"in {count(tries, 'try', 'tries')}"),))
-    return MatrixCell(outcome=Outcome.HOLDS, lines=(Link(text=f"{exercised} of {tries}"),))
+    return MatrixCell(outcome=Outcome.HOLDS, lines=(Link(text=f"{judged} of {tries}"),))
 
 
 def _finding(record: CellRecord, breach: Breach) -> Link:
