@@ -52,6 +52,8 @@ class FinishedTry(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     run: Run
     trace: Path
+    #: what of the script did not happen, such as a fault that did not strike: it does not show what it is to show
+    missed: tuple[str, ...] = ()
     #: of the wall clock
     seconds: float = 0.0
     #: what nobody is to overlook, such as that the network could not be closed off

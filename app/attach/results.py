@@ -49,7 +49,10 @@ def breaches_of(finished: Sequence[FinishedTry]) -> tuple[Breach, ...]:
     for number, verdict in enumerate(finished[0].run.verdicts):
         own = [one.run.verdicts[number] for one in finished]
         broken = [one for one, its in zip(finished, own, strict=True) if its.status is Status.VIOLATED]
-        judged = sum(its.status is not Status.NOT_EXERCISED for its in own)
+        judged = sum(
+            its.status is Status.VIOLATED or (its.status is Status.OK and not one.missed)
+            for one, its in zip(finished, own, strict=True)
+        )
         if broken:
             found.append(
                 Breach(
@@ -78,9 +81,10 @@ def breaches_of(finished: Sequence[FinishedTry]) -> tuple[Breach, ...]:
 
 
 def exercised(record: CellRecord) -> int:
-    """In how many tries there was anything to judge."""
+    """In how many tries everything of the script happened, and there was anything to judge."""
     idle = Status.NOT_EXERCISED
-    return sum(any(verdict.status is not idle for verdict in one.run.verdicts) for one in record.finished)
+    whole = [one for one in record.finished if not one.missed]
+    return sum(any(verdict.status is not idle for verdict in one.run.verdicts) for one in whole)
 
 
 def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[str]:

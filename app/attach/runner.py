@@ -104,7 +104,8 @@ class TryRunner:
         self._started += 1
         folder = self._work / f"{self._started:04}"
         job = AttachJob(
-            scenario=str(cell.file.path.absolute()),
+            # As it was given: the command that repeats the try names it so. A worker has the same working directory.
+            scenario=str(cell.file.path),
             profile=str(cell.gateway.path),
             install=str(cell.gateway.install),
             version=cell.gateway.version,
@@ -141,10 +142,12 @@ class TryRunner:
         if outcome.problem:
             return Trouble(problem=outcome.problem, log=outcome.log)
         try:
-            run = judged(read_trace(one.trace))
+            run, missed = judged(one.record.cell, read_trace(one.trace))
         except (UsageError, OSError) as error:
             return Trouble(problem=f"its trace cannot be read: {error}")
-        return FinishedTry(number=one.number, run=run, trace=one.trace, seconds=one.worker.seconds, notes=outcome.notes)
+        return FinishedTry(
+            number=one.number, run=run, trace=one.trace, missed=missed, seconds=one.worker.seconds, notes=outcome.notes
+        )
 
     def _clear(self, one: RunningTry, *, worth_keeping: bool) -> None:
         if self._keep and worth_keeping:

@@ -22,6 +22,7 @@ from trunkline.core.errors import UsageError
 from trunkline.core.events import Trace
 from trunkline.core.events.trace import read_trace
 from trunkline.sim import judge
+from trunkline.sim.attach.expectations import check_attached, not_struck
 
 MARKER = "trunkline-attach.json"
 #: version of the layout
@@ -39,9 +40,16 @@ class _Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     notes: tuple[str, ...] = ()
 
 
-def judged(trace: Trace) -> Run:
-    """A run with its verdicts."""
-    return Run(trace=trace, verdicts=judge(trace.events))
+def judged(cell: Cell, trace: Trace) -> tuple[Run, tuple[str, ...]]:
+    """A run with its verdicts, and what of its script did not happen.
+
+    Expectations are about the scenario as it is: without a further kill, and with everything that it has happen.
+    """
+    missed = not_struck(trace.events)
+    verdicts = judge(trace.events)
+    plain = cell.kill_at is None and not missed
+    unmet = check_attached(cell.file, trace.events, verdicts) if plain else ()
+    return Run(trace=trace, verdicts=verdicts, unmet=unmet), missed
 
 
 class TryFolder:
@@ -123,11 +131,13 @@ class TryFolder:
             trace = path.with_suffix(".jsonl")
             try:
                 ended = msgspec.json.decode(path.read_bytes(), type=_Ended)
-                run = judged(read_trace(trace))
+                run, missed = judged(cell, read_trace(trace))
                 number = int(path.stem)
             except (OSError, msgspec.DecodeError, UsageError, ValueError):
                 continue
-            yield FinishedTry(number=number, run=run, trace=trace, seconds=ended.seconds, notes=ended.notes)
+            yield FinishedTry(
+                number=number, run=run, trace=trace, missed=missed, seconds=ended.seconds, notes=ended.notes
+            )
 
     def others(self, cell: Cell) -> int:
         """How many tries there are of another version of the gateway, profile or scenario."""

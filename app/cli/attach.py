@@ -18,9 +18,10 @@ from trunkline.app.attach.runner import TryRunner
 from trunkline.app.attach.try_folder import TryFolder
 from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.options import Flag, Many
-from trunkline.app.cli.run.run import check_folders, load_all
+from trunkline.app.cli.run.run import check_folders, load_matching
 from trunkline.core.errors import UsageError
 from trunkline.sim import ScenarioFile, scenario_home
+from trunkline.sim.attach.fit import attach_unfit
 from trunkline.sim.attach.kill_points import named_kill_point
 from trunkline.sim.attach.profile_files import shipped_profiles
 
@@ -100,10 +101,12 @@ def attach_scenarios(*paths: Path, options: Annotated[AttachOptions, Parameter(n
         CellRecord(
             cell=Cell(gateway=one, file=file, patience=options.patience, settle=options.settle, kill_at=point),
             explored=options.explore,
+            cannot=attach_unfit(file, one.profile),
         )
         for file in files
         for one in gateways
     ]
+    _check_fit(records)
     with tempfile.TemporaryDirectory(prefix="trunkline-attach-") as work:
         folder = TryFolder(options.report or options.trace or Path(work) / "tries")
         try:
@@ -148,13 +151,21 @@ def _gateways(options: AttachOptions) -> list[AttachedGateway]:
 
 def _files(paths: Sequence[Path], keyword: str | None) -> list[ScenarioFile]:
     """The scenarios, each id once. Raises `UsageError`."""
-    files = load_all(paths or (scenario_home() / "attach",), keyword)
+    files = load_matching(paths or (scenario_home() / "attach",), keyword)
     known: dict[str, Path] = {}
     for file in files:
         if file.id in known:
             raise UsageError(f"{known[file.id]} and {file.path} have the same name, so their results would be mixed up")
         known[file.id] = file.path
     return files
+
+
+def _check_fit(records: Sequence[CellRecord]) -> None:
+    """Raise `UsageError` with every reason if no scenario can be played with any of the gateways."""
+    if all(record.cannot for record in records):
+        lines = [f"{one.cell.file.path} cannot be attached to {one.cell.gateway.name}" for one in records]
+        reasons = [[f"  {reason}" for reason in one.cannot] for one in records]
+        raise UsageError("\n".join(line for head, own in zip(lines, reasons, strict=True) for line in (head, *own)))
 
 
 def _play(records: list[CellRecord], folder: TryFolder, work: Path, options: AttachOptions) -> int:

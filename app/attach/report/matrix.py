@@ -13,6 +13,9 @@ from trunkline.app.attach.report.redaction import Redaction
 from trunkline.app.attach.results import Breach, breaches_of, exercised
 from trunkline.app.view.text.cells import clean, count
 
+#: texts in a cell about what did not happen
+_MISSED = 2
+
 
 class Outcome(StrEnum):
     """What a cell came to."""
@@ -82,7 +85,7 @@ def cell_of(record: CellRecord | None, records: Sequence[CellRecord], redaction:
         lines = tuple(_finding(record, one) for one in breaches)
         return MatrixCell(outcome=Outcome.FLAKY if flaky else Outcome.VIOLATED, lines=lines)
     if record.finished:
-        return _without_breach(record)
+        return _without_breach(record, redaction)
     if record.troubles:
         return MatrixCell(
             outcome=Outcome.NOT_RUN, lines=_texts([record.troubles[-1].problem.split("\n")[0]], redaction)
@@ -92,10 +95,12 @@ def cell_of(record: CellRecord | None, records: Sequence[CellRecord], redaction:
     return MatrixCell(outcome=Outcome.NOT_TRIED, lines=())
 
 
-def _without_breach(record: CellRecord) -> MatrixCell:
+def _without_breach(record: CellRecord, redaction: Redaction) -> MatrixCell:
     tries, judged = len(record.finished), exercised(record)
     if not judged:
-        return MatrixCell(outcome=Outcome.NOT_EXERCISED, lines=(Link(text=f"in {count(tries, 'try', 'tries')}"),))
+        missed = list(dict.fromkeys(text for one in record.finished for text in one.missed))
+        lines = (Link(text=f"in {count(tries, 'try', 'tries')}"), *_texts(missed[:_MISSED], redaction))
+        return MatrixCell(outcome=Outcome.NOT_EXERCISED, lines=lines)
     return MatrixCell(outcome=Outcome.HOLDS, lines=(Link(text=f"{judged} of {tries}"),))
 
 

@@ -138,6 +138,16 @@ def load_all(paths: Sequence[Path], keyword: str | None) -> list[ScenarioFile]:
 
     Raises one `UsageError` that names every unreadable file.
     """
+    chosen = load_matching(paths, keyword)
+    played = [file for file in chosen if not attach_only(file)]
+    if not played:
+        reasons = [f"{file.path}: {'; '.join(attach_only(file))}; see `trunkline attach`" for file in chosen]
+        raise UsageError("\n".join(reasons))
+    return played
+
+
+def load_matching(paths: Sequence[Path], keyword: str | None) -> list[ScenarioFile]:
+    """Load the scenarios that match. Raises one `UsageError` that names every unreadable file."""
     files: list[ScenarioFile] = []
     problems: list[str] = []
     for path in find_scenarios(paths or (scenario_home(),)):
@@ -150,11 +160,7 @@ def load_all(paths: Sequence[Path], keyword: str | None) -> list[ScenarioFile]:
     chosen = [file for file in files if _matches(file, keyword)]
     if not chosen:
         raise UsageError(f"no scenario of {len(files)} matches -k {keyword!r}")
-    played = [file for file in chosen if not attach_only(file)]
-    if not played:
-        reasons = [f"{file.path}: {'; '.join(attach_only(file))}; see `trunkline attach`" for file in chosen]
-        raise UsageError("\n".join(reasons))
-    return played
+    return chosen
 
 
 def _matches(file: ScenarioFile, keyword: str | None) -> bool:

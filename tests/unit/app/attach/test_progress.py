@@ -1,6 +1,7 @@
 """What is said while tries are played."""
 
 import pytest
+from msgspec import structs
 
 from tests.support.attach import a_record, finished, idle, once, twice
 from trunkline.app.attach.cells import Trouble
@@ -52,6 +53,19 @@ def test_the_results_of_a_cell_are_k_of_n():
     assert "m1 was answered twice" in lines[1]
     assert any("trunkline attach scenarios/attach/plain.yaml --gateway toy" in line for line in lines)
     assert "a finding should be claimed from 5 on" in lines[-1]
+
+
+def test_a_try_whose_fault_did_not_strike_shows_nothing():
+    missed = structs.replace(finished(once(), 2), missed=("crash: the event that it waits for did not happen",))
+    record = a_record(twice())
+    record.finished.append(missed)
+    assert breaches_of(record.finished)[0].text == "X1 1 of 1"
+    only = a_record()
+    only.finished.append(missed)
+    assert list(cell_lines(only, [only])) == [
+        "– toy 1.0 · plain                          not exercised in 1 try",
+        "    not happened: crash: the event that it waits for did not happen",
+    ]
 
 
 @pytest.mark.parametrize(
