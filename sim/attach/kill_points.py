@@ -18,12 +18,13 @@ from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.events.attach import GatewayReady
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.wire import WireAccepted, WireCalled, WireResponded
-from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformPushed
+from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformConfirming, PlatformPushed
 
 #: event -> what happens there, for readers; in the order of a turn
 KILLABLE = {
     "platform.pushed": "a message is handed out",
-    "platform.confirmed": "its confirmation has arrived",
+    "platform.confirming": "its confirmation has arrived and is not taken",
+    "platform.confirmed": "its confirmation is taken",
     "model.asked": "the model is asked",
     "model.answered": "the model has answered",
     "wire.called": "the send has arrived and is not taken",
@@ -126,7 +127,7 @@ class _Follower:
     def _question(self, body: object) -> str | None:
         """The mark of the question that an event is about, or empty; None: nobody is killed there."""
         match body:
-            case PlatformPushed() | PlatformConfirmed():
+            case PlatformPushed() | PlatformConfirming() | PlatformConfirmed():
                 return self._messages.get((body.address.conversation, body.message_id), "")
             case ModelAsked():
                 return None if body.beside else next(iter(body.marks), "")

@@ -149,6 +149,17 @@ class PlatformPushed(PlatformBody, frozen=True, kw_only=True):
     replay: bool = False
 
 
+class PlatformConfirming(PlatformBody, frozen=True, kw_only=True):
+    """The confirmation of an inbound message arrived, and the platform has not taken it yet.
+
+    Recorded of platforms whose clients confirm with a request of their own, such as polls with an offset.
+    """
+
+    kind: ClassVar[str] = "platform.confirming"
+    address: Address
+    message_id: str
+
+
 class PlatformConfirmed(PlatformBody, frozen=True, kw_only=True):
     """The gateway confirmed an inbound message: the platform does not deliver it again."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 from aiohttp import web
@@ -15,6 +15,7 @@ from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.events import Recorder
 from trunkline.core.values import Address, SendRequest
 from trunkline.sim.events.wire import WireCalled, WireResponded
+from trunkline.sim.events.world import PlatformConfirming
 from trunkline.sim.wire.sockets import reset
 
 #: the event of a request, and its seq
@@ -76,6 +77,19 @@ class CallLog:
         if seq in self.untaken:
             raise reset(request)
         return seq
+
+    async def confirming(self, request: web.Request, messages: Iterable[tuple[Address, str]]) -> None:
+        """Record that the confirmation of messages has arrived. `messages`: place and id of each.
+
+        Raises `ResponseWithheld` if its sender has died of what struck at its arrival: nothing is confirmed then.
+        """
+        found = [PlatformConfirming(address=place, message_id=message) for place, message in messages]
+        seqs = [self._events.record(body) for body in found]
+        if not seqs:
+            return
+        await asyncio.sleep(0)
+        if self.untaken.intersection(seqs):
+            raise reset(request)
 
     @web.middleware
     async def _middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -27,7 +27,7 @@ from trunkline.sim.events.wire import (
     WireResponded,
     WireResponseLost,
 )
-from trunkline.sim.events.world import PlatformConfirmed
+from trunkline.sim.events.world import PlatformConfirmed, PlatformConfirming
 
 #: what becomes of a send or a change on the platform
 OUTCOMES = (WireAccepted, WireEdited, WireDeleted, WireDeduplicated, WireRefused, WireActed, WireResponseLost)
@@ -119,6 +119,11 @@ def _change_row(draw: RowBuilder, event: Event, body: WireEdited | WireDeleted, 
 @label(WireResponded)
 def _responded(_view: RunView, _event: Event, body: WireResponded) -> str:
     return f"{clean(body.channel)} answers {clean(body.method)} with {body.status}"
+
+
+@label(PlatformConfirming)
+def _confirming(view: RunView, _event: Event, body: PlatformConfirming) -> str:
+    return f"a confirmation of message {clean(body.message_id)} of {view.places.label(body.address)} arrives"
 
 
 @label(PlatformConfirmed)

@@ -12,6 +12,7 @@ from pathlib import Path
 from trunkline.core.events import Event
 from trunkline.sim.attach.slots import platform_values
 from trunkline.sim.events.wire import WireCalled
+from trunkline.sim.events.world import PlatformConfirming
 from trunkline.sim.loop import RealTimeLoop
 from trunkline.sim.run.world import World
 from trunkline.sim.wire.attribution import NoAttribution
@@ -79,8 +80,11 @@ class TryServers:
 
     def leave_untaken(self, event: Event) -> None:
         """The sender of a request is killed at its arrival: the platform does not take it."""
-        if isinstance(event.body, WireCalled):
-            calls = self.listeners[event.body.channel].server.calls
+        channel = event.body.channel if isinstance(event.body, WireCalled) else ""
+        if isinstance(event.body, PlatformConfirming):
+            channel = event.body.address.channel
+        if channel:
+            calls = self.listeners[channel].server.calls
             assert calls is not None
             calls.untaken.add(event.seq)
 

@@ -14,7 +14,7 @@ import aiohttp
 from aiohttp import web
 
 from trunkline.core.errors import PlatformError
-from trunkline.core.values import Envelope
+from trunkline.core.values import Address, Envelope
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.inbound_pushes import Connection
 from trunkline.sim.wire.sockets import reset
@@ -104,7 +104,10 @@ class Deliveries:
             raise reset(caller.request)
         try:
             self._drain(account, queue)
-            self._confirm(queue, given.integer("offset") or 0)
+            offset = given.integer("offset") or 0
+            if self._server.calls is not None:
+                await self._server.calls.confirming(caller.request, self._confirmed_by(queue, offset))
+            self._confirm(queue, offset)
             await self._fill(account, queue, min(timeout, _LONGEST_POLL), mine)
             if queue.connection is not None and queue.poll is mine:
                 await self._server.unless_silent(caller.request, queue.connection)
@@ -121,6 +124,11 @@ class Deliveries:
         chosen = list(queue.pending)[:limit]
         queue.handed.update(chosen)
         return ok([self._update(number, queue.pending[number]) for number in chosen])
+
+    def _confirmed_by(self, queue: BotQueue, offset: int) -> list[tuple[Address, str]]:
+        """Place and id of the messages that an offset confirms."""
+        found = (envelope for number, envelope in queue.pending.items() if number < offset)
+        return [(one.address, one.message_id) for one in found]
 
     def _confirm(self, queue: BotQueue, offset: int) -> None:
         """Forget everything before an offset; a negative one keeps so many of the last."""

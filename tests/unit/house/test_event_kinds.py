@@ -48,6 +48,7 @@ WITHOUT_ROW = {
     "cron.ended": "what the turn says has rows",
     "gateway.attached": "part of the setting",
     "platform.confirmed": "the posted message has the row",
+    "platform.confirming": "the posted message has the row",
     "wire.responded": "what the platform did with the request has the row",
 }
 
@@ -92,6 +93,7 @@ WITHOUT_PROJECTION = {
     "gateway.launched": "a start changes nothing that people see",
     "gateway.reached_out": "it was stopped there, or went where no checker looks",
     "hand.progressed": "progress changes nothing that people see",
+    "platform.confirming": "the repeated delivery that may follow is judged",
     "worker.died": "a task without an answer is judged by its deadline",
     "worker.reported": "progress changes nothing that people see",
     "heartbeat.event_added": "the run that deals with it is judged",
