@@ -73,6 +73,8 @@ class BotMessages(Projection):
 
     def __init__(self) -> None:
         self.all: list[BotMessage] = []
+        #: marks that the model gave although it was not asked for them: they answer nothing
+        self.misled: set[AnswerMark] = set()
         self._by_id: dict[tuple[str, str, str], BotMessage] = {}
 
     def answering(self, question: str) -> list[BotMessage]:
@@ -91,7 +93,7 @@ class BotMessages(Projection):
     @on(WireAccepted)
     def _accepted(self, event: Event, body: WireAccepted) -> None:
         message = BotMessage(body.address, body.provider_id, event, body.reply_to)
-        message.texts.append(ShownText(event, body.text, answers_in(body.text)))
+        message.texts.append(self._shown(event, body.text))
         self.all.append(message)
         self._by_id[body.address.channel, body.address.conversation, body.provider_id] = message
 
@@ -99,7 +101,10 @@ class BotMessages(Projection):
     def _edited(self, event: Event, body: WireEdited) -> None:
         message = self.changed_by(event)
         if message is not None and not body.repeated:
-            message.texts.append(ShownText(event, body.text, answers_in(body.text)))
+            message.texts.append(self._shown(event, body.text))
+
+    def _shown(self, event: Event, text: str) -> ShownText:
+        return ShownText(event, text, tuple(mark for mark in answers_in(text) if mark not in self.misled))
 
     @on(WireDeleted)
     def _deleted(self, event: Event, _body: WireDeleted) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from trunkline.core.events import Event
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
-from trunkline.sim.attach.marks import questions_in
+from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayReady
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
@@ -44,6 +44,8 @@ class MarkedQuestion:
     handed_out: bool = False
     #: a fault lost it on its way to the gateway
     lost: bool = False
+    #: nobody was connected when it was asked
+    unheard: bool = False
 
     @property
     def place(self) -> Address:
@@ -96,6 +98,8 @@ class RunWireSide(Projection):
     #: ends and freezes of processes
     interruptions: list[Event] = field(default_factory=list[Event])
     ready: list[Event] = field(default_factory=list[Event])
+    #: the process runs, and has been connected
+    connected: bool = False
     #: seq of a request -> when its response was written
     responded: dict[int, Event] = field(default_factory=dict[int, Event])
     #: the run has come to rest: nothing was expected any more
@@ -164,6 +168,17 @@ class RunWireSide(Projection):
         """The event since which a place is gone, if it is."""
         return self._gone.get(place.lane)
 
+    def answered_by_model(self, question: MarkedQuestion) -> bool:
+        """Whether its asker reads the answer of a turn that had it in its prompt, even if the model passed over it."""
+        for turn in self.turns:
+            if question.mark in turn.body.marks and turn.answer:
+                marks = set(answers_in(turn.answer))
+                for one in self.messages.all:
+                    seen = one.deleted is None and self.concerns(question, one.address)
+                    if seen and one.accepted.seq > turn.event.seq and marks & set(one.marks):
+                        return True
+        return False
+
     def part_of(self, message: BotMessage) -> ModelTurn | None:
         """The turn of whose answer a message without a mark is a part, or all of it if nobody asked."""
         text = letters(message.text)
@@ -212,7 +227,8 @@ class RunWireSide(Projection):
             return
         for mark in questions_in(body.text):
             if mark not in self.questions:
-                self.questions[mark] = self._said[event.seq] = MarkedQuestion(mark, event, body)
+                asked = MarkedQuestion(mark, event, body, unheard=not self.connected)
+                self.questions[mark] = self._said[event.seq] = asked
 
     @on(PlatformPushed, PlatformConfirmed)
     def _handed_out(self, event: Event, _body: PlatformPushed | PlatformConfirmed) -> None:
@@ -249,6 +265,8 @@ class RunWireSide(Projection):
         turn = self._asked.get(event.cause or 0)
         if turn is not None:
             turn.answered = event
+            asked = turn.body.marks
+            self.messages.misled |= {mark for mark in answers_in(body.text) if mark.question not in asked}
         if body.status != 200:
             self.troubles.append(event)
 
@@ -266,10 +284,12 @@ class RunWireSide(Projection):
     ) -> None:
         self.troubles.append(event)
         self.interruptions.append(event)
+        self.connected = False
 
     @on(GatewayReady, ProcessThawed)
     def _goes_on(self, event: Event, _body: GatewayReady | ProcessThawed) -> None:
         self.ready.append(event)
+        self.connected = True
 
     @on(ThreadClosed)
     def _closed(self, event: Event, body: ThreadClosed) -> None:

@@ -6,7 +6,8 @@ import codecs
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -48,14 +49,27 @@ def open_trace(path: Path, *, limit: int = LIMIT, cut: bool = False) -> Trace:
 
 def _read(file: BinaryIO, name: str, limit: int, *, cut: bool) -> Trace:
     lines = _Lines(file, name, limit)
+    each = iter(lines)
     try:
-        return _warned(parse_trace(lines, name=name, whole=not cut), name)
+        first = next(each, None)
+        parse = parse_trace if first is None else _reader_of(first)
+        return _warned(parse(chain(() if first is None else (first,), each), name=name, whole=not cut), name)
     except TraceError as error:
         if lines.refused:
             raise
         if lines.number <= 1:
             raise TraceError(f"{error.facts}{foreign(lines.first)}") from error
         raise TraceError(f"{error.facts}. With --cut it is opened as far as it goes") from error
+
+
+def _reader_of(first: bytes) -> Callable[..., Trace]:
+    """What reads a file with this first line: a trace, or the wire of a gateway that was recorded without a header."""
+    if first.startswith(b"{") and b'"trunkline_trace"' not in first:
+        from trunkline.sim.attach.recorded.recorded_wire import is_recorded_wire, read_recorded_wire
+
+        if is_recorded_wire(first):
+            return read_recorded_wire
+    return parse_trace
 
 
 def _warned(trace: Trace, name: str) -> Trace:

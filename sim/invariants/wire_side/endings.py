@@ -14,6 +14,9 @@ from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
 from trunkline.sim.invariants.wire_side.base import WireSideChecker, marked, short, when
 
+#: platforms that hand out nothing that was said while nobody was connected
+_KEEP_NOTHING = frozenset({"discord"})
+
 
 class NothingLostInSilence(WireSideChecker):
     """X4: each question is answered, or its asker gets a notice."""
@@ -46,7 +49,7 @@ class NothingLostInSilence(WireSideChecker):
         attached, unjudged = self.wire.attached, 0
         patience = 0.0 if attached is None else attached.patience
         for question in self.wire.questions.values():
-            if question.body.bot or (question.lost and not question.handed_out):
+            if question.body.bot or self._never_came(question):
                 continue
             ended = self._is_answered(question) or is_notified(self.wire, question)
             waited = last.at - self._since(question)
@@ -55,12 +58,19 @@ class NothingLostInSilence(WireSideChecker):
                 continue
             self.exercised += 1
             if not ended:
-                self._lost(question, last, waited if waited < patience else patience)
+                self._lost(question, last, None if waited < patience else patience)
         if unjudged:
             which = "1 question is" if unjudged == 1 else f"{unjudged} questions are"
             self._note = f"{which} not judged: the run ended before its patience of {patience:g} s was over"
 
+    def _never_came(self, question: MarkedQuestion) -> bool:
+        """Whether the platform, and not the gateway, lost it: by a fault, or since it keeps nothing for later."""
+        lost = question.lost or (question.unheard and question.place.channel in _KEEP_NOTHING)
+        return lost and not question.handed_out
+
     def _is_answered(self, question: MarkedQuestion) -> bool:
+        if self.wire.answered_by_model(question):
+            return True
         return any(end is None for one in self.wire.answers(question) for _, end, _ in one.shown(question.mark))
 
     def _since(self, question: MarkedQuestion) -> float:
@@ -68,7 +78,7 @@ class NothingLostInSilence(WireSideChecker):
         struck = (one.at for one in self.wire.troubles if isinstance(one.body, FaultFired))
         return max(question.event.at, *(one.at for one in self.wire.ready), *struck)
 
-    def _lost(self, question: MarkedQuestion, last: Event, waited: float) -> None:
+    def _lost(self, question: MarkedQuestion, last: Event, waited: float | None) -> None:
         answers = self.wire.answers(question)
         if answers:
             # It was shown, and taken away.
@@ -82,9 +92,10 @@ class NothingLostInSilence(WireSideChecker):
             )
             return
         way = self._last.get(question.mark, question.event)
+        how_long = "not until the run came to rest" if waited is None else f"not within {waited:g} s"
         self.violate(
             at=last.seq,
-            summary=f"{self.asked(question)} is lost in silence: not within {waited:g} s" + self._how_far(question),
+            summary=f"{self.asked(question)} is lost in silence: {how_long}" + self._how_far(question),
             expected=["an answer, or a notice to its asker"],
             actual=[f"nothing after {way.kind} of #{way.seq}"],
             evidence=[question.event.seq, way.seq],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trunkline.core.events import Event
-from trunkline.sim.attach.marks import answers_in, questions_in
+from trunkline.sim.attach.marks import questions_in
 from trunkline.sim.events.wire import WireAccepted, WireEdited, WireRefused
 from trunkline.sim.events.world import PeerSaid, ThreadClosed
 from trunkline.sim.index.bot_messages import BotMessage
@@ -28,9 +28,9 @@ class AnsweredInPlace(WireSideChecker):
     @on(WireAccepted, WireEdited)
     def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
         message = self.wire.messages.changed_by(event)
-        if message is None:
+        if message is None or message.texts[-1].event is not event:
             return
-        for mark in answers_in(body.text):
+        for mark in message.marks:
             question = self.wire.questions.get(mark.question)
             if question is None or (isinstance(body, WireEdited) and mark.question in _marks_before(message)):
                 continue
@@ -76,9 +76,9 @@ class NothingNextDoor(WireSideChecker):
     @on(WireAccepted, WireEdited)
     def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
         message = self.wire.messages.changed_by(event)
-        if message is None:
+        if message is None or message.texts[-1].event is not event:
             return
-        for mark in dict.fromkeys((*(one.question for one in answers_in(body.text)), *questions_in(body.text))):
+        for mark in dict.fromkeys((*(one.question for one in message.marks), *questions_in(body.text))):
             question = self.wire.questions.get(mark)
             gone = None if question is None else self.wire.gone_since(question.place)
             if question is None or gone is None or self.wire.in_place(question, message.address):
@@ -113,9 +113,9 @@ class InOrder(WireSideChecker):
     @on(WireAccepted, WireEdited)
     def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
         message = self.wire.messages.changed_by(event)
-        if message is None:
+        if message is None or message.texts[-1].event is not event:
             return
-        for mark in dict.fromkeys(one.question for one in answers_in(body.text)):
+        for mark in dict.fromkeys(one.question for one in message.marks):
             question = self.wire.questions.get(mark)
             if (
                 question is None

@@ -1,0 +1,70 @@
+"""What a recorded model was really asked: the marks of a prompt, without those that only the gateway put there.
+
+The model of such a recording was not always careful: it answered questions that were in a part of the prompt that the
+gateway had added, or that the prompt asked it to leave. What it then said looks like a second answer, and is none.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from trunkline.sim.attach.marks import questions_in
+from trunkline.sim.attach.profile import GatewayProfile
+
+#: characters of a prompt's end that were recorded
+TAIL = 700
+#: the opening and the end of a context block, of which a tail may have the end only
+_BLOCK_END = re.compile(r"\A(?:(?!<<<BEGIN_).)*?<<<END_\w+>>>", re.DOTALL)
+#: a context block that goes on to the end of the tail, or was never closed
+_CONTEXT = re.compile(r"<<<BEGIN_\w+>>>.*?(?:<<<END_\w+>>>|\Z)", re.DOTALL)
+_QUESTION_MARK = "QZ"
+
+
+class PromptReader:
+    """Reads the prompts of one gateway. `profile`: what it is known to add; none: nothing is."""
+
+    def __init__(self, profile: GatewayProfile | None) -> None:
+        ignore = () if profile is None else profile.ignore
+        obey = () if profile is None else profile.obey
+        self._ignore = [re.compile(one, re.DOTALL) for one in ignore]
+        self._obey = [re.compile(one.part, re.DOTALL) for one in obey]
+
+    def marks(self, recorded: list[str], tail: str, *, answered: set[str], waiting: set[str]) -> tuple[str, ...]:
+        """The marks of what people said, of those that were recorded for a prompt.
+
+        `answered`: marks that the model has answered before. `waiting`: those of questions that it was never asked.
+        """
+        marks = tuple(dict.fromkeys(recorded))
+        end = max((found.end() for one in self._obey for found in one.finditer(tail)), default=None)
+        if end is not None:
+            left = questions_in(tail[end:])
+            return tuple(mark for mark in marks if mark in left)
+        outside = questions_in(self._without_added(tail))
+        inside = [mark for mark in questions_in(tail) if mark not in outside]
+        whole = len(tail) < TAIL
+        return tuple(
+            mark
+            for mark in marks
+            if mark not in inside or not (whole or (mark in answered and (len(marks) > 1 or waiting - set(marks))))
+        )
+
+    def _without_added(self, tail: str) -> str:
+        """The tail without what the gateway is known to add, even if it begins in the middle of that."""
+        text = tail
+        for pattern in self._ignore:
+            text = pattern.sub("", text)
+        if self._ignore:
+            text = _CONTEXT.sub("", _BLOCK_END.sub("", text))
+        return text
+
+
+class RecordedPrompt(msgspec.Struct, frozen=True, kw_only=True):
+    """What a line says of a request to the model; what older recordings leave out is empty."""
+
+    main: bool = True
+    marks: list[str] = []
+    stream: bool = False
+    tools: int = 0
+    tail: str = ""
