@@ -20,27 +20,27 @@ from trunkline.sim.scenario.model.scenario import Scenario
 
 def fields_reference() -> str:
     """The fields of a scenario file as Markdown."""
-    return _reference(Scenario)
+    return reference(Scenario)
 
 
 def agents_reference() -> str:
     """The fields of what answers for an agent, in the file of `trunkline serve`."""
-    return _reference(AgentImplementation, "agents.<name>")
+    return reference(AgentImplementation, "agents.<name>")
 
 
 def serve_reference() -> str:
     """The fields of the file of `trunkline serve`, without those that have a page of their own."""
     own = (ServeConfig.__module__, AccountConfig.__module__, Secret.__module__)
-    return _reference(ServeConfig, shown=lambda model: model.__module__ in own)
+    return reference(ServeConfig, shown=lambda model: model.__module__ in own)
 
 
 def platforms_reference() -> str:
     """The fields of the accounts of real platforms."""
     other = (AccountConfig, Secret)
-    return _reference(AccountConfig, "accounts[]", shown=lambda model: model not in other)
+    return reference(AccountConfig, "accounts[]", shown=lambda model: model not in other)
 
 
-def _reference(root: type[Model], top: str = "", shown: Callable[[type[Model]], bool] = lambda _: True) -> str:
+def reference(root: type[Model], top: str = "", shown: Callable[[type[Model]], bool] = lambda _: True) -> str:
     """Models as Markdown: one section per model, one row per field."""
     parts = [""]
     seen: set[type[Model]] = set()

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools.doc_actions import actions_table, channel_actions_table
+from tools.doc_attach import profile_reference, slots_table
 from tools.doc_catalogue import (
     bugs_table,
     event_table,
@@ -91,6 +92,8 @@ REGIONS: dict[str, Callable[[], str]] = {
     "scenario-fields": fields_reference,
     "agent-fields": agents_reference,
     "platform-fields": platforms_reference,
+    "profile-fields": profile_reference,
+    "profile-slots": slots_table,
     "serve-fields": serve_reference,
 }
 
@@ -127,7 +130,12 @@ def without_generated(text: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Every page that has generated regions, and the schema of scenario files, with its fresh text."""
-    every = (ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("platforms/*.md")))
+    every = (
+        ROOT / "README.md",
+        *sorted(DOCS.glob("*.md")),
+        *sorted(DOCS.glob("platforms/*.md")),
+        *sorted(DOCS.glob("attach/*.md")),
+    )
     texts = {path: path.read_text("utf-8") for path in every}
     fresh = {path: refreshed(text) for path, text in texts.items() if _REGION.search(text) or _CONSOLE.search(text)}
     return {**fresh, DOCS / "scenario.schema.json": schema_text()}

@@ -11,9 +11,10 @@ from tests.support.paths import ROOT
 DOCS = ROOT / "docs"
 #: one page for each real platform
 PLATFORM_PAGES = sorted(DOCS.glob("platforms/*.md"))
+ATTACH_PAGES = sorted(DOCS.glob("attach/*.md"))
 PAGES = [
     path
-    for path in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md")), *PLATFORM_PAGES)
+    for path in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md")), *PLATFORM_PAGES, *ATTACH_PAGES)
     if path.is_file()
 ]
 BY_NAME = [pytest.param(path, id=path.name) for path in PAGES]

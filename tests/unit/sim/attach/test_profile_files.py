@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.pages import DOCS, blocks
 from trunkline.core.errors import UnknownName
 from trunkline.sim.attach.profile_files import (
     ProfileError,
@@ -75,6 +76,16 @@ def test_a_path_is_a_file_and_a_word_is_a_profile_that_ships() -> None:
 )
 def test_what_is_wrong_is_named_with_its_place(text: str, expected: str) -> None:
     assert any(expected in line for line in problems(text)), problems(text)
+
+
+def test_the_documented_profile_is_valid_and_its_error_is_the_real_one() -> None:
+    found = blocks((DOCS / "attach" / "profiles.md").read_text("utf-8"))
+    example, said = (one.text for one in found if one.text.startswith(("profile: 1", "mine.yaml:")))
+    assert load_profile_text(example).name == "mine"
+    wrong = example.replace(
+        'environment: {HOME: "${home}"}', 'environment: {HOME: "${home}", MY_TOKEN: "${telegram.token}"}'
+    )
+    assert problems(wrong) == [said.strip()]
 
 
 def test_every_problem_is_reported_at_once() -> None:

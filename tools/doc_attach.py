@@ -1,0 +1,20 @@
+"""The references of gateway profiles, from their model and the table of slots."""
+
+from __future__ import annotations
+
+from tools.doc_scenarios import reference
+from trunkline.sim.attach.profile import GatewayProfile
+from trunkline.sim.attach.slots import COMMON, OF_PLATFORM
+
+
+def profile_reference() -> str:
+    """The fields of a profile as Markdown."""
+    return reference(GatewayProfile)
+
+
+def slots_table() -> str:
+    """The slots as a table."""
+    rows = ["| slot | |", "|---|---|", *(f"| `${{{name}}}` | {what} |" for name, what in COMMON.items())]
+    for platform, slots in OF_PLATFORM.items():
+        rows += [f"| `${{{platform}.{name}}}` | {what} |" for name, what in slots.items()]
+    return "\n".join(["", *rows, "", ""])
