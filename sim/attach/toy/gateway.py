@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -52,7 +53,8 @@ ON = frozenset(filter(None, os.environ.get("TOY_DEFECTS", "").split(",")))
 RESTARTED = "⚠️ I was restarted while I worked on your message. Please send it again."
 IN_DOUBT = "⚠️ I could not find out whether my answer arrived. Please ask again if it did not."
 GIVEN_UP = "⚠️ I could not answer a message of yours."
-ATTEMPTS = 5
+#: attempts at a request; characters of a message
+ATTEMPTS, LONGEST = 5, 4000
 
 Job = dict[str, Any]
 
@@ -198,14 +200,19 @@ def deliver(job: Job, text: str, edit: int | None = None, *, chat: Any = None) -
     return "refused", why
 
 
+def draft_of(job: Job) -> int | None:
+    """The message that shows the answer while it grows, as long as it is no part of the answer yet."""
+    return None if job["sent"] else job.get("posted")
+
+
 def notify(job: Job, notice: str) -> None:
     """Send a notice of what became of a message: where it was said, or to its author in private."""
     with state:
         job |= {"step": "notice", "notice": notice}
     if "gives-up-silently" in ON and notice == GIVEN_UP:
         return
-    outcome, why = deliver(job, notice, job.get("posted"))
-    if outcome == "doubt":
+    outcome, why = deliver(job, notice, draft_of(job))
+    if outcome == "doubt" or (outcome == "refused" and draft_of(job)):
         outcome, why = deliver(job, notice)
     if outcome == "refused" and job["chat"] != job["asker"]:
         outcome, why = deliver(job, notice, chat=job["asker"])
@@ -218,7 +225,7 @@ def show_draft(job: Job, text: str) -> None:
     if job.get("draft") or time.time() < pace.get(job["id"], 0):
         return
     pace[job["id"]] = time.time() + 0.3
-    outcome, found = deliver(job, text, job.get("posted"))
+    outcome, found = deliver(job, text[:LONGEST], job.get("posted"))
     with state:
         if outcome == "done":
             job["posted"] = found
@@ -241,7 +248,7 @@ def run(job: Job) -> None:
                 data["history"][place] = [*messages, {"role": "assistant", "content": answer}][-20:]
     elif job["step"] == "asking":
         notify(job, RESTARTED)
-    elif job["step"] == "sending" and not job.get("posted") and "resends-after-restart" not in ON:
+    elif job["step"] == "sending" and draft_of(job) is None and "resends-after-restart" not in ON:
         notify(job, IN_DOUBT)
     elif job["step"] == "notice":
         notify(job, job["notice"])
@@ -252,16 +259,23 @@ def run(job: Job) -> None:
 
 
 def finish(job: Job) -> None:
-    """Send an answer that is stored."""
+    """Send an answer that is stored, or what is left of it."""
     if not job["answer"] or job.get("draft") == "refused":
         return notify(job, GIVEN_UP)
     if job.get("draft") == "doubt":
         return notify(job, IN_DOUBT)
-    with state:
-        job["step"] = "sending"
-        if "answers-in-last-chat" in ON:
+    if "answers-in-last-chat" in ON:
+        with state:
             job |= {"chat": last["chat"], "thread": last["thread"]}
-    outcome, why = deliver(job, job["answer"], job.get("posted"))
+    parts = wrap(str(job["answer"]), LONGEST, replace_whitespace=False)
+    outcome, why = "done", ""
+    while job["sent"] < len(parts) and outcome == "done":
+        with state:
+            job["step"] = "sending"
+        outcome, why = deliver(job, parts[job["sent"]], draft_of(job))
+        if outcome == "done":
+            with state:
+                job |= {"step": "ready", "sent": job["sent"] + 1}
     if outcome == "done" and job.get("posted") and "posts-final-text" in ON:
         deliver(job, job["answer"])
     if outcome == "done" or (job.get("posted") and "stops-editing" in ON):
@@ -299,7 +313,13 @@ def take(update: dict[str, Any]) -> None:
     if "text" not in message or "from" not in message:
         return
     chat, number = message["chat"]["id"], message["message_id"]
-    job: Job = {"id": update["update_id"], "chat": chat, "thread": message.get("message_thread_id"), "step": "new"}
+    job: Job = {
+        "id": update["update_id"],
+        "chat": chat,
+        "thread": message.get("message_thread_id"),
+        "step": "new",
+        "sent": 0,
+    }
     job |= {"asker": message["from"]["id"], "text": message["text"]}
     with state as data:
         if [chat, number] in data["seen"] and "answers-again" not in ON:
