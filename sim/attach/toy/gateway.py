@@ -152,7 +152,8 @@ def ask(job: Job, messages: list[Any], show: Callable[[str], None]) -> str:
             nonlocal text
             if line.startswith("data: {") and (choices := json.loads(line[6:]).get("choices")):
                 text += choices[0].get("delta", {}).get("content") or ""
-                show(text)
+                if text:
+                    show(text)
 
         within = 1.0 if "impatient" in ON and attempt == 0 else 60.0
         try:
@@ -206,7 +207,7 @@ def draft_of(job: Job) -> int | None:
 
 
 def notify(job: Job, notice: str) -> None:
-    """Send a notice of what became of a message: where it was said, or to its author in private."""
+    """Send a notice of what became of a message: where it was said, to its author in private, or in the room."""
     with state:
         job |= {"step": "notice", "notice": notice}
     if "gives-up-silently" in ON and notice == GIVEN_UP:
@@ -214,8 +215,9 @@ def notify(job: Job, notice: str) -> None:
     outcome, why = deliver(job, notice, draft_of(job))
     if outcome == "doubt" or (outcome == "refused" and draft_of(job)):
         outcome, why = deliver(job, notice)
-    if outcome == "refused" and job["chat"] != job["asker"]:
-        outcome, why = deliver(job, notice, chat=job["asker"])
+    for chat in (job["asker"], job["chat"]) if job["thread"] or job["chat"] != job["asker"] else ():
+        if outcome == "refused":
+            outcome, why = deliver(job, notice, chat=chat)
     if outcome != "done":
         log(f"message {job['id']}: its author got no notice: {why}")
 
@@ -267,15 +269,15 @@ def finish(job: Job) -> None:
     if "answers-in-last-chat" in ON:
         with state:
             job |= {"chat": last["chat"], "thread": last["thread"]}
-    parts = wrap(str(job["answer"]), LONGEST, replace_whitespace=False)
     outcome, why = "done", ""
-    while job["sent"] < len(parts) and outcome == "done":
+    for part in wrap(str(job["answer"]), LONGEST, replace_whitespace=False)[job["sent"] :]:
         with state:
             job["step"] = "sending"
-        outcome, why = deliver(job, parts[job["sent"]], draft_of(job))
-        if outcome == "done":
-            with state:
-                job |= {"step": "ready", "sent": job["sent"] + 1}
+        outcome, why = deliver(job, part, draft_of(job))
+        if outcome != "done":
+            break
+        with state:
+            job |= {"step": "ready", "sent": job["sent"] + 1}
     if outcome == "done" and job.get("posted") and "posts-final-text" in ON:
         deliver(job, job["answer"])
     if outcome == "done" or (job.get("posted") and "stops-editing" in ON):
