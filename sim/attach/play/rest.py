@@ -13,7 +13,7 @@ from trunkline.sim.events.attach import GatewayReady
 from trunkline.sim.events.model import ModelAsked
 from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.events.script import FaultFired
-from trunkline.sim.events.wire import WireAccepted, WireCalled, WireRefused
+from trunkline.sim.events.wire import WireAccepted, WireCalled, WireEdited, WireRefused
 from trunkline.sim.events.world import PeerSaid, PlatformConnected
 from trunkline.sim.run.fault_board import text_matches
 
@@ -72,7 +72,6 @@ class QuietWire:
         if isinstance(body, PlatformConnected) or (isinstance(body, WireCalled) and not body.what):
             return
         self._last = event.at
-        text = getattr(body, "text", None)
         if isinstance(body, PeerSaid):
             self._open |= dict.fromkeys(questions_in(body.text), body.address)
             self._wait_from(event.at)
@@ -85,10 +84,10 @@ class QuietWire:
             self._wait_from(event.at + self._lasting.get(body.fault, 0.0))
         elif isinstance(body, WireRefused):
             self._wait_from(event.at + (body.retry_after or 0.0))
-        elif event.kind.startswith("wire.") and not isinstance(body, WireCalled) and isinstance(text, str):
-            self._answered(body, text)
+        elif isinstance(body, WireAccepted | WireEdited):
+            self._answered(body, body.text)
 
-    def _answered(self, body: object, text: str) -> None:
+    def _answered(self, body: WireAccepted | WireEdited, text: str) -> None:
         """A text is visible, new or by an edit."""
         for one in answers_in(text):
             self._open.pop(one.question, None)

@@ -231,7 +231,7 @@ def show_draft(job: Job, text: str) -> None:
     with state:
         if outcome == "done":
             job["posted"] = found
-        elif not job.get("posted"):
+        elif not job.get("posted") or "stops-editing" in ON:
             job["draft"] = outcome
 
 
@@ -262,6 +262,8 @@ def run(job: Job) -> None:
 
 def finish(job: Job) -> None:
     """Send an answer that is stored, or what is left of it."""
+    if job.get("draft") and "stops-editing" in ON:
+        return None
     if not job["answer"] or job.get("draft") == "refused":
         return notify(job, GIVEN_UP)
     if job.get("draft") == "doubt":
