@@ -25,7 +25,8 @@ def toy_profile(defects: Iterable[str] = (), *, streams: bool = False) -> Gatewa
 
 
 def play(scenario: Path, profile: GatewayProfile, folder: Path) -> Trace:
-    """Play a scenario once."""
+    """Play a scenario once, in a folder that may not exist yet."""
+    folder.mkdir(parents=True, exist_ok=True)
 
     async def main(loop: RealTimeLoop) -> Trace:
         return await AttachTry(load_scenario(scenario), profile, loop, folder, install=folder).play()
