@@ -8,6 +8,14 @@ import msgspec
 
 from trunkline.app.report.message_sections import hand_sections, message_sections, queue_facts
 from trunkline.app.report.summary import EXPECTATIONS, LINES, VIOLATIONS, shortened_path
+from trunkline.app.report.wire_sections import (
+    inside_fact,
+    judged_here,
+    place_sections,
+    question_sections,
+    request_facts,
+    wire_run_facts,
+)
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.explanation import reproduction
 from trunkline.app.view.hands.runs import HandRuns
@@ -43,6 +51,9 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
 def sections(view: RunView) -> Iterator[Section]:
     """Every chapter of a run."""
+    if view.wire_side:
+        yield from _of_wire(view)
+        return
     histories = MessageHistories(view.events)
     timeline = tuple(event_fact(view, seq) for seq in Timeline(view, TimelineLanes(view)).seqs)
     hands = HandRuns(view, histories)
@@ -53,6 +64,18 @@ def sections(view: RunView) -> Iterator[Section]:
     yield from _chapter("Bindings", _bindings(view), "no bindings in this run")
     yield Section(title="Queue", facts=tuple(queue_facts(view, QueueRows(view, histories))))
     yield from _chapter("Hands", hand_sections(view, hands), "no delegations in this run")
+    yield Section(title="Timeline", facts=timeline or (Fact(label="", text="no events"),))
+
+
+def _of_wire(view: RunView) -> Iterator[Section]:
+    """Every chapter of a run of which only the wire is known."""
+    yield Section(title="Run", facts=tuple(_run(view)))
+    yield from _verdicts(view)
+    yield from _chapter("Questions", question_sections(view), "nobody asked anything in this run")
+    yield from _chapter("Places", place_sections(view), "nothing was said in this run")
+    yield Section(title="Requests on the wire", facts=tuple(request_facts(view)))
+    yield Section(title="Inside", facts=(inside_fact(view),))
+    timeline = tuple(event_fact(view, seq) for seq in Timeline(view, TimelineLanes(view)).seqs)
     yield Section(title="Timeline", facts=timeline or (Fact(label="", text="no events"),))
 
 
@@ -76,12 +99,14 @@ def _run(view: RunView) -> Iterator[Fact]:
     for label, text in (("title", header.title), ("source", header.source), ("file", header.path)):
         if text:
             yield Fact(label=label, text=clean(text))
-    if not header.of_gateway:
+    if view.wire_side:
+        yield from wire_run_facts(view)
+    elif not header.of_gateway:
         yield Fact(label="seed", text=str(header.seed))
         yield Fact(label="defects", text=clean(", ".join(header.bugs)) or "none switched on")
     if header.crashes:
         yield Fact(label="crashes", text=clean(", ".join(header.crashes)))
-    if header.on_wire:
+    if header.on_wire and not view.wire_side:
         yield Fact(label="on the wire", text="yes: the platforms were servers on loopback, the adapters real ones")
     clock = "" if header.of_gateway else " s of the run's clock" if header.on_wire else " s of virtual time"
     yield Fact(label="events", text=f"{view.last}, until {seconds(view.time(view.last))}{clock}")
@@ -114,8 +139,12 @@ _ORDER = (Status.VIOLATED, Status.OK, Status.NOT_EXERCISED)
 
 def _verdicts(view: RunView) -> Iterator[Section]:
     yield Section(title="Verdicts")
-    for verdict in sorted(view.run.verdicts, key=lambda one: _ORDER.index(one.status)):
+    verdicts, inside = judged_here(view.run.verdicts) if view.wire_side else (view.run.verdicts, [])
+    for verdict in sorted(verdicts, key=lambda one: _ORDER.index(one.status)):
         yield Section(title=f"{verdict.id} {verdict.title}", level=2, facts=tuple(_verdict(view, verdict)))
+    if inside:
+        ids = Fact(label="verdict", text=f"not exercised: {' '.join(one.id for one in inside)}", tone=Tone.DIM)
+        yield Section(title="What needs the gateway's inside", level=2, facts=(ids, inside_fact(view)))
     for unmet in view.run.unmet[:EXPECTATIONS]:
         where = f", line {unmet.line}" if unmet.line else ""
         facts = [Fact(label="missed", text=clean(unmet.summary), tone=Tone.BAD)]

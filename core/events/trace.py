@@ -52,6 +52,11 @@ class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     #: the gateway of which it is the wire, with its version: ``hermes 0.19.0``
     gateway: str = ""
 
+    @property
+    def seeded(self) -> bool:
+        """Whether a seed is part of what was run. A gateway that is not simulated knows none."""
+        return not self.of_gateway and not self.side
+
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
     """A header and its events, in order of seq."""

@@ -63,7 +63,7 @@ def stem_of(run: Run, seq: int) -> str:
     """What the files of a run are called: scenario, seed if there is one, and the event that is shown."""
     header = run.trace.header
     name = re.sub(r"[^\w.-]+", "-", header.scenario).strip("-.") or "run"
-    return f"{name}{'' if header.of_gateway else f'-seed{header.seed}'}-at{seq}"
+    return f"{name}{f'-seed{header.seed}' if header.seeded else ''}-at{seq}"
 
 
 def trace_bytes(run: Run) -> bytes:

@@ -22,15 +22,33 @@ Record = TypeVar("Record", bound=RowList)
 class ListAndDetail(RunScreen, Generic[Rows, Record]):
     """A list, the detail of its selected row, and the pane that explains, which may be the detail."""
 
-    def __init__(self, workspace: Workspace, rows: Rows, detail: Record, explains: RowList | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        rows: Rows,
+        detail: Record,
+        explains: RowList | None = None,
+        *,
+        of_wire: Rows | None = None,
+    ) -> None:
+        """`of_wire`: the list instead of `rows` for a gateway of which only the wire is known."""
         super().__init__(workspace)
-        self.list = rows
+        self._rows = rows
+        self._of_wire = of_wire
         self.detail = detail
         self.explains = explains or detail
         self._seen: tuple[object, ...] | None = None
 
+    @property
+    def list(self) -> Rows:
+        """The list of the open run."""
+        run = self.workspace.open_run
+        return self._of_wire if self._of_wire is not None and run is not None and run.view.wire_side else self._rows
+
     def compose_body(self) -> ComposeResult:
-        yield self.list
+        yield self._rows
+        if self._of_wire is not None:
+            yield self._of_wire
         yield self.detail
         if self.explains is not self.detail:
             yield self.explains
@@ -43,6 +61,21 @@ class ListAndDetail(RunScreen, Generic[Rows, Record]):
         """Whether the moment is another one than at the last call."""
         seen, self._seen = self._seen, self.moment()
         return self._seen != seen
+
+    def panes(self) -> list[RowList]:
+        """The panes that are shown."""
+        hidden = {self._rows, self._of_wire} - {self.list}
+        return [pane for pane in super().panes() if pane not in hidden]
+
+    def show_list(self) -> None:
+        """Show the list of the open run, and hide the other one."""
+        if self._of_wire is None:
+            return
+        moved = self.focused is not None and self.focused in {self._rows, self._of_wire} - {self.list}
+        for one in (self._rows, self._of_wire):
+            one.display = one is self.list
+        if moved:
+            self.list.focus()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.sync)
@@ -150,6 +183,7 @@ class ListScreen(ListAndDetail[CursorList[Any], Detail]):
 
     def sync(self) -> None:
         """Show the current state. When the cursor moved to an event of a row, that one is selected."""
+        self.show_list()
         if self.workspace.open_run is not None:
             self.list.sync()
             if self.moved_on() and self.workspace.subject and self.list.count:

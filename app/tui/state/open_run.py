@@ -18,6 +18,11 @@ from trunkline.app.view.queue.rows import QueueRows
 from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline
+from trunkline.app.view.wire_side.facts import question_rows
+from trunkline.app.view.wire_side.places import WirePlaces
+from trunkline.app.view.wire_side.questions import QuestionRows
+from trunkline.app.view.wire_side.requests import RequestRows
+from trunkline.app.view.wire_side.sent import WireSends
 
 
 class OpenRun:
@@ -54,7 +59,8 @@ class OpenRun:
         known = self._sessions
         resting = not self.view.growing or self.playback.held
         if known is None or (resting and self._stale(known)):
-            known = self.lazy.make("sessions", lambda: Sessions(self.view), Sessions)
+            kind = WirePlaces if self.view.wire_side else Sessions
+            known = self.lazy.make("sessions", lambda: kind(self.view), kind)
             self._sessions, self._making = known, None
         self._wanted = True
         return known
@@ -67,11 +73,22 @@ class OpenRun:
         """Rebuild views that cannot grow, until `late` is true. Returns whether one was replaced."""
         if self._sessions is None or not self._wanted or not self._stale(self._sessions):
             return False
-        self._making = self._making or Sessions(self.view, slowly=True)
+        kind = WirePlaces if self.view.wire_side else Sessions
+        self._making = self._making or kind(self.view, slowly=True)
         if not self._making.step(late):
             return False
         self._sessions, self._making, self._wanted = self._making, None, False
         return True
+
+    @cached_property
+    def questions(self) -> QuestionRows:
+        """The questions of people, where only the wire of the gateway is known."""
+        return self.lazy.make("questions", lambda: question_rows(self.view), question_rows)
+
+    @cached_property
+    def requests(self) -> RequestRows:
+        """The requests of the gateway, where only its wire is known."""
+        return self.lazy.make("requests", lambda: RequestRows(self.view, self.questions.sends), _no_requests)
 
     @cached_property
     def histories(self) -> MessageHistories:
@@ -97,3 +114,7 @@ class OpenRun:
         return self.lazy.make(
             name, lambda: make(view, histories), lambda none: make(none, MessageHistories(none.events))
         )
+
+
+def _no_requests(nothing: RunView) -> RequestRows:
+    return RequestRows(nothing, WireSends(nothing))

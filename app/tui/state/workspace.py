@@ -15,6 +15,7 @@ from trunkline.app.view.faults.palette import PlacedFault
 from trunkline.app.view.picker.scenario_results import ScenarioResults, result_of
 from trunkline.app.view.timeline.status_line import StatusLine, status_line
 from trunkline.app.view.timeline.timeline import Timeline, VisibleRows, is_delivery
+from trunkline.app.view.wire_side.unknown import not_known
 from trunkline.core.errors import UsageError
 
 
@@ -101,6 +102,11 @@ class Workspace:
     def kind_of_trace(self) -> str:
         """The kind of run that is open, if it is no scenario."""
         return "a run that is watched" if self.live is not None else "a recorded trace"
+
+    def inside_unknown(self) -> str:
+        """Why the inside of the gateway is not shown; empty where it is known."""
+        view = self.open_run.view if self.open_run is not None else None
+        return not_known(view.header) if view is not None and view.wire_side else ""
 
     def seed_for(self, entry: ScenarioEntry) -> int:
         """The seed to run a scenario with: the current one if it is open, else its own."""

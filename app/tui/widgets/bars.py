@@ -71,7 +71,7 @@ class StatusBar(ClickableBar):
         chip = f" {status.chip.text if roomy else status.chip.short or status.chip.text} "
         return [
             (1, middle_cut(status.scenario, 24), bold, "scenarios"),
-            (4, "" if status.seed is None else f"seed {status.seed}", bar, ""),
+            (4, status.gateway if status.seed is None else f"seed {status.seed}", bar, ""),
             (3, f"run {status.letter}" if status.letter else "", bold, "show('diff')"),
             (2, f"{status.mode}{behind}{speed}", mode, "play"),
             (5, f"t={seconds(status.at)}{'' if status.at >= WALL_CLOCK else 's'}", bar, ""),

@@ -20,6 +20,7 @@ from trunkline.app.view.overview.cards import (
     queue_line,
     queue_row,
     recent_row,
+    request_row,
     session_row,
 )
 from trunkline.app.view.text.cells import count, cut
@@ -152,7 +153,9 @@ class SessionsCard(Card):
     def fill(self) -> None:
         found = self.workspace.run.sessions.rows(self.workspace.cursor)
         self.rows = [session_row(row, self.workspace.cursor) for row in found]
-        self.set_titles(f"Sessions {sum(bool(row.key) for row in found)}")
+        wire_side = self.workspace.run.view.wire_side
+        number = len(found) if wire_side else sum(bool(row.key) for row in found)
+        self.set_titles(f"{'Places' if wire_side else 'Sessions'} {number}")
 
     def empty_text(self) -> str:
         return self.workspace.unmade("sessions") or "no session in this run"
@@ -177,13 +180,26 @@ class QueueCard(Card):
 
     def fill(self) -> None:
         run, cursor = self.workspace.run, self.workspace.cursor
+        if run.view.wire_side:
+            self._fill_with_requests()
+            return
         intents = list(reversed(run.histories.prepared_by(cursor)))
         self.rows = LazySequence(intents, lambda message: queue_row(run.view, message, cursor))
         brief = self.size.width < BRIEF
         line = queue_line(run.queue.ledger(cursor), brief=brief)
         self.set_titles("Queue  cannot be summed" if self.workspace.unmade("queue") else f"Queue  {line}")
 
+    def _fill_with_requests(self) -> None:
+        """The requests on the wire: the queue itself is not known."""
+        run, cursor = self.workspace.run, self.workspace.cursor
+        newest = range(len(run.requests) - 1, -1, -1)
+        lines = (run.requests.line(index, cursor) for index in newest)
+        self.rows = [request_row(line) for line in lines if not line.mark and not line.later]
+        self.set_titles(f"Requests  {run.requests.counts(cursor) or 'none so far'}")
+
     def empty_text(self) -> str:
+        if self.workspace.run.view.wire_side:
+            return "the gateway has sent nothing so far"
         return "no message is queued so far"
 
 
@@ -204,7 +220,7 @@ class BindingsCard(Card):
         self.set_titles(f"Bindings {self.count}" if self.rows else "Bindings")
 
     def empty_text(self) -> str:
-        return "no conversation is bound in this run"
+        return self.workspace.inside_unknown() or "no conversation is bound in this run"
 
 
 class RecentCard(Card):

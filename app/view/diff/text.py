@@ -11,6 +11,7 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.text.cells import clean, count, cut, seconds
 from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.app.view.wire_side.unknown import gateway_name
 from trunkline.core.values import Address
 from trunkline.sim.scenario.edit import BRANCH
 
@@ -76,7 +77,8 @@ def run_name(view: RunView) -> str:
     added = "".join(f"  + {step}" for step in made.steps)
     # The added steps say more than the branch suffix.
     name = made.scenario.removesuffix(BRANCH) if made.steps else made.scenario
-    return clean(f"{name} seed {made.seed}{defects}{crashes}{added}  {count(view.last, 'event')}")
+    seed = f" seed {made.seed}" if made.seeded else f" on {gateway_name(made)}" if view.wire_side else ""
+    return clean(f"{name}{seed}{defects}{crashes}{added}  {count(view.last, 'event')}")
 
 
 def divergence(diff: Diff) -> str:

@@ -19,6 +19,7 @@ from trunkline.app.view.kinds import describe
 from trunkline.app.view.kinds.hands import step_label
 from trunkline.app.view.text.cells import clean, count, quoted
 from trunkline.app.view.text.fact import Fact, Tone, because
+from trunkline.app.view.wire_side.facts import wire_facts
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Body, Event
 from trunkline.core.events.actions import PolicyDecided
@@ -65,6 +66,9 @@ def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
 
     Some decisions, such as a resolved target or a moved session, are explained by their own fields instead.
     """
+    if view.wire_side and (found := tuple(wire_facts(view, event))):
+        yield from found
+        return
     own = (*own_facts(event.body, view.places.label, event.seq), *own_bound_facts(view, event))
     if isinstance(event.body, PolicyDecided):
         own = tuple(recorded_policy(view, event))

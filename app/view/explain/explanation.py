@@ -24,6 +24,7 @@ _SILENT = frozenset(
     {
         *("platform.pushed", "inbound.received", "inbound.admitted", "transcript.appended"),
         *("delegation.started", "attempt.started", "chunk.acked"),
+        *("wire.called", "wire.responded", "platform.confirmed"),
     }
 )
 #: places where one invariant went wrong that are marked in the path of one event; a run that loops has thousands
@@ -194,6 +195,6 @@ def _verdicts(view: RunView, event: Event) -> Iterator[Fact]:
 
 
 def _recorded(event: Event) -> Fact:
-    found = [f"{name} {value}" for name in _IDS if (value := getattr(event, name)) is not None]
+    found = [f"{name} {value}" for name in _IDS if (value := getattr(event, name))]
     where = f"{event.node} process {event.generation}" if event.generation else event.node
     return Fact(label="recorded", text=f"by {where}  {'  '.join(found)}".rstrip(), tone=Tone.DIM)

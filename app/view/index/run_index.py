@@ -30,6 +30,7 @@ from trunkline.core.events.gateway import InboundReceived, RouteDecided, Session
 from trunkline.core.values import Address
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.index.projection import EventFeed, Projection, on
+from trunkline.sim.index.wire_side import RunWireSide
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 
@@ -80,8 +81,10 @@ class RunView(Projection):
         self._routes: dict[PlaceKey, tuple[Address, list[Event]]] = {}
         #: events by which a conversation got another session
         self.left: list[Event] = []
+        #: questions, answers and requests, where only the wire of the gateway is known
+        self.wire = RunWireSide() if self.wire_side else None
         own = (self.places, self.session_moves, self.transcripts, self.visible, self.heartbeats, self.delegations)
-        self._feed = EventFeed(*own, self)
+        self._feed = EventFeed(*own, *([] if self.wire is None else [self.wire]), self)
         #: the views that grow with the run, each after those that it reads
         self._views: list[Growing] = []
         #: invariant -> number of violations that were indexed
@@ -103,6 +106,10 @@ class RunView(Projection):
         """Let a view grow with the run. A view that reads another one is registered after it."""
         self._views.append(view)
         return view
+
+    def known(self, kind: type[G]) -> G | None:
+        """The registered view of a type, if there is one."""
+        return next((view for view in self._views if isinstance(view, kind)), None)
 
     def grow(self, events: Sequence[Event], verdicts: Sequence[Verdict]) -> None:
         """Take more events of the run and the verdicts so far; then let every registered view follow."""

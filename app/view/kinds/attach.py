@@ -137,9 +137,16 @@ def _confirmed(view: RunView, _event: Event, body: PlatformConfirmed) -> str:
 
 
 @label(ModelAsked)
-def _asked(_view: RunView, _event: Event, body: ModelAsked) -> str:
+def _asked(view: RunView, _event: Event, body: ModelAsked) -> str:
     beside = " beside a turn" if body.beside else ""
-    return f"the model is asked{beside}: {', '.join(map(quoted, body.said)) or 'nothing new'}"
+    return f"the model is asked{beside}: {_prompt(view, body)}"
+
+
+def _prompt(view: RunView, body: ModelAsked) -> str:
+    """The questions in a prompt, without what the gateway wrote around them."""
+    known = view.wire.questions if view.wire is not None else {}
+    asked = [quoted(known[mark].body.text) for mark in body.marks if mark in known]
+    return ", ".join(asked or map(quoted, body.said)) or "nothing new"
 
 
 @label(ModelAnswered)
@@ -153,9 +160,7 @@ def _asked_row(draw: RowBuilder, event: Event, body: ModelAsked) -> TimelineRow 
         return note(draw, event, body)
     if body.beside:
         return None
-    lanes = draw.lanes
-    text = ", ".join(map(quoted, body.said)) or "nothing new"
-    return draw.arrow(event, Look.HAND, lanes.gateway, lanes.model, text)
+    return draw.arrow(event, Look.HAND, draw.lanes.gateway, draw.lanes.model, _prompt(draw.view, body))
 
 
 @row(ModelAnswered, sometimes=True, arrow=True)

@@ -24,6 +24,7 @@ from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.app.view.timeline.lanes import LaneKind, TimelineLane, TimelineLanes
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.timeline import Timeline
+from trunkline.app.view.wire_side.lines import WireLine
 from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared, IntentReopened, IntentSettled
 from trunkline.core.values import IntentState
 from trunkline.sim.events.wire import WireAccepted
@@ -275,6 +276,25 @@ def queue_row(view: RunView, history: MessageHistory, seq: int) -> CardRow:
         },
         thing=history.id,
         seq=last,
+    )
+
+
+def request_row(line: WireLine) -> CardRow:
+    """One request of a gateway of which only the wire is known."""
+    cells = line.cells
+    sign, _, state = cells["state"].text.partition(" ")
+    tries = cells["try"].text
+    return CardRow(
+        cells={
+            "sign": CardCell(sign, cells["state"].tone),
+            "id": CardCell(cells["answers"].text, Tone.DIM),
+            "text": CardCell(cells["what"].text),
+            "place": CardCell(cells["place"].more),
+            "state": CardCell(state.lower(), cells["state"].tone),
+            "tries": CardCell(_tries(int(tries)) if tries.isdigit() else NONE, Tone.DIM),
+            "copy": CardCell(line.tag, Tone.BAD),
+        },
+        seq=line.seq,
     )
 
 

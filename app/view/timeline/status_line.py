@@ -9,6 +9,7 @@ import msgspec
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import count
 from trunkline.app.view.text.fact import Tone
+from trunkline.app.view.wire_side.unknown import gateway_name
 
 
 class PlaybackMode(StrEnum):
@@ -46,8 +47,10 @@ class StatusLine(msgspec.Struct, frozen=True, kw_only=True):
     """The content of the status line."""
 
     scenario: str
-    #: None for a gateway that runs
+    #: None for a gateway that is not simulated
     seed: int | None
+    #: the gateway of which only the wire is known, with its version
+    gateway: str = ""
     mode: PlaybackMode
     speed: float
     at: float
@@ -70,7 +73,8 @@ def status_line(
     header = view.header
     return StatusLine(
         scenario=header.scenario,
-        seed=None if header.of_gateway else header.seed,
+        seed=header.seed if header.seeded else None,
+        gateway=gateway_name(header) if view.wire_side else "",
         mode=mode,
         speed=speed,
         at=view.time(seq),

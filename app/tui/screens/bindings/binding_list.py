@@ -52,7 +52,7 @@ class BindingList(ChoosableList[BindingRow]):
         self._wrong: tuple[int, ...] = ()
 
     def empty_text(self) -> str:
-        return "no conversation is bound in this run"
+        return self.workspace.inside_unknown() or "no conversation is bound in this run"
 
     def sync(self) -> None:
         if self.workspace.open_run is None:

@@ -53,7 +53,8 @@ class HandList(CursorList[HandRow]):
         self._span = (0.0, 0.0)
 
     def empty_text(self) -> str:
-        return self.workspace.unmade("hands") or "no hand was given work in this run"
+        none = self.workspace.inside_unknown() or "no hand was given work in this run"
+        return self.workspace.unmade("hands") or none
 
     def switch(self) -> None:
         """From columns to bars over time, and back."""

@@ -128,6 +128,8 @@ class QueueRecord(Detail):
 
     def facts(self, rows: CursorList[ListedRow]) -> tuple[str, Sequence[Fact]]:
         """An explanation with the claims in it; without a message, what the queue is."""
+        if self.workspace.run.view.wire_side:
+            return super().facts(rows)
         if not rows.count:
             return "Queue", [Fact(label=label, text=text) for label, text in _EMPTY]
         title, lines = super().facts(rows)

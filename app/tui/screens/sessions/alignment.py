@@ -57,7 +57,7 @@ class Alignment(RowList):
         self.row, self._blame = row, blame or self._blame
         self.pairs = self.workspace.run.sessions.pairs(row.owner)
         room = max(self.size.width - 6, 20)
-        name = middle_cut(f"Transcript of {row.title}" if row.key else f"{row.place}: no session", room)
+        name = middle_cut(self._title(row), room)
         self._index = self.workspace.run.sessions.index(row.owner)
         self._judge()
         ahead = len(self._index.wrong) - row.differences
@@ -67,6 +67,15 @@ class Alignment(RowList):
         self.set_titles(name, copies + agree)
         self.invalidate()
         self.select(self._index.row_at(self.workspace.cursor))
+
+    def _title(self, row: SessionListRow) -> str:
+        if self.workspace.run.view.wire_side:
+            return f"{row.place}: the model beside what people saw"
+        return f"Transcript of {row.title}" if row.key else f"{row.place}: no session"
+
+    def _left_title(self) -> str:
+        wire_side = self.workspace.run.view.wire_side
+        return "the model was asked, and said" if wire_side else "the transcript holds"
 
     def _agreement(self) -> str:
         """What a transcript without differences means; empty if it has no lines."""
@@ -116,7 +125,7 @@ class Alignment(RowList):
         canvas.put(3, "#", self.palette.dim)
         if self.size.width >= ROOMY:
             canvas.put(9, "time" if self.workspace.run.view.header.of_gateway else "t (s)", self.palette.dim)
-        canvas.put(self._gutter, "the transcript holds", self.palette.dim)
+        canvas.put(self._gutter, self._left_title(), self.palette.dim)
         place = self.row.place if self.row else ""
         canvas.put(middle + 2, cut(f"people saw in {place}", width - middle - 3), self.palette.dim)
         return canvas

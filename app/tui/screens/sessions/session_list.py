@@ -13,7 +13,8 @@ from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.sessions.similar_keys import cut_around, group_similar
 from trunkline.app.view.sessions.transcripts import SessionListRow
 from trunkline.app.view.sessions.violations import SessionViolations
-from trunkline.app.view.text.cells import seconds
+from trunkline.app.view.text.cells import cut, seconds
+from trunkline.app.view.wire_side.unknown import not_known
 
 _NARROW = columns("conversation ~19 | session key * | in >4 | out >4 | 2× >3 | ≠ >3 | broken 6")
 _ROOMY = columns("conversation ~26 | session key * | in >4 | out >4 | 2× >3 | ≠ >3 | last >8 | broken 11")
@@ -48,8 +49,9 @@ class SessionList(ChoosableList[SessionListRow]):
         if self.workspace.open_run is None:
             return
         chosen = self.chosen
+        view = self.workspace.run.view
         rows = self.workspace.run.sessions.rows(self.workspace.cursor)
-        names = [row.name for row in rows]
+        names = [row.key for row in rows] if view.wire_side else [row.name for row in rows]
         if names != self._names:
             self._names = names
             self._order, spots = group_similar(names)
@@ -57,7 +59,10 @@ class SessionList(ChoosableList[SessionListRow]):
         self.rows = [rows[at] for at in self._order]
         self._judge()
         near = f"{len(self._spots)} keys almost the same: what differs is reversed" if self._spots else ""
-        self.set_titles(f"Sessions {sum(bool(row.key) for row in self.rows)}", near)
+        if view.wire_side:
+            self.set_titles(f"Places {len(self.rows)}", f"sessions: {not_known(view.header)}")
+        else:
+            self.set_titles(f"Sessions {sum(bool(row.key) for row in self.rows)}", near)
         self.invalidate()
         if chosen is not None and chosen.owner == self._kept:
             self.choose(chosen.owner)
@@ -112,6 +117,14 @@ class SessionList(ChoosableList[SessionListRow]):
         reversed_style = cell.style + Style(reverse=True)
         for at, char in enumerate(shown):
             canvas.put(x + at, char, reversed_style if at in different else cell.style)
+
+    def draw_title(self, canvas: Canvas, column: ListColumn, x: int, size: int) -> None:
+        """Draw a title. Where no session is known, its column says what the model was asked."""
+        run = self.workspace.open_run
+        if column.title == "session key" and run is not None and run.view.wire_side:
+            canvas.put(x, cut("turns", size), self.palette.dim)
+        else:
+            super().draw_title(canvas, column, x, size)
 
     def _texts(self, row: SessionListRow) -> dict[str, str]:
         counts = {"in": row.heard, "out": row.said, "2×": row.copies, "≠": row.differences}

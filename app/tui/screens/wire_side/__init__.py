@@ -1,0 +1,1 @@
+"""The lists for a gateway of which only the wire is known."""

@@ -1,0 +1,145 @@
+"""The places of a run of which only the wire is known: what the model was asked and said, beside what people saw.
+
+Sessions and transcripts of a foreign gateway are its own business. What its model was asked and what it answered is on
+the wire, and stands where the transcript of a session would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.index.transcripts import TranscriptEntry
+from trunkline.app.view.index.visible_messages import VisibleMessage
+from trunkline.app.view.sessions.alignment_index import AlignedPair, AlignmentIndex, TranscriptDifference
+from trunkline.app.view.sessions.transcripts import SessionListRow, Sessions
+from trunkline.app.view.text.cells import count
+from trunkline.core.events import Event
+from trunkline.core.values import Address
+from trunkline.sim.attach.marks import AnswerMark, answers_in, questions_in
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.index.wire_side import Question, RunWireSide, Turn
+
+
+class WirePlaces(Sessions):
+    """The places of a run, at any event, with the same questions to ask as sessions have."""
+
+    def __init__(self, view: RunView, *, slowly: bool = False) -> None:
+        self._wire = view.wire if view.wire is not None else RunWireSide()
+        super().__init__(view, slowly=slowly)
+
+    def _align_slowly(self, owner: str | PlaceKey) -> Iterator[None]:
+        assert not isinstance(owner, str)
+        pairs: list[AlignedPair] = []
+        for pair in self._beside(owner):
+            pairs.append(pair)
+            yield
+        self._pairs[owner] = sorted(pairs, key=lambda pair: pair.seq)
+        self._indexes[owner] = AlignmentIndex(self._pairs[owner], self.view.marks)
+        yield
+
+    def _beside(self, place: PlaceKey) -> Iterator[AlignedPair]:
+        """What the model was asked and said of a place, each beside what people saw of it."""
+        shown: set[AnswerMark] = set()
+        for one in self.view.visible.of(place):
+            if one.who:
+                yield from self._posted(one)
+            else:
+                yield from self._sent(place, one, shown)
+        for question in self._wire.questions.values():
+            if question.place.lane == place:
+                yield from self._never_seen(question, shown)
+
+    def _posted(self, seen: VisibleMessage) -> Iterator[AlignedPair]:
+        """What a person said, and each request to the model that asks it."""
+        marks = questions_in(seen.text)
+        turns = [one for one in self._wire.turns if any(mark in one.body.marks for mark in marks)]
+        if not turns:
+            unheard = TranscriptDifference.UNHEARD if marks else TranscriptDifference.NONE
+            note = "the model was never asked" if marks else ""
+            yield AlignedPair(seen=seen, difference=unheard, note=note)
+        for number, turn in enumerate(turns):
+            line = _line(turn.event, "asked", seen.text)
+            yield AlignedPair(line=line, seen=None if number else seen, note="asked again" if number else "")
+
+    def _sent(self, place: PlaceKey, seen: VisibleMessage, shown: set[AnswerMark]) -> Iterator[AlignedPair]:
+        """What the gateway showed: an answer beside the model's, the same answer again, or words of its own."""
+        marks = answers_in(seen.text)
+        accepted = isinstance(self.view.event(seen.seq).body, WireAccepted)
+        if not marks or not accepted:
+            shown.update(marks)
+            yield AlignedPair(seen=seen, note="" if not accepted else self._own_words(seen))
+            return
+        again = all(mark in shown for mark in marks)
+        elsewhere = [one for one in self._asked(marks) if one.place.lane != place]
+        if elsewhere and not any(self._wire.in_place(one, self._address(place)) for one in elsewhere):
+            where = self.view.places.label(elsewhere[0].place)
+            difference = TranscriptDifference.FOREIGN_MIRROR
+            yield AlignedPair(seen=seen, difference=difference, note=f"answers a question of {where}")
+        elif again:
+            yield AlignedPair(seen=seen, difference=TranscriptDifference.COPY)
+        else:
+            said = next((turn for mark in marks if (turn := self._said(mark)) is not None), None)
+            line = _line(said.answered, "model", said.answer) if said and said.answered else None
+            yield AlignedPair(line=line, seen=seen)
+        shown.update(marks)
+
+    def _own_words(self, seen: VisibleMessage) -> str:
+        """What a text without a mark is."""
+        if self._wire.told(seen.text) or self._wire.remarked(seen.text):
+            return "a notice of the gateway"
+        message = self.view.wire.messages.changed_by(self.view.event(seen.seq)) if self.view.wire else None
+        if message is not None and self._wire.part_of(message) is not None:
+            return "said by the model, to no question"
+        return "the gateway's own words"
+
+    def _never_seen(self, question: Question, shown: set[AnswerMark]) -> Iterator[AlignedPair]:
+        """Answers of the model that people never saw in the place of their question."""
+        for turn in self._wire.turns:
+            own = [mark for mark in answers_in(turn.answer) if mark.question == question.mark]
+            if turn.answered is None or turn.last != question.mark or any(mark in shown for mark in own):
+                continue
+            where = [one.address for one in self._wire.answers(question)]
+            note = f"seen in {self.view.places.label(where[0])}" if where else ""
+            line = _line(turn.answered, "model", turn.answer)
+            yield AlignedPair(line=line, difference=TranscriptDifference.UNDELIVERED, note=note)
+
+    def _asked(self, marks: tuple[AnswerMark, ...]) -> list[Question]:
+        return [self._wire.questions[mark.question] for mark in marks if mark.question in self._wire.questions]
+
+    def _said(self, mark: AnswerMark) -> Turn | None:
+        """The turn in which the model gave this answer."""
+        return next((turn for turn in self._wire.turns if mark in answers_in(turn.answer)), None)
+
+    def _address(self, place: PlaceKey) -> Address:
+        return self.view.places.at(place).address
+
+    def rows(self, seq: int) -> list[SessionListRow]:
+        """Every place with its counts after event `seq`."""
+        return [self._counted(place, seq) for place in self.orphans]
+
+    def _counted(self, place: PlaceKey, seq: int) -> SessionListRow:
+        index = self.index(place)
+        seen = [one for one in self.view.visible.of(place) if one.seq <= seq]
+        heard = sum(bool(one.who) for one in seen)
+        questions = [one for one in self._wire.questions.values() if one.place.lane == place]
+        own = {one.mark for one in questions}
+        turns = [one for one in self._wire.turns if one.event.seq <= seq and own & {*one.body.marks}]
+        answered = sum(one.answered is not None and one.answered.seq <= seq for one in turns)
+        return SessionListRow(
+            key="",
+            name=f"{count(len(turns), 'turn')}, {answered} answered",
+            place=self._label(place),
+            heard=heard,
+            said=len(seen) - heard,
+            copies=index.copies(seq),
+            differences=index.differences(seq),
+            last=index.last(seq),
+            since=self.pairs(place)[0].seq,
+            orphan=place,
+        )
+
+
+def _line(event: Event, role: str, text: str) -> TranscriptEntry:
+    return TranscriptEntry(seq=event.seq, at=event.at, role=role, text=text)

@@ -1,0 +1,214 @@
+"""The questions of people to a foreign gateway, each with its way: given, asked, answered, sent, seen."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.messages import EMPTY, LATER, Broken, LabelCell, broken_words, place_cell
+from trunkline.app.view.text.cells import quoted, seconds
+from trunkline.app.view.text.fact import Tone
+from trunkline.app.view.wire_side.lines import WireLine
+from trunkline.app.view.wire_side.sent import WireSends, copy_number
+from trunkline.core.events import Event
+from trunkline.sim.attach.marks import without_marks
+from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.index.bot_messages import BotMessage
+from trunkline.sim.index.wire_side import Question, RunWireSide, Turn
+
+#: the way of a question, as columns
+WAY: tuple[str, ...] = ("given", "asked", "answered", "sent", "seen", "end")
+
+
+class SeenAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that shows an answer to a question, after some event."""
+
+    message: BotMessage
+    #: the event since which it shows this answer
+    seq: int
+    text: str
+    generation: int
+    #: it was changed so that it does not show the answer any more, or taken away
+    gone: bool = False
+    edited: bool = False
+
+
+def seen_answers(wire: RunWireSide, question: Question, seq: int) -> list[SeenAnswer]:
+    """The messages that showed an answer up to event `seq`, in the order in which they began to."""
+    found: list[SeenAnswer] = []
+    for message in wire.answers(question):
+        spans = [one for one in message.shown(question.mark) if one[0] <= seq]
+        if not spans:
+            continue
+        texts = [one for one in message.texts if one.event.seq <= seq]
+        gone = message.deleted is not None and message.deleted.seq <= seq
+        gone = gone or all(mark.question != question.mark for mark in texts[-1].marks)
+        found.append(
+            SeenAnswer(
+                message=message,
+                seq=spans[0][0],
+                text=texts[-1].text,
+                generation=spans[-1][2].generation,
+                gone=gone,
+                edited=len(texts) > 1,
+            )
+        )
+    return sorted(found, key=lambda one: one.seq)
+
+
+class QuestionRows:
+    """Every question of a run, as it was after any event."""
+
+    def __init__(self, view: RunView, sends: WireSends) -> None:
+        self._view = view
+        self.wire = view.wire if view.wire is not None else RunWireSide()
+        self.sends = sends
+        self._all: list[Question] = []
+        self._index: dict[str, int] = {}
+        self._by_said: dict[int, Question] = {}
+        self._broken: dict[str, list[Broken]] = {}
+        self._judged = 0
+        self.grow()
+
+    def grow(self) -> None:
+        """Take new questions and violations."""
+        for question in list(self.wire.questions.values())[len(self._all) :]:
+            self._index[question.mark] = len(self._all)
+            self._all.append(question)
+            self._by_said[question.event.seq] = question
+        marks = self._view.marks
+        for violation in marks.found[self._judged :]:
+            for seq in violation.evidence:
+                question = self.of(seq)
+                if question is not None:
+                    found = (violation.at, violation.invariant, seq)
+                    insort(self._broken.setdefault(question.mark, []), found)
+        self._judged = marks.version
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[Question]:
+        return iter(self._all)
+
+    def of(self, seq: int) -> Question | None:
+        """The question that an event comes from."""
+        if not 0 < seq <= self._view.last:
+            return None
+        said = self._view.nearest(seq, PeerSaid)
+        return self._by_said.get(said.seq) if said is not None else None
+
+    def place(self, event: Event) -> int | None:
+        """The number of the question that an event comes from."""
+        question = self.of(event.seq)
+        return None if question is None else self._index[question.mark]
+
+    def seqs(self, index: int) -> frozenset[int]:
+        """A question with all its effects."""
+        seq = self._all[index].event.seq
+        return frozenset((seq, *self._view.causes.effects(seq)))
+
+    def wrong(self, seq: int) -> tuple[int, ...]:
+        """Numbers of the questions that had broken something after event `seq`."""
+        found = (self._index[mark] for mark, broken in self._broken.items() if broken[0][0] <= seq)
+        return tuple(sorted(found))
+
+    def broken(self, question: Question, seq: int) -> str:
+        """The invariants that a question had broken after event `seq`."""
+        return broken_words(self._broken.get(question.mark, ()), seq)
+
+    def turns(self, question: Question, seq: int) -> list[Turn]:
+        """The requests to the model that ask it, up to event `seq`."""
+        return [one for one in self.wire.turns if question.mark in one.body.marks and one.event.seq <= seq]
+
+    # ------------------------------------------------------------ a row
+
+    def line(self, index: int, seq: int) -> WireLine:
+        """One question after event `seq`; what comes later is shown as later."""
+        question = self._all[index]
+        later = question.event.seq > seq
+        cells = self._cells(question, self._view.last if later else seq)
+        if later:
+            cells["end"] = LATER
+        else:
+            ahead = self._cells(question, self._view.last)
+            cells = {
+                name: msgspec.structs.replace(ahead[name], later=True) if cell.empty and not ahead[name].empty else cell
+                for name, cell in cells.items()
+            }
+        broken = self.broken(question, seq)
+        copies = [copy_number(self._view, one.message.accepted.seq) for one in self._seen(question, seq)]
+        tag = f"{max(copies)}×" if any(copies) else "✗" if broken else ""
+        cells["broken"] = LabelCell(text=broken, tone=Tone.BAD)
+        return WireLine(seq=question.event.seq, cells=cells, tag=tag, later=later)
+
+    def _seen(self, question: Question, seq: int) -> list[SeenAnswer]:
+        return seen_answers(self.wire, question, seq)
+
+    def _cells(self, question: Question, seq: int) -> dict[str, LabelCell]:
+        view, body = self._view, question.body
+        who = view.places.person(body.address.channel, body.peer.id, body.peer.name)
+        turns = self.turns(question, seq)
+        answered = [one.answered for one in turns if one.answered is not None and one.answered.seq <= seq]
+        sent = [one for one in self.sends.of_question(question.mark) if one.seq <= seq]
+        return {
+            "question": LabelCell(text=quoted(without_marks(body.text)), seq=question.event.seq),
+            "who": LabelCell(text=who),
+            "place": place_cell(view.places.label(body.address)),
+            "given": self._given(question, seq),
+            "asked": _numbered([one.event for one in turns], warn=len(turns) > 1),
+            "answered": _numbered(answered),
+            "sent": _numbered([one.called for one in sent], warn=len(sent) > len(turns)),
+            "seen": self._seen_cell(question, seq),
+            "end": self._end(question, seq),
+        }
+
+    def _given(self, question: Question, seq: int) -> LabelCell:
+        """When the platform handed it out, or the gateway confirmed it."""
+        children = (self._view.event(one) for one in self._view.causes.children(question.event.seq))
+        handed = [one for one in children if one.kind.startswith("platform.") and one.seq <= seq]
+        if question.lost and not handed:
+            return LabelCell(text="lost", more="lost by a fault", tone=Tone.WARN)
+        return _numbered(handed[:1])
+
+    def _seen_cell(self, question: Question, seq: int) -> LabelCell:
+        found = self._seen(question, seq)
+        if not found:
+            return EMPTY
+        shown = [one for one in found if not one.gone]
+        elsewhere = [one for one in found if not self.wire.in_place(question, one.message.address)]
+        number = f"{len(found)}× " if len(found) > 1 else ""
+        where = f" {self._view.places.label(elsewhere[0].message.address)}" if elsewhere else ""
+        gone = "" if shown else " gone"
+        sign = "!!" if elsewhere else "✓" if shown else "–"
+        tone = Tone.BAD if elsewhere or len(found) > 1 else Tone.GOOD if shown else Tone.WARN
+        last = found[-1].seq
+        text = f"{sign} {number}{gone}".strip() if elsewhere else f"{sign} {number}#{last}{gone}"
+        return LabelCell(text=text, more=f"{sign} {number}#{last}{where}{gone}", tone=tone, seq=last)
+
+    def _end(self, question: Question, seq: int) -> LabelCell:
+        """Answered, or open; whether it was lost is the judge's to say."""
+        found = self._seen(question, seq)
+        if any(not one.gone for one in found):
+            first = found[0]
+            after = first.message.accepted.at - question.event.at
+            return LabelCell(text="✓ ANSWERED", more=f"✓ ANSWERED after {seconds(max(after, 0))} s", tone=Tone.GOOD)
+        if found:
+            return LabelCell(text="– TAKEN BACK", tone=Tone.WARN)
+        broken = self.broken(question, seq)
+        over = self._view.over <= seq
+        text = "✗ NO ANSWER" if over else "○ OPEN"
+        return LabelCell(text=text, tone=Tone.BAD if over and broken else Tone.WARN if over else Tone.PLAIN)
+
+
+def _numbered(events: Sequence[Event], *, warn: bool = False) -> LabelCell:
+    """The first of some events, and how many there are."""
+    if not events:
+        return EMPTY
+    many = f"{len(events)}× " if len(events) > 1 else ""
+    text = f"{many}#{events[0].seq}"
+    tone = Tone.WARN if warn else Tone.PLAIN
+    return LabelCell(text=text, more=f"{text} {seconds(events[0].at)}", tone=tone, seq=events[0].seq)
