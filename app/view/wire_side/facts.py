@@ -14,7 +14,7 @@ from trunkline.core.events import Event
 from trunkline.sim.attach.marks import without_marks
 from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayLaunched
 from trunkline.sim.events.model import ModelAsked
-from trunkline.sim.index.wire_side import Question, RunWireSide
+from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
 
 
 def question_rows(view: RunView) -> QuestionRows:
@@ -61,7 +61,7 @@ def _of_question(view: RunView, event: Event) -> Iterator[Fact]:
         yield Fact(label="inside", text=not_known(view.header), tone=Tone.DIM)
 
 
-def question_facts(view: RunView, rows: QuestionRows, question: Question) -> Iterator[Fact]:
+def question_facts(view: RunView, rows: QuestionRows, question: MarkedQuestion) -> Iterator[Fact]:
     """A question, each request to the model, each request of the gateway, and what people saw."""
     body, seq = question.body, view.last
     who = view.places.person(body.address.channel, body.peer.id, body.peer.name)
@@ -90,7 +90,7 @@ def question_facts(view: RunView, rows: QuestionRows, question: Question) -> Ite
         yield Fact(label="seen", text="no answer was seen", tone=Tone.WARN, seq=question.event.seq)
 
 
-def _seen(view: RunView, wire: RunWireSide, question: Question, one: SeenAnswer, number: int, of: int) -> Fact:
+def _seen(view: RunView, wire: RunWireSide, question: MarkedQuestion, one: SeenAnswer, number: int, of: int) -> Fact:
     message = one.message
     misplaced = not wire.in_place(question, message.address)
     where = view.places.label(message.address)

@@ -19,7 +19,7 @@ from trunkline.core.events import Event
 from trunkline.core.values import Address
 from trunkline.sim.attach.marks import AnswerMark, answers_in, questions_in
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.index.wire_side import Question, RunWireSide, Turn
+from trunkline.sim.index.wire_side import MarkedQuestion, ModelTurn, RunWireSide
 
 
 class WirePlaces(Sessions):
@@ -87,14 +87,14 @@ class WirePlaces(Sessions):
 
     def _own_words(self, seen: VisibleMessage) -> str:
         """What a text without a mark is."""
-        if self._wire.told(seen.text) or self._wire.remarked(seen.text):
+        if self._wire.notified(seen.text) or self._wire.remarked(seen.text):
             return "a notice of the gateway"
         message = self.view.wire.messages.changed_by(self.view.event(seen.seq)) if self.view.wire else None
         if message is not None and self._wire.part_of(message) is not None:
             return "said by the model, to no question"
         return "the gateway's own words"
 
-    def _never_seen(self, question: Question, shown: set[AnswerMark]) -> Iterator[AlignedPair]:
+    def _never_seen(self, question: MarkedQuestion, shown: set[AnswerMark]) -> Iterator[AlignedPair]:
         """Answers of the model that people never saw in the place of their question."""
         for turn in self._wire.turns:
             own = [mark for mark in answers_in(turn.answer) if mark.question == question.mark]
@@ -105,10 +105,10 @@ class WirePlaces(Sessions):
             line = _line(turn.answered, "model", turn.answer)
             yield AlignedPair(line=line, difference=TranscriptDifference.UNDELIVERED, note=note)
 
-    def _asked(self, marks: tuple[AnswerMark, ...]) -> list[Question]:
+    def _asked(self, marks: tuple[AnswerMark, ...]) -> list[MarkedQuestion]:
         return [self._wire.questions[mark.question] for mark in marks if mark.question in self._wire.questions]
 
-    def _said(self, mark: AnswerMark) -> Turn | None:
+    def _said(self, mark: AnswerMark) -> ModelTurn | None:
         """The turn in which the model gave this answer."""
         return next((turn for turn in self._wire.turns if mark in answers_in(turn.answer)), None)
 

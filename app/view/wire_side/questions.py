@@ -17,7 +17,7 @@ from trunkline.core.events import Event
 from trunkline.sim.attach.marks import without_marks
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.bot_messages import BotMessage
-from trunkline.sim.index.wire_side import Question, RunWireSide, Turn
+from trunkline.sim.index.wire_side import MarkedQuestion, ModelTurn, RunWireSide
 
 #: the way of a question, as columns
 WAY: tuple[str, ...] = ("given", "asked", "answered", "sent", "seen", "end")
@@ -36,7 +36,7 @@ class SeenAnswer(msgspec.Struct, frozen=True, kw_only=True):
     edited: bool = False
 
 
-def seen_answers(wire: RunWireSide, question: Question, seq: int) -> list[SeenAnswer]:
+def seen_answers(wire: RunWireSide, question: MarkedQuestion, seq: int) -> list[SeenAnswer]:
     """The messages that showed an answer up to event `seq`, in the order in which they began to."""
     found: list[SeenAnswer] = []
     for message in wire.answers(question):
@@ -66,9 +66,9 @@ class QuestionRows:
         self._view = view
         self.wire = view.wire if view.wire is not None else RunWireSide()
         self.sends = sends
-        self._all: list[Question] = []
+        self._all: list[MarkedQuestion] = []
         self._index: dict[str, int] = {}
-        self._by_said: dict[int, Question] = {}
+        self._by_said: dict[int, MarkedQuestion] = {}
         self._broken: dict[str, list[Broken]] = {}
         self._judged = 0
         self.grow()
@@ -91,10 +91,10 @@ class QuestionRows:
     def __len__(self) -> int:
         return len(self._all)
 
-    def __iter__(self) -> Iterator[Question]:
+    def __iter__(self) -> Iterator[MarkedQuestion]:
         return iter(self._all)
 
-    def of(self, seq: int) -> Question | None:
+    def of(self, seq: int) -> MarkedQuestion | None:
         """The question that an event comes from."""
         if not 0 < seq <= self._view.last:
             return None
@@ -116,11 +116,11 @@ class QuestionRows:
         found = (self._index[mark] for mark, broken in self._broken.items() if broken[0][0] <= seq)
         return tuple(sorted(found))
 
-    def broken(self, question: Question, seq: int) -> str:
+    def broken(self, question: MarkedQuestion, seq: int) -> str:
         """The invariants that a question had broken after event `seq`."""
         return broken_words(self._broken.get(question.mark, ()), seq)
 
-    def turns(self, question: Question, seq: int) -> list[Turn]:
+    def turns(self, question: MarkedQuestion, seq: int) -> list[ModelTurn]:
         """The requests to the model that ask it, up to event `seq`."""
         return [one for one in self.wire.turns if question.mark in one.body.marks and one.event.seq <= seq]
 
@@ -145,10 +145,10 @@ class QuestionRows:
         cells["broken"] = LabelCell(text=broken, tone=Tone.BAD)
         return WireLine(seq=question.event.seq, cells=cells, tag=tag, later=later)
 
-    def _seen(self, question: Question, seq: int) -> list[SeenAnswer]:
+    def _seen(self, question: MarkedQuestion, seq: int) -> list[SeenAnswer]:
         return seen_answers(self.wire, question, seq)
 
-    def _cells(self, question: Question, seq: int) -> dict[str, LabelCell]:
+    def _cells(self, question: MarkedQuestion, seq: int) -> dict[str, LabelCell]:
         view, body = self._view, question.body
         who = view.places.person(body.address.channel, body.peer.id, body.peer.name)
         turns = self.turns(question, seq)
@@ -166,7 +166,7 @@ class QuestionRows:
             "end": self._end(question, seq),
         }
 
-    def _given(self, question: Question, seq: int) -> LabelCell:
+    def _given(self, question: MarkedQuestion, seq: int) -> LabelCell:
         """When the platform handed it out, or the gateway confirmed it."""
         children = (self._view.event(one) for one in self._view.causes.children(question.event.seq))
         handed = [one for one in children if one.kind.startswith("platform.") and one.seq <= seq]
@@ -174,7 +174,7 @@ class QuestionRows:
             return LabelCell(text="lost", more="lost by a fault", tone=Tone.WARN)
         return _numbered(handed[:1])
 
-    def _seen_cell(self, question: Question, seq: int) -> LabelCell:
+    def _seen_cell(self, question: MarkedQuestion, seq: int) -> LabelCell:
         found = self._seen(question, seq)
         if not found:
             return EMPTY
@@ -189,7 +189,7 @@ class QuestionRows:
         text = f"{sign} {number}{gone}".strip() if elsewhere else f"{sign} {number}#{last}{gone}"
         return LabelCell(text=text, more=f"{sign} {number}#{last}{where}{gone}", tone=tone, seq=last)
 
-    def _end(self, question: Question, seq: int) -> LabelCell:
+    def _end(self, question: MarkedQuestion, seq: int) -> LabelCell:
         """Answered, or open; whether it was lost is the judge's to say."""
         found = self._seen(question, seq)
         if any(not one.gone for one in found):
