@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -89,27 +88,16 @@ class MatrixSends:
             self._server.syncing.log(caller.account)
             return web.json_response({"event_id": receipt.provider_id})
 
-        future = self._server.world.future()
-        self._server.platform.wire.receive(send, future, caller.token)
-        return await self._respond(caller, future, answer, place, room_id)
+        self._note_place(caller, place, room_id)
+        return await self._server.send(caller.request, send, caller.token, answer)
 
-    async def _respond(
-        self,
-        caller: MatrixCaller,
-        future: Any,
-        answer: Callable[[Receipt], web.StreamResponse],
-        place: Address,
-        room_id: str,
-    ) -> web.StreamResponse:
+    def _note_place(self, caller: MatrixCaller, place: Address, room_id: str) -> None:
         caller.request[PLACE] = (room_id in self._server.names.joined(caller.account), place.thread is not None)
-        return await self._server.respond(caller.request, future, answer)
 
     async def _act(
         self, caller: MatrixCaller, change: ActionRequest, room_id: str, made: MadeEvent | None
     ) -> web.StreamResponse:
         """Carry a change out; `made` is the event that it is on the wire."""
-        future = self._server.world.future()
-        self._server.platform.actions.act(change, future, caller.token)
 
         def answer(_: Receipt) -> web.StreamResponse:
             if made is None:
@@ -120,7 +108,8 @@ class MatrixSends:
                 log.add(room_id, {**found, "unsigned": {**found["unsigned"], "transaction_id": made.txn}})
             return web.json_response({"event_id": made.event_id})
 
-        return await self._respond(caller, future, answer, change.address, room_id)
+        self._note_place(caller, change.address, room_id)
+        return await self._server.act(caller.request, change, caller.token, answer)
 
     # ------------------------------------------------------------ changes
 
