@@ -53,7 +53,9 @@ async def slow_answer(request: web.BaseRequest, response: web.StreamResponse, se
         due = min(len(body), int(len(body) * (loop.time() - began) / seconds) + 1) if seconds else len(body)
         await partial.write(body[sent:due])
         sent = due
-        await asyncio.sleep(seconds / min(len(body), _MOST_PIECES))
+        if sent < len(body):
+            # Not after the last byte: its client may close the connection at once.
+            await asyncio.sleep(seconds / min(len(body), _MOST_PIECES))
     return partial
 
 

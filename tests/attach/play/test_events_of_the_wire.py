@@ -98,7 +98,7 @@ def test_a_gateway_that_does_not_run_is_not_killed_again() -> None:
     assert [e.body.why for e in events if isinstance(e.body, ScriptSkipped)] == ["the gateway does not run"]
 
 
-def test_a_plain_turn_has_seven_points_and_each_strikes() -> None:
+def test_a_plain_turn_has_every_point_and_each_strikes() -> None:
     points = kill_points(tried(ASKED))
     assert [point.event for point in points] == list(KILLABLE)
     assert {point.question for point in points} == {"one"}
