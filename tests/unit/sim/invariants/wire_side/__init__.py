@@ -1,0 +1,1 @@
+"""The black-box invariants: what each catches, and what looks like it and is none."""

@@ -1,0 +1,249 @@
+"""X1 and X5: how often people see an answer, and how often the model is asked for one."""
+
+from __future__ import annotations
+
+from tests.support.wire_story import BEN, DEPLOY, OPS, WireStory
+from trunkline.core.values import Peer
+from trunkline.sim import Status
+from trunkline.sim.events.processes import ProcessFrozen, ProcessThawed
+
+LONG = "a part of an answer that is long enough to be no chance, whatever else is said in this place"
+
+
+def test_an_answer_in_its_place_breaks_nothing():
+    story = WireStory()
+    story.answered("a1")
+    assert story.end().broken == []
+    assert [story.verdict(name).exercised for name in ("X1", "X2", "X4", "X5", "X6")] == [1, 1, 1, 1, 1]
+
+
+def test_an_answer_that_is_sent_twice_is_x1_alone():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    story.send(text, heard=False)
+    story.send(text)
+    assert story.end().broken == ["X1"]
+    assert story.summaries("X1") == [
+        "question a1 of telegram/@ana is answered 2 times: one answer, sent more than once"
+    ]
+
+
+def test_two_turns_that_people_see_are_x1_and_say_so():
+    story = WireStory()
+    story.ask("a1")
+    story.send(story.turn("a1"))
+    story.send(story.turn("a1"))
+    assert story.end().broken == ["X1", "X5"]
+    assert "the answers of 2 turns" in story.summaries("X1")[0]
+
+
+def test_a_copy_that_is_deleted_later_was_visible_at_its_worst():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    story.send(text)
+    copy = story.send(text)
+    story.delete(copy, after=5.0)
+    assert story.end().broken == ["X1"]
+    assert story.summaries("X1")[0].endswith("2 times for 5.0 s, at its worst: one answer, sent more than once")
+
+
+def test_the_earlier_copy_may_be_the_one_that_goes():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    first = story.send(text)
+    story.send(text)
+    story.delete(first, after=5.0)
+    assert story.end().broken == ["X1"]
+
+
+def test_a_copy_that_comes_after_the_first_one_is_gone_is_no_second_answer():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    story.delete(story.send(text))
+    story.send(text)
+    assert story.end().broken == []
+
+
+def test_an_answer_that_grows_by_edits_is_one():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1", text="one two three")
+    message = story.send("one")
+    story.edit(message, "one two")
+    story.edit(message, text)
+    story.edit(message, text, repeated=True)
+    assert story.end().broken == []
+
+
+def test_a_draft_may_stand_for_a_moment_beside_the_answer_that_replaces_it():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    draft = story.send(text)
+    story.send(text)
+    story.delete(draft)
+    assert story.end().broken == []
+
+
+def test_a_final_text_beside_the_message_that_was_edited_is_x1():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    message = story.send("Do")
+    story.edit(message, text)
+    story.send(text)
+    assert story.end().broken == ["X1"]
+
+
+def test_an_edit_that_turns_another_message_into_a_second_answer_is_x1():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    other = story.send("⚠️ wait")
+    story.send(text)
+    story.edit(other, text)
+    assert story.end().broken == ["X1"]
+
+
+def test_an_answer_in_several_messages_is_one():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1", text=f"{LONG}\n\nand another part of it")
+    story.send(f"{LONG} (1/2)")
+    story.send(text.removeprefix(LONG).strip())
+    assert story.end().broken == []
+
+
+def test_the_same_part_of_an_answer_twice_is_x1():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1", text=f"{LONG}\n\nthe end")
+    story.send(LONG, heard=False)
+    story.send(LONG)
+    story.send(text.removeprefix(LONG).strip())
+    assert story.end().broken == ["X1"]
+
+
+def test_one_message_may_answer_several_questions():
+    story = WireStory()
+    for mark in ("a1", "a2", "a3"):
+        story.ask(mark)
+    story.prompt("a1")
+    story.send(story.turn("a1", "a2", "a3"))
+    assert story.end().broken == []
+    assert story.verdict("X1").exercised == 3
+
+
+def test_an_answer_in_its_place_and_in_another_one_is_x1_and_x2():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    story.send(text)
+    story.send(text, BEN)
+    assert story.end().broken == ["X1", "X2"]
+    assert "in 2 places" in story.summaries("X1")[0]
+
+
+# X5
+
+
+def test_a_second_turn_that_nobody_sees_is_x5_alone():
+    story = WireStory()
+    story.ask("a1")
+    story.prompt("a1")
+    story.send(story.turn("a1"))
+    assert story.end().broken == ["X5"]
+
+
+def test_a_turn_may_run_again_after_a_failure_of_the_model():
+    story = WireStory()
+    story.ask("a1")
+    story.turn("a1", status=500)
+    story.send(story.turn("a1"))
+    assert story.end().broken == []
+
+
+def test_a_turn_may_run_again_after_a_fault_on_the_model():
+    story = WireStory()
+    story.ask("a1")
+    story.prompt("a1")
+    story.fault("model/reset")
+    story.send(story.turn("a1"))
+    assert story.end().broken == []
+
+
+def test_a_fault_on_a_send_is_no_reason_for_another_turn():
+    story = WireStory()
+    story.ask("a1")
+    story.prompt("a1")
+    story.fault("send/reset")
+    story.send(story.turn("a1"))
+    assert story.end().broken == ["X5"]
+
+
+def test_a_turn_may_run_again_after_the_process_was_killed_in_it():
+    story = WireStory()
+    story.ask("a1")
+    story.turn("a1")
+    story.crash()
+    story.send(NOTICE_OF_RESTART)
+    story.send(story.turn("a1"))
+    assert story.end().broken == []
+
+
+def test_a_turn_may_run_again_after_a_freeze():
+    story = WireStory()
+    story.ask("a1")
+    story.turn("a1")
+    story.tell(ProcessFrozen(why="freeze"))
+    story.tell(ProcessThawed())
+    story.send(story.turn("a1"))
+    assert story.end().broken == []
+
+
+def test_a_turn_whose_answer_people_had_before_the_crash_must_not_run_again():
+    story = WireStory()
+    story.answered("a1")
+    story.crash()
+    story.turn("a1")
+    assert story.end().broken == ["X5"]
+
+
+def test_requests_beside_a_turn_are_none():
+    story = WireStory()
+    story.answered("a1")
+    story.prompt("a1", beside=True)
+    assert story.end().broken == []
+
+
+def test_a_message_that_waited_is_no_second_turn_of_the_first():
+    story = WireStory()
+    story.ask("a1", OPS)
+    story.prompt("a1")
+    story.ask("a2", OPS, peer=Peer(id="8"))
+    story.send(story.turn("a1", "a2"), OPS)
+    assert story.end().broken == []
+    assert story.verdict("X5").exercised == 2
+
+
+# judging by side
+
+
+def test_what_needs_the_inside_of_the_gateway_is_not_judged():
+    story = WireStory()
+    story.answered("a1", DEPLOY)
+    inside = [verdict for verdict in story.end().verdicts if not verdict.id.startswith("X")]
+    assert {verdict.status for verdict in inside} == {Status.NOT_EXERCISED}
+    assert {verdict.note for verdict in inside} == {
+        "not judged: it needs the inside of the gateway, and only the wire is known here"
+    }
+    assert [verdict.id for verdict in story.verdicts if verdict.id.startswith("X")] == [
+        f"X{number}" for number in range(1, 11)
+    ]
+
+
+NOTICE_OF_RESTART = "⚠️ I go on with your question."
