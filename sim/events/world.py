@@ -166,8 +166,8 @@ class PlatformConfirmed(PlatformBody, frozen=True, kw_only=True):
     kind: ClassVar[str] = "platform.confirmed"
     address: Address
     message_id: str
-    #: unread: the gateway made the platform forget everything that waited for it
-    unread: bool = False
+    #: not read: the gateway made the platform forget everything that waited for it
+    dropped: bool = False
 
 
 class PlatformConnected(PlatformBody, frozen=True, kw_only=True):

@@ -42,6 +42,8 @@ class MarkedQuestion:
     body: PeerSaid
     #: it was handed out to the gateway, or the gateway confirmed it
     handed_out: bool = False
+    #: the gateway made the platform forget it, instead of reading it
+    dropped: bool = False
     #: a fault lost it on its way to the gateway
     lost: bool = False
     #: nobody was connected when it was asked
@@ -231,9 +233,11 @@ class RunWireSide(Projection):
                 self.questions[mark] = self._said[event.seq] = asked
 
     @on(PlatformPushed, PlatformConfirmed)
-    def _handed_out(self, event: Event, _body: PlatformPushed | PlatformConfirmed) -> None:
+    def _handed_out(self, event: Event, body: PlatformPushed | PlatformConfirmed) -> None:
         question = self._said.get(event.cause or 0)
-        if question is not None:
+        if question is not None and isinstance(body, PlatformConfirmed) and body.dropped:
+            question.dropped = True
+        elif question is not None:
             question.handed_out = True
 
     @on(WireCalled)

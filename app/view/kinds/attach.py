@@ -128,9 +128,8 @@ def _confirming(view: RunView, _event: Event, body: PlatformConfirming) -> str:
 
 @label(PlatformConfirmed)
 def _confirmed(view: RunView, _event: Event, body: PlatformConfirmed) -> str:
-    what = "makes the platform forget" if body.unread else "confirms"
-    unread = ", which it has not read" if body.unread else ""
-    return f"the gateway {what} message {clean(body.message_id)} of {view.places.label(body.address)}{unread}"
+    what = "makes the platform forget" if body.dropped else "confirms"
+    return f"the gateway {what} message {clean(body.message_id)} of {view.places.label(body.address)}"
 
 
 # ---------------------------------------------------------------- the model

@@ -194,11 +194,11 @@ class RecordedLines:
                 )
                 self._on_wire(line, body, seq)
 
-    def _confirm(self, line: _Line, names: list[str], *, unread: bool = False) -> None:
+    def _confirm(self, line: _Line, names: list[str], *, dropped: bool = False) -> None:
         for name in names:
             found = self._said.get(name)
             if found is not None:
-                body = PlatformConfirmed(address=found[1].address, message_id=found[1].message_id, unread=unread)
+                body = PlatformConfirmed(address=found[1].address, message_id=found[1].message_id, dropped=dropped)
                 self._on_wire(line, body, found[0])
 
     def _confirmed(self, line: _Line) -> None:
@@ -208,7 +208,7 @@ class RecordedLines:
         self._confirm(line, _names_of(line))
 
     def _dropped(self, line: _Line) -> None:
-        self._confirm(line, _names_of(line), unread=True)
+        self._confirm(line, _names_of(line), dropped=True)
 
     # ------------------------------------------------------------ requests
 

@@ -103,6 +103,8 @@ class NothingLostInSilence(WireSideChecker):
         )
 
     def _how_far(self, question: MarkedQuestion) -> str:
+        if question.dropped:
+            return ": the gateway made the platform forget it"
         if not question.handed_out:
             return ", and it was never handed out"
         turns = [one for one in self.wire.turns if question.mark in one.body.marks]
@@ -112,7 +114,12 @@ class NothingLostInSilence(WireSideChecker):
 
 
 def is_notified(wire: RunWireSide, question: MarkedQuestion) -> bool:
-    """Whether the asker of a question reads anything that may be about it: no answer, and no mere remark."""
+    """Whether the asker of a question reads anything that may be about it: no answer, and no mere remark.
+
+    A gateway that never got the question says nothing about it, whatever it says.
+    """
+    if not question.handed_out:
+        return False
     for message in wire.messages.all:
         if message.accepted.seq < question.event.seq or message.deleted is not None or message.marks:
             continue

@@ -214,11 +214,10 @@ class Pushes:
         self.changes += 1
         unacked = self._unacked[account]
         for key in [key for key, posted in unacked.items() if posted.due]:
-            posted = unacked.pop(key)
-            self._confirmed(posted, unread=not posted.times)
+            self._confirmed(unacked.pop(key), dropped=True)
         self._world.poke()
 
-    def _confirmed(self, posted: Posted, *, unread: bool = False) -> None:
+    def _confirmed(self, posted: Posted, *, dropped: bool = False) -> None:
         if self._world.wire_side:
-            body = PlatformConfirmed(address=posted.place, message_id=posted.envelope.message_id, unread=unread)
+            body = PlatformConfirmed(address=posted.place, message_id=posted.envelope.message_id, dropped=dropped)
             self._platform.events.record(body, posted.cause)

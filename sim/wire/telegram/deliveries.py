@@ -250,9 +250,9 @@ class Deliveries:
 
     def _drop(self, account: str, queue: BotQueue, given: Parameters) -> None:
         if given.flag("drop_pending_updates"):
-            self._confirm(queue, self._last + 1)
             # Also what has come while nobody asked for updates.
             self._server.platform.pushes.forget(account)
+            self._confirm(queue, self._last + 1)
 
     def _stop_pushing(self, queue: BotQueue) -> None:
         if queue.pusher is not None:
