@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,8 @@ from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.wire.model.server import ModelServer
 
+#: 1 November 2026
+_IDS_BEGAN = 1_793_491_200
 __all__ = ["AttachTry", "GatewayTrouble", "waits_of"]
 
 
@@ -57,6 +60,7 @@ class AttachTry:
         self.file = marked(file)
         self.world = world = World(self.file, loop, seed=file.scenario.seed, bugs=())
         world.wire_side = True
+        world.ids_from = seconds_since_ids_began()
         if watch is not None:
             world.log.subscribe(watch)
         waits = waits_of(file, profile, patience=patience, settle=settle)
@@ -147,6 +151,11 @@ class AttachTry:
             if self._rest.flooded:
                 raise self._gateway.trouble_of(self._rest.flooded)
             await anyio.sleep(LOOK)
+
+
+def seconds_since_ids_began() -> int:
+    """Seconds since a day that is over: ids of messages that grow with it fit into 31 bits until 2030."""
+    return int(time.time() - _IDS_BEGAN)  # noqa: TID251 -- a gateway remembers ids from run to run
 
 
 def waits_of(

@@ -108,9 +108,14 @@ class FakePlatform(ABC):
     def new_id(self, *what: str) -> str:
         """The platform id of something named, e.g. ``("room", "ops")``."""
 
+    @property
+    def _of_run(self) -> tuple[str, ...]:
+        """What makes ids other ones than in earlier runs, where somebody remembers those."""
+        return (str(self._world.ids_from),) if self._world.ids_from else ()
+
     def message_id(self, name: str, room: Room) -> str:
         """The id of a person's message: by default unique over the whole platform."""
-        return self.new_id("said", name)
+        return self.new_id("said", name, *self._of_run)
 
     def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
         """A thread or topic of a room as this platform models it: by default a part of its room."""
@@ -125,7 +130,7 @@ class FakePlatform(ABC):
 
     def posted_id(self, room: Room, *what: str) -> str:
         """The id of a message of the gateway, by what identifies it in its conversation."""
-        return self.new_id("message", room.conversation, *what)
+        return self.new_id("message", room.conversation, *what, *self._of_run)
 
     def poll_id(self, message_id: str, room: Room) -> str:
         """The id of the poll in a message: by default the message's."""

@@ -19,8 +19,14 @@ class WorldPort(Protocol):
 
     #: nothing but the wire is recorded of the gateway, and so everything that arrives there is
     wire_side: bool
+    #: where numbers begin that grow from run to run, because somebody remembers those of earlier runs; else 0
+    ids_from: int
 
     def now(self) -> float: ...
+    def id_time(self) -> float:
+        """Seconds by which ids grow: `now`, after `ids_from`."""
+        ...
+
     def at(self, when: float, call: Any, *args: Any) -> None: ...
     def draw(self, *what: object) -> float: ...
     def send_fault(

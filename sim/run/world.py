@@ -48,6 +48,7 @@ class World(WorldFaults):
         self.bugs = bugs
         #: see `trunkline.sim.platforms.rooms.WorldPort`
         self.wire_side = False
+        self.ids_from = 0
         self.loop = loop
         #: seconds by which the wall clock of the gateway's machine was set
         self.clock_set_by = 0.0
@@ -92,6 +93,9 @@ class World(WorldFaults):
     def now(self) -> float:
         """Virtual seconds since the start."""
         return self.loop.time()
+
+    def id_time(self) -> float:
+        return self.loop.time() + self.ids_from
 
     def wall_clock(self) -> float:
         """The wall clock of the gateway's machine. It shows `now` until the script sets it."""

@@ -57,7 +57,7 @@ class FakeDiscord(FakePlatform):
 
     def _snowflake(self, *what: str) -> str:
         """The id of a message: its time in milliseconds, then seven digits hashed from names."""
-        found = _BEGAN + int(self._world.now() * 1000) * 10**7 + int(digits(self.channel, *what, length=7))
+        found = _BEGAN + int(self._world.id_time() * 1000) * 10**7 + int(digits(self.channel, *what, length=7))
         while found in self._messages:
             found += 1
         self._messages.add(found)

@@ -35,7 +35,7 @@ class FakeMsTeams(FakePlatform):
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         super().__init__(world, spec, recorder)
-        self._times = MessageTimes(world.now, 500)
+        self._times = MessageTimes(world.id_time, 500)
 
     def new_id(self, *what: str) -> str:
         """``19:...@thread.tacv2`` for a channel, ``29:...`` for a person, the time of an older message for a thread."""

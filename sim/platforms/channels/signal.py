@@ -33,7 +33,7 @@ class FakeSignal(FakePlatform):
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         super().__init__(world, spec, recorder)
-        self._times = MessageTimes(world.now, 500)
+        self._times = MessageTimes(world.id_time, 500)
 
     def new_id(self, *what: str) -> str:
         """43 characters and ``=`` for a group, a phone number for a person."""

@@ -49,7 +49,7 @@ class FakeSlack(FakePlatform):
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         super().__init__(world, spec, recorder)
-        self._times = MessageTimes(world.now, 500_000)
+        self._times = MessageTimes(world.id_time, 500_000)
         #: (account, D...) -> user
         self._users: dict[tuple[str, str], str] = {}
 

@@ -37,7 +37,7 @@ class FakeTelegram(FakePlatform):
 
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         super().__init__(world, spec, recorder)
-        self._times = MessageTimes(world.now, 10)
+        self._times = MessageTimes(world.id_time, 10)
 
     def visible(self, request: SendRequest | ActionRequest) -> str:
         """The text of the HTML; without HTML, the plain text. A text below files is shorter."""

@@ -26,9 +26,10 @@ class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccountLog:
-    """The log of one account. Nothing is ever removed: an old token stays valid."""
+    """The log of one account. Nothing is ever removed: an old token stays valid, also one from before `first`."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 0) -> None:
+        self._first = first
         self.entries: list[LogEntry] = []
         #: rooms that the account has joined -> position
         self.rooms: dict[str, int] = {}
@@ -43,7 +44,7 @@ class AccountLog:
     @property
     def end(self) -> int:
         """The position after everything."""
-        return len(self.entries)
+        return self._first + len(self.entries)
 
     def join(self, room: str) -> None:
         """Note that the account is in a room."""
@@ -73,7 +74,11 @@ class AccountLog:
 
     def after(self, position: int) -> Iterator[LogEntry]:
         """The entries after a position."""
-        return iter(self.entries[position:])
+        return iter(self.entries[max(0, position - self._first) :])
+
+    def between(self, low: int, high: int) -> list[LogEntry]:
+        """The entries after a position, up to another."""
+        return self.entries[max(0, low - self._first) : max(0, high - self._first)]
 
     def broke(self) -> None:
         """The connection of the account broke: the sync that waits is reset, or else the next one."""

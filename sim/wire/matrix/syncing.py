@@ -45,7 +45,7 @@ class MatrixSyncs:
 
     def log(self, account: str) -> AccountLog:
         """The log of an account, with everything that it has done itself."""
-        log = self._logs.setdefault(account, AccountLog())
+        log = self._logs.setdefault(account, AccountLog(self._server.world.ids_from))
         for room_id in self._server.names.joined(account):
             log.join(room_id)
         for message in self._server.platform.board.sent:
@@ -172,7 +172,7 @@ class MatrixSyncs:
         if start is None or until is None or limit is None or wanted is None or backwards not in ("b", "f"):
             return failed(400, "M_INVALID_PARAM", "Invalid query parameter")
         low, high = (until, start) if backwards == "b" else (start, until)
-        there = [one for one in log.entries[low:high] if one.room == room_id and one.event and _fits(one, wanted)]
+        there = [one for one in log.between(low, high) if one.room == room_id and one.event and _fits(one, wanted)]
         page = (there[::-1] if backwards == "b" else there)[:limit]
         answer: Json = {"chunk": [self._server.as_now(caller.account, one.event) for one in page], "start": f"s{start}"}
         if len(page) < len(there):

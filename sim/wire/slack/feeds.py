@@ -106,7 +106,7 @@ class SocketFeed(UpdateFeed):
         self.sockets: list[OpenSocket] = []
         #: seconds after which an update is brought again that nobody has acknowledged; None: only when its socket ends
         self.patience: float | None = None
-        self._numbers = count(1)
+        self._numbers = count(1 + server.world.ids_from)
         self._turns = count()
         #: updates that came when no socket could take them
         self._stranded: list[Envelope] = []

@@ -57,7 +57,7 @@ class Deliveries:
     def __init__(self, server: TelegramBase) -> None:
         self._server = server
         self._queues: dict[str, BotQueue] = {}
-        self._last = _FIRST - 1
+        self._last = _FIRST - 1 + server.world.ids_from
         #: changes an update before it is sent; for tests of bad ones
         self.spoil: Callable[[dict[str, Any]], Any] | None = None
 
