@@ -10,10 +10,9 @@ from trunkline.app.attach.cells import CellRecord, FinishedTry, gateway_given_up
 from trunkline.app.report.summary import report_lines
 from trunkline.app.view.text.cells import clean, count
 from trunkline.sim.attach.doctor import Checkup
+from trunkline.sim.attach.tries import MIN_TRIES, JudgedTry, over_tries
 from trunkline.sim.invariants import Status
 
-#: from so many tries on a finding may be claimed
-ENOUGH = 5
 #: what stands for a missed expectation among the ids of invariants
 EXPECTED = "expected"
 _WIDTH = 40
@@ -43,27 +42,19 @@ class Breach(msgspec.Struct, frozen=True, kw_only=True):
 
 def breaches_of(finished: Sequence[FinishedTry]) -> tuple[Breach, ...]:
     """What the tries of a cell violate, in the order of the catalogue."""
-    found: list[Breach] = []
-    if not finished:
-        return ()
-    for number, verdict in enumerate(finished[0].run.verdicts):
-        own = [one.run.verdicts[number] for one in finished]
-        broken = [one for one, its in zip(finished, own, strict=True) if its.status is Status.VIOLATED]
-        judged = sum(
-            its.status is Status.VIOLATED or (its.status is Status.OK and not one.missed)
-            for one, its in zip(finished, own, strict=True)
+    tries = [JudgedTry(verdicts=one.run.verdicts, whole=not one.missed) for one in finished]
+    found = [
+        Breach(
+            id=one.id,
+            title=one.title,
+            sentence=one.sentence,
+            times=one.times,
+            tries=one.judged,
+            first=finished[one.violated[0]],
         )
-        if broken:
-            found.append(
-                Breach(
-                    id=verdict.id,
-                    title=verdict.title,
-                    sentence=verdict.sentence,
-                    times=len(broken),
-                    tries=judged,
-                    first=broken[0],
-                )
-            )
+        for one in over_tries(tries)
+        if one.violated
+    ]
     missed = [one for one in finished if one.run.unmet]
     if missed:
         sentence = "What the scenario expects to be accepted is accepted, and nothing else."
@@ -100,9 +91,9 @@ def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[st
             if one.first.number not in shown:
                 shown.add(one.first.number)
                 yield from list(report_lines(one.first.run))[1:]
-        if len(record.finished) < ENOUGH:
+        if len(record.finished) < MIN_TRIES:
             tries = count(len(record.finished), "try", "tries")
-            yield f"    {tries} so far: a finding should be claimed from {ENOUGH} on (--tries {ENOUGH})"
+            yield f"    {tries} so far: a finding should be claimed from {MIN_TRIES} on (--tries {MIN_TRIES})"
     elif record.finished:
         tries = count(len(record.finished), "try", "tries")
         said = (

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from trunkline.core.actions.names import Action
 from trunkline.core.events import Event
 from trunkline.core.values import Address
 from trunkline.sim.attach.marks import without_marks
-from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.attach import GatewayAttached
 from trunkline.sim.events.script import ScriptSkipped
-from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited
 from trunkline.sim.invariants import Verdict
 from trunkline.sim.run.expectations import UnmetExpectation, check_expectations
 from trunkline.sim.run.fault_board import text_matches
@@ -41,11 +39,10 @@ def _seen_by_people(events: Sequence[Event]) -> Iterable[Event]:
     final: dict[tuple[str, str, str], str | None] = {}
     for event in events:
         body = event.body
-        if isinstance(body, WireActed) and body.message_id is not None:
-            if body.action is Action.EDIT:
-                final[_message(body.address, body.message_id)] = body.text
-            elif body.action is Action.DELETE:
-                final[_message(body.address, body.message_id)] = None
+        if isinstance(body, WireEdited):
+            final[_message(body.address, body.message_id)] = body.text
+        elif isinstance(body, WireDeleted):
+            final[_message(body.address, body.message_id)] = None
     passed = _passed_over(events)
     for event in events:
         body = event.body

@@ -21,8 +21,6 @@ class GatewayAttached(SimBody, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()
     #: texts that the gateway says of itself, and of no question; ``*`` stands for anything
     remarks: tuple[str, ...] = ()
-    #: faults and crashes of the script, as `fault.fired` names them: a run in which one is missing proves nothing
-    faults: tuple[str, ...] = ()
     #: seconds after which a question that nothing followed counts as lost
     patience: float = 45.0
 

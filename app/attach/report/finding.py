@@ -11,11 +11,12 @@ from trunkline.app.attach.cells import CellRecord
 from trunkline.app.attach.report.pictures import PlacePicture, pictures_of
 from trunkline.app.attach.report.redaction import Redaction
 from trunkline.app.attach.report.wire_rows import WireRow, wire_rows
-from trunkline.app.attach.results import ENOUGH, Breach, breaches_of
+from trunkline.app.attach.results import Breach, breaches_of
 from trunkline.app.cli.io.version import installed_version
 from trunkline.app.view.explain.explanation import reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import clean
+from trunkline.sim.attach.tries import MIN_TRIES
 from trunkline.sim.invariants import Violation
 
 #: violations of one try that a page shows
@@ -113,7 +114,7 @@ def _page(record: CellRecord, breach: Breach, redaction: Redaction) -> FindingPa
         sentence=breach.sentence,
         times=breach.times,
         tries=breach.tries,
-        enough=breach.tries >= ENOUGH,
+        enough=breach.tries >= MIN_TRIES,
         flaky=breach.flaky,
         broken=tuple(_broken(violation, redaction) for violation in own[:_VIOLATIONS])
         or tuple(
@@ -132,7 +133,7 @@ def _page(record: CellRecord, breach: Breach, redaction: Redaction) -> FindingPa
 
 def command_of(record: CellRecord) -> str:
     """The command that repeats the tries of a cell."""
-    return f"{reproduction(record.finished[0].run.trace.header)} --tries {max(ENOUGH, len(record.finished))}"
+    return f"{reproduction(record.finished[0].run.trace.header)} --tries {max(MIN_TRIES, len(record.finished))}"
 
 
 def _broken(violation: Violation, redaction: Redaction) -> Broken:
