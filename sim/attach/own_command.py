@@ -1,0 +1,133 @@
+"""The profile of a gateway of which only its command is known: addresses and tokens reach it by its environment."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from trunkline.core.config.files.problems import advice
+from trunkline.core.errors import UsageError
+from trunkline.sim.attach.profile import GatewayProfile, PlatformProfile
+from trunkline.sim.attach.profile_files import load_profile_text, shipped_profiles
+from trunkline.sim.attach.slots import COMMON, OF_PLATFORM, SLOT, known_slots
+
+#: what the gateway finds in its environment, whatever platforms the scenario has
+EVERYWHERE: Mapping[str, str] = {
+    "HOME": "${home}",
+    "TZ": "UTC",
+    "PYTHONUNBUFFERED": "1",
+    "OPENAI_BASE_URL": "${model.url}",
+    "OPENAI_API_KEY": "x",
+    "OPENAI_MODEL": "m1",
+}
+#: and for each platform: the names that libraries and gateways use
+OF_ENVIRONMENT: Mapping[str, Mapping[str, str]] = {
+    "telegram": {"TELEGRAM_API_ROOT": "${telegram.url}", "TELEGRAM_BOT_TOKEN": "${telegram.token}"},
+    "discord": {
+        "DISCORD_API_URL": "${discord.url}/api/v10",
+        "DISCORD_GATEWAY_URL": "${discord.gateway}",
+        "DISCORD_BOT_TOKEN": "${discord.token}",
+        "DISCORD_TOKEN": "${discord.token}",
+    },
+    "slack": {
+        "SLACK_API_URL": "${slack.url}/api/",
+        "SLACK_BOT_TOKEN": "${slack.token}",
+        "SLACK_APP_TOKEN": "${slack.app_token}",
+    },
+    "matrix": {
+        "MATRIX_HOMESERVER": "${matrix.url}",
+        "MATRIX_USER_ID": "${matrix.bot}",
+        "MATRIX_ACCESS_TOKEN": "${matrix.token}",
+    },
+    "signal": {"SIGNAL_HTTP_URL": "${signal.url}", "SIGNAL_ACCOUNT": "${signal.token}"},
+}
+#: seconds: of a gateway of which nothing is known
+_START, _STOP, _SETTLE, _PATIENCE = 60.0, 15.0, 5.0, 45.0
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
+
+
+def own_profile(
+    command: str, *, name: str = "", notices: Iterable[str] = (), environment: Mapping[str, str] | None = None
+) -> GatewayProfile:
+    """The profile of the gateway that a command line starts, as a shell would split it, but without a shell.
+
+    It is started in a folder of its own: words that name a file of the working directory become absolute. Slots such as
+    ``${telegram.url}`` are filled in; those of a platform only if the command has those of a single one, which then is
+    the one that it can be attached by. `environment`: further variables. Raises `UsageError`.
+    """
+    words = _words(command)
+    used = _platforms_in(words)
+    given = dict(environment or {})
+    profile = GatewayProfile(
+        profile=1,
+        name=name or _name_of(words),
+        title=name or "A gateway of your own",
+        command=words,
+        environment={**EVERYWHERE, **given},
+        platforms={one: PlatformProfile(environment=dict(OF_ENVIRONMENT[one])) for one in used or OF_ENVIRONMENT},
+        start_within=_START,
+        stop_within=_STOP,
+        settle=_SETTLE,
+        patience=_PATIENCE,
+        notices=tuple(notices),
+        # Nothing is known of its tools; a request for a title is known by its words.
+        tools=False,
+    )
+    # What a file would be refused for is refused here too.
+    return load_profile_text(profile_text(profile), "--command")
+
+
+def profile_text(profile: GatewayProfile) -> str:
+    """A profile as a file, which processes that play tries read, and which can be kept and edited."""
+    import yaml
+
+    tree = profile.model_dump(mode="json", exclude_defaults=True)
+    return yaml.safe_dump({"profile": profile.profile, **tree}, sort_keys=False, allow_unicode=True)
+
+
+def _words(command: str) -> tuple[str, ...]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"--command {command!r}: {error}") from error
+    if not words:
+        raise UsageError("--command is empty: it is the command that starts your gateway, `python gateway.py`")
+    program = words[0]
+    if not SLOT.search(program) and shutil.which(program) is None:
+        what = "is no program" if Path(program).exists() else "is not on PATH, and no file here"
+        remedy = "chmod +x makes a file one" if Path(program).exists() else "name it by its path"
+        raise UsageError(f"--command: {program!r} {what}: {remedy}")
+    # A program of the PATH stays one, also if a folder here has its name.
+    first = str(Path(program).absolute()) if "/" in program and not SLOT.search(program) else program
+    return (first, *(str(Path(one).absolute()) if Path(one).is_file() else one for one in words[1:]))
+
+
+def _platforms_in(words: Iterable[str]) -> tuple[str, ...]:
+    """The platform whose slots the words have. Raises `UsageError` for slots that nothing fills, and for two."""
+    slots = [slot for word in words for slot in SLOT.findall(word)]
+    found = dict.fromkeys(slot.partition(".")[0] for slot in slots if slot not in COMMON)
+    for slot in slots:
+        known = known_slots(slot.partition(".")[0])
+        if slot not in known:
+            everything = [*COMMON, *(one for platform in OF_PLATFORM for one in known_slots(platform))]
+            hint = advice(slot, everything) or f"there are: {', '.join(dict.fromkeys(everything))}"
+            raise UsageError(f"--command: nothing fills ${{{slot}}} ({hint})")
+    if len(found) > 1:
+        raise UsageError(
+            f"--command has slots of {' and '.join(found)}, and a scenario need not have both: "
+            "let the gateway read its environment, or write a profile"
+        )
+    if any(one not in OF_ENVIRONMENT for one in found):
+        raise UsageError(f"--command: a gateway on {next(iter(found))} needs a profile file")
+    return tuple(found)
+
+
+def _name_of(words: tuple[str, ...]) -> str:
+    """A name for tables: that of the last file that the command names, else of its program."""
+    files = [one for one in words if Path(one).is_file()]
+    name = _NOT_IN_NAMES.sub("-", Path(files[-1] if files else words[0]).stem.lower()).strip("-")[:25]
+    name = name if name[:1].isalpha() else f"own-{name}".strip("-")
+    return f"own-{name}" if name in shipped_profiles() else name
