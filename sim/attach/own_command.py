@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from trunkline.core.config.files.problems import advice
@@ -59,15 +59,15 @@ def own_profile(
     the one that it can be attached by. `environment`: further variables. Raises `UsageError`.
     """
     words = _words(command)
-    used = _platforms_in(words)
+    used = _platform_in(words)
     given = dict(environment or {})
     profile = GatewayProfile(
         profile=1,
         name=name or _name_of(words),
         title=name or "A gateway of your own",
-        command=words,
+        command=_started(words) if used else words,
         environment={**EVERYWHERE, **given},
-        platforms={one: PlatformProfile(environment=dict(OF_ENVIRONMENT[one])) for one in used or OF_ENVIRONMENT},
+        platforms=_platforms(words, used),
         start_within=_START,
         stop_within=_STOP,
         settle=_SETTLE,
@@ -105,8 +105,29 @@ def _words(command: str) -> tuple[str, ...]:
     return (first, *(str(Path(one).absolute()) if Path(one).is_file() else one for one in words[1:]))
 
 
-def _platforms_in(words: Iterable[str]) -> tuple[str, ...]:
-    """The platform whose slots the words have. Raises `UsageError` for slots that nothing fills, and for two."""
+def _platforms(words: Sequence[str], used: str) -> dict[str, PlatformProfile]:
+    if not used:
+        return {name: PlatformProfile(environment=dict(own)) for name, own in OF_ENVIRONMENT.items()}
+    return {used: PlatformProfile(environment={**OF_ENVIRONMENT[used], **_variables(words)})}
+
+
+def _variables(words: Iterable[str]) -> dict[str, str]:
+    """Words with slots, as variables: the command of a profile has no slots of platforms."""
+    return {f"ATTACH_WORD_{number}": word for number, word in enumerate(words) if SLOT.search(word)}
+
+
+def _started(words: Sequence[str]) -> tuple[str, ...]:
+    """The command with these variables in it, which a shell fills in before it becomes the gateway."""
+    variables = _variables(words)
+    written = [
+        f'"${name}"' if (name := f"ATTACH_WORD_{number}") in variables else shlex.quote(word)
+        for number, word in enumerate(words)
+    ]
+    return ("/bin/sh", "-c", " ".join(["exec", *written]))
+
+
+def _platform_in(words: Iterable[str]) -> str:
+    """The platform whose slots the words have; empty for none. Raises `UsageError` for unknown slots, and for two."""
     slots = [slot for word in words for slot in SLOT.findall(word)]
     found = dict.fromkeys(slot.partition(".")[0] for slot in slots if slot not in COMMON)
     for slot in slots:
@@ -122,7 +143,7 @@ def _platforms_in(words: Iterable[str]) -> tuple[str, ...]:
         )
     if any(one not in OF_ENVIRONMENT for one in found):
         raise UsageError(f"--command: a gateway on {next(iter(found))} needs a profile file")
-    return tuple(found)
+    return next(iter(found), "")
 
 
 def _name_of(words: tuple[str, ...]) -> str:

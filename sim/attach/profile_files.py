@@ -87,12 +87,8 @@ def _check_platforms(tree: dict[str, Any], report: ProblemReport) -> None:
 
 
 def _check_slots(tree: dict[str, Any], report: ProblemReport) -> None:
-    """Report slots that nothing fills, at the texts that have them.
-
-    Those of the platforms are filled in where the profile has no other platform.
-    """
-    platforms = list(_mapping(tree.get("platforms")))
-    everywhere = known_slots(platforms[0] if len(platforms) == 1 else None)
+    """Report slots that nothing fills, at the texts that have them."""
+    everywhere = known_slots()
     for field in _WITH_SLOTS:
         _check_texts(tree.get(field), (field,), everywhere, report)
     _check_texts(tree.get("version"), ("version",), OF_INSTALL, report)
