@@ -46,6 +46,8 @@ class QuietWire:
         self._lasting = dict(lasting or {})
         #: mark -> where it was asked
         self._open: dict[str, Address] = {}
+        #: marks for which the model was asked: a notice of a gateway that never had a question does not end it
+        self._taken_up: set[str] = set()
         #: when something happened that concerns people, and when the wait for answers began
         self._last = self._since = 0.0
         self._restarted = False
@@ -69,6 +71,8 @@ class QuietWire:
         body = event.body
         if isinstance(body, WireCalled | ModelAsked):
             self._flood.count(event.at)
+        if isinstance(body, ModelAsked):
+            self._taken_up |= set(body.marks)
         if isinstance(body, PlatformConnected) or (isinstance(body, WireCalled) and not body.what):
             return
         self._last = event.at
@@ -92,8 +96,8 @@ class QuietWire:
         for one in answers_in(text):
             self._open.pop(one.question, None)
         if isinstance(body, WireAccepted) and any(text_matches(notice, text) for notice in self._notices):
-            told = [mark for mark, place in self._open.items() if place.lane == body.address.lane]
-            for mark in told:
+            here = [mark for mark, place in self._open.items() if place.lane == body.address.lane]
+            for mark in self._taken_up.intersection(here):
                 del self._open[mark]
 
     def _wait_from(self, at: float) -> None:

@@ -126,9 +126,18 @@ def is_notified(wire: RunWireSide, question: MarkedQuestion) -> bool:
         if not wire.concerns(question, message.address) or wire.remarked(message.text):
             continue
         turn = wire.part_of(message)
-        if turn is None or not turn.body.marks:
+        if turn is None or (not turn.body.marks and was_taken_up(wire, question, before=turn.event.seq)):
             return True
     return False
+
+
+def was_taken_up(wire: RunWireSide, question: MarkedQuestion, before: int) -> bool:
+    """Whether the model was asked for a question before an event.
+
+    What a model says in a turn of its own notifies nobody of a question that the gateway never had: one that drops what
+    waits, and then resumes an older session with such a turn, does not know that there is a question.
+    """
+    return any(question.mark in one.body.marks for one in wire.turns if one.event.seq < before)
 
 
 class NothingUnasked(WireSideChecker):
@@ -172,6 +181,9 @@ class NothingUnasked(WireSideChecker):
 
     def _is_about(self, message: BotMessage, question: MarkedQuestion) -> bool:
         """Whether it is about a question that waits: it replies, something went wrong, or it was shown for a while."""
+        turn = self.wire.part_of(message)
+        if turn is not None and not was_taken_up(self.wire, question, before=turn.event.seq):
+            return False
         command = question.body.text.startswith("/")
         replies = message.reply_to == question.body.message_id
         struck = self.wire.trouble_between(question.event.seq, message.accepted.seq) is not None
