@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from tests.support.attach import a_cell, a_gateway, a_record, finished, once, twice
+from tests.support.attach.cells import a_cell, a_gateway, a_record, finished, once, twice
 from trunkline.app.attach.cells import Cell, Trouble, gateway_given_up, next_cell, tries_left
 
 TROUBLE = Trouble(problem="it does not start")

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.support.attach import a_record, accepted, attach_trace, idle, once, said, twice, verdict, violation
+from tests.support.attach.cells import a_record, accepted, attach_trace, idle, once, said, twice, verdict, violation
 from trunkline.app.attach.cells import Trouble
 from trunkline.app.attach.report.elements import Markup, element
 from trunkline.app.attach.report.finding import findings_of, sources_of

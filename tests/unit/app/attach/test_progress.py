@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from tests.support.attach import a_record, finished, idle, once, twice
+from tests.support.attach.cells import a_record, finished, idle, once, twice
 from trunkline.app.attach.cells import Trouble
 from trunkline.app.attach.progress import AttachProgress, last_kind, time_left
 from trunkline.app.attach.results import breaches_of, cell_lines, summary_line

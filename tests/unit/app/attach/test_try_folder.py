@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from tests.support.attach import a_cell, a_gateway, finished, once, twice
+from tests.support.attach.cells import a_cell, a_gateway, finished, once, twice
 from trunkline.app.attach.try_folder import MARKER, TryFolder
 from trunkline.app.report import json_junit
 from trunkline.core.errors import UsageError
