@@ -62,5 +62,5 @@ lock: ## re-pin requirements.lock (needs uv on PATH)
 	@sh tools/lock.sh
 
 clean: ## remove the environments, caches and build output
-	rm -rf .gateways .venv .venv.lock .venv.log .venvs .synapse .synapse.lock .synapse.log build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html
+	rm -rf .attach .gateways .venv .venv.lock .venv.log .venvs .synapse .synapse.lock .synapse.log build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html
 	find core sim app tests tools -type d -name __pycache__ -exec rm -rf {} +

@@ -15,6 +15,8 @@ from trunkline.sim.attach.profile_files import load_profile, profile_path
 
 #: where `make attach-NAME` installs, below the clone
 INSTALLED = ".gateways"
+#: where their states are kept, beside that
+STATES = ".attach"
 
 
 class AttachedGateway(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +29,8 @@ class AttachedGateway(msgspec.Struct, frozen=True, kw_only=True):
     install: Path
     #: its version; empty if its profile has no command that prints it
     version: str = ""
+    #: how a command names it; empty: by its name
+    option: str = ""
 
     @property
     def name(self) -> str:
@@ -55,9 +59,17 @@ def find_profile(name: str) -> Path:
 
 def install_folder(profile: GatewayProfile) -> Path:
     """Where a gateway is installed: below the clone, else below the working directory."""
+    return _home() / INSTALLED / (profile.install.folder or profile.name)
+
+
+def state_folder() -> Path:
+    """Where states of gateways that have had their first conversation are kept, for tries to begin with."""
+    return _home() / STATES
+
+
+def _home() -> Path:
     clone = scenario_home().parent
-    home = clone if (clone / "pyproject.toml").is_file() else Path.cwd()
-    return home / INSTALLED / (profile.install.folder or profile.name)
+    return clone if (clone / "pyproject.toml").is_file() else Path.cwd()
 
 
 def attached(name: str, install: Path | None = None) -> AttachedGateway:
@@ -72,7 +84,7 @@ def attached(name: str, install: Path | None = None) -> AttachedGateway:
         ]
         raise UsageError("\n".join(lines))
     path = find_profile(name)
-    return AttachedGateway(profile=load_profile(path), path=path, install=where, version=found.version)
+    return AttachedGateway(profile=load_profile(path), path=path, install=where, version=found.version, option=name)
 
 
 def examined(name: str, install: Path | None = None) -> tuple[Checkup, Path]:

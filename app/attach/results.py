@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -16,6 +17,7 @@ from trunkline.sim.invariants import Status
 #: what stands for a missed expectation among the ids of invariants
 EXPECTED = "expected"
 _WIDTH = 40
+_REPRO = "  repro"
 
 
 class Breach(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +73,16 @@ def breaches_of(finished: Sequence[FinishedTry]) -> tuple[Breach, ...]:
     return tuple(found)
 
 
+def command_of(record: CellRecord) -> str:
+    """The command that repeats the tries of a cell, often enough for a claim."""
+    cell = record.cell
+    words = ["trunkline", "attach", cell.file.path.as_posix(), "--gateway", cell.gateway.option or cell.gateway.name]
+    for name, value in (("--patience", cell.patience), ("--settle", cell.settle)):
+        words += [name, f"{value:g}"] if value is not None else []
+    words += ["--at", cell.kill_at.slug] if cell.kill_at is not None else []
+    return clean(shlex.join([*words, "--tries", str(max(MIN_TRIES, len(record.finished)))]))
+
+
 def exercised(record: CellRecord) -> int:
     """In how many tries everything of the script happened, and there was anything to judge."""
     idle = Status.NOT_EXERCISED
@@ -90,18 +102,19 @@ def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[st
         for one in breaches:
             if one.first.number not in shown:
                 shown.add(one.first.number)
-                yield from list(report_lines(one.first.run))[1:]
+                # The command of a trace knows neither a profile by its path nor how often the try was repeated.
+                lines = list(report_lines(one.first.run))[1:]
+                yield from (line for line in lines if not line.startswith(_REPRO))
+        yield f"{_REPRO}     {command_of(record)}"
         if len(record.finished) < MIN_TRIES:
             tries = count(len(record.finished), "try", "tries")
             yield f"    {tries} so far: a finding should be claimed from {MIN_TRIES} on (--tries {MIN_TRIES})"
     elif record.finished:
         tries = count(len(record.finished), "try", "tries")
-        said = (
-            f"✓ {name:<{_WIDTH}} holds in {tries}"
-            if exercised(record)
-            else f"– {name:<{_WIDTH}} not exercised in {tries}"
-        )
-        yield clean(said)
+        sign, said = ("✓", "holds") if exercised(record) else ("–", "not exercised")
+        yield clean(f"{sign} {name:<{_WIDTH}} {said} in {tries}")
+        for missed in dict.fromkeys(text for one in record.finished for text in one.missed):
+            yield clean(f"    not happened: {missed}")
     elif record.troubles:
         yield clean(f"! {name:<{_WIDTH}} could not be run")
     elif gateway_given_up(record, records):

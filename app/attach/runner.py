@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from trunkline.app.attach.cells import CellRecord, FinishedTry, Trouble, next_cell, points_of
+from trunkline.app.attach.gateways import state_folder
 from trunkline.app.attach.try_folder import TryFolder, judged
 from trunkline.app.attach.worker_process import WorkerProcess
 from trunkline.core.errors import UsageError
@@ -56,9 +57,9 @@ class Watcher(Protocol):
 
 
 class TryRunner:
-    """Plays tries. `work`: a folder for the state of gateways; `keep`: of tries with a violation it is not removed."""
+    """Plays tries. `work`: a folder for the state of gateways; `keep`: where that of a bad try is moved to."""
 
-    def __init__(self, folder: TryFolder, work: Path, watcher: Watcher, *, keep: bool = False) -> None:
+    def __init__(self, folder: TryFolder, work: Path, watcher: Watcher, *, keep: Path | None = None) -> None:
         self._folder = folder
         self._work = work
         self._watcher = watcher
@@ -111,6 +112,7 @@ class TryRunner:
             version=cell.gateway.version,
             folder=str(folder / "gateway"),
             trace=str(self._folder.trace_path(cell, number)),
+            states=str(state_folder()),
             kill_at=cell.kill_at,
             patience=cell.patience,
             settle=cell.settle,
@@ -150,10 +152,16 @@ class TryRunner:
         )
 
     def _clear(self, one: RunningTry, *, worth_keeping: bool) -> None:
-        if self._keep and worth_keeping:
-            self.kept.append(one.worker.folder)
-        else:
-            shutil.rmtree(one.worker.folder, ignore_errors=True)
+        folder, cell = one.worker.folder, one.record.cell
+        if self._keep is not None and worth_keeping:
+            kept = self._keep / cell.gateway.name / cell.scenario / f"{cell.fingerprint}-{one.number}"
+            try:
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(folder, kept)
+            except OSError as error:
+                raise UsageError(f"{kept}: the folder of a try cannot be kept there: {error}") from error
+            self.kept.append(kept)
+        shutil.rmtree(folder, ignore_errors=True)
 
     def _end_all(self) -> None:
         """End every process that still runs; what such a try recorded does not count."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +19,7 @@ from trunkline.app.attach.try_folder import TryFolder
 from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.options import Flag, Many
 from trunkline.app.cli.run.run import check_folders, load_matching
+from trunkline.app.view.text.cells import count
 from trunkline.core.errors import UsageError
 from trunkline.sim import ScenarioFile, scenario_home
 from trunkline.sim.attach.fit import attach_unfit
@@ -72,7 +73,7 @@ class AttachOptions:
     junit: Annotated[Path | None, _OUTPUT] = None
     """Write a JUnit XML report."""
     keep: Annotated[Flag, _OUTPUT] = False
-    """Keep the folders of tries with a violation: the state of the gateway and its log."""
+    """Keep the folders of tries with a violation or a problem: the state of the gateway and its log."""
 
 
 _DEFAULTS = AttachOptions()
@@ -171,11 +172,12 @@ def _check_fit(records: Sequence[CellRecord]) -> None:
 def _play(records: list[CellRecord], folder: TryFolder, work: Path, options: AttachOptions) -> int:
     for record in records:
         record.finished.extend(folder.finished(record.cell))
-    kept = sum(len(one.finished) for one in records)
-    if kept:
-        print_lines(f"{kept} tries were finished before, in {folder.folder}")
+    print_lines(*_found_before(records, folder))
     progress = AttachProgress(records, tries=options.tries, more=options.more, jobs=options.jobs)
-    runner = TryRunner(folder, work / "running", progress, keep=options.keep)
+    keep = (options.report or options.trace) if options.keep else None
+    if options.keep and keep is None:
+        keep = Path(tempfile.mkdtemp(prefix="trunkline-attach-kept-"))
+    runner = TryRunner(folder, work / "running", progress, keep=keep and keep.absolute() / "kept")
     interrupted = False
     try:
         with progress.shown():
@@ -192,6 +194,16 @@ def _play(records: list[CellRecord], folder: TryFolder, work: Path, options: Att
     if interrupted:
         return _INTERRUPTED
     return 0 if all(record.finished or record.cannot for record in records) else _NOT_RUN
+
+
+def _found_before(records: Sequence[CellRecord], folder: TryFolder) -> Iterator[str]:
+    """What an earlier command has finished in this folder."""
+    kept = sum(len(one.finished) for one in records)
+    others = sum(folder.others(one.cell) for one in records)
+    if kept:
+        yield f"{count(kept, 'try was', 'tries were')} finished before, in {folder.folder}"
+    if others:
+        yield f"{count(others, 'try', 'tries')} of another version of a gateway, profile or scenario there do not count"
 
 
 def _write_reports(records: Sequence[CellRecord], work: Path, options: AttachOptions) -> list[str]:

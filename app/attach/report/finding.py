@@ -11,9 +11,8 @@ from trunkline.app.attach.cells import CellRecord
 from trunkline.app.attach.report.pictures import PlacePicture, pictures_of
 from trunkline.app.attach.report.redaction import Redaction
 from trunkline.app.attach.report.wire_rows import WireRow, wire_rows
-from trunkline.app.attach.results import Breach, breaches_of
+from trunkline.app.attach.results import Breach, breaches_of, command_of
 from trunkline.app.cli.io.version import installed_version
-from trunkline.app.view.explain.explanation import reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import clean
 from trunkline.sim.attach.tries import MIN_TRIES
@@ -129,11 +128,6 @@ def _page(record: CellRecord, breach: Breach, redaction: Redaction) -> FindingPa
         shown=one.number,
         notes=tuple(redaction.text(clean(note)) for note in one.notes),
     )
-
-
-def command_of(record: CellRecord) -> str:
-    """The command that repeats the tries of a cell."""
-    return f"{reproduction(record.finished[0].run.trace.header)} --tries {max(MIN_TRIES, len(record.finished))}"
 
 
 def _broken(violation: Violation, redaction: Redaction) -> Broken:

@@ -9,10 +9,9 @@ from xml.etree import ElementTree
 import msgspec
 
 from trunkline.app.attach.cells import CellRecord
-from trunkline.app.attach.report.finding import command_of
 from trunkline.app.attach.report.matrix import MatrixCell, Outcome, cell_of
 from trunkline.app.attach.report.redaction import Redaction
-from trunkline.app.attach.results import breaches_of, cell_lines
+from trunkline.app.attach.results import breaches_of, cell_lines, command_of
 from trunkline.app.cli.io.version import installed_version
 
 #: version of the JSON report

@@ -6,10 +6,10 @@ from tests.support.paths import ROOT
 from trunkline.app.attach.cells import Cell, CellRecord, FinishedTry
 from trunkline.app.attach.gateways import AttachedGateway
 from trunkline.app.runs.model import Run
+from trunkline.app.runs.scenario_source import load
 from trunkline.core.events import Body, Event, Trace, TraceHeader
 from trunkline.core.events.base import RunEnded
 from trunkline.core.values import Address, ChatKind, Peer
-from trunkline.sim import load_scenario
 from trunkline.sim.attach.profile_files import load_profile, profile_path
 from trunkline.sim.events.attach import GatewayAttached, GatewayReady
 from trunkline.sim.events.script import FaultFired
@@ -101,7 +101,7 @@ def a_gateway(name: str = "toy", version: str = "1.0") -> AttachedGateway:
 
 
 def a_cell(name: str = "toy", **more: object) -> Cell:
-    return Cell(gateway=a_gateway(name), file=load_scenario(PLAIN), **more)
+    return Cell(gateway=a_gateway(name), file=load(PLAIN), **more)
 
 
 def a_record(*runs: Run, name: str = "toy", **more: object) -> CellRecord:

@@ -1,0 +1,228 @@
+"""``trunkline attach`` with the toy gateway: verdicts, exit codes, reports, and the folder that keeps tries."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.attach.cli.toys import toy_profile, toy_scenario
+from tests.support.paths import ROOT
+from trunkline.core.events import read_trace
+
+#: steps that are inside a gateway
+INSIDE = ("{at: 1s, clock: {forward: 1h}}", "{at: 2s, reload: {turns: {error_notice: sorry}}}")
+
+
+def test_a_gateway_that_keeps_its_promises(trunkline, toy, calm, tmp_path):
+    code, out, err = trunkline("attach", calm, "--gateway", toy, "--trace", tmp_path / "traces")
+    lines = out.splitlines()
+    assert (code, err) == (0, "")
+    assert lines[0].startswith("follow it in another terminal: trunkline watch ")
+    trace = Path(lines[0].partition("watch ")[2])
+    assert trace.is_relative_to(tmp_path / "traces")
+    assert lines[1].startswith("✓ mine/calm") and "try 1 of 1 · holds" in lines[1]
+    assert lines[-2:] == [
+        "✓ mine · calm                              holds in 1 try",
+        "1 scenario on a gateway, 1 try: 1 holds",
+    ]
+    header = read_trace(trace).header
+    assert (header.side, header.gateway.split()[0], header.path) == ("wire", "mine", str(calm))
+
+
+def test_a_violation_is_found_counted_and_reported(trunkline, toy, resends, lost, tmp_path):
+    report, found, junit = tmp_path / "report", tmp_path / "found.json", tmp_path / "found.xml"
+    options = ("--more", "2", "--jobs", "2", "--report", report, "--json", found, "--junit", junit)
+    code, out, err = trunkline("attach", lost, "--gateway", toy, "--gateway", resends, *options)
+    assert (code, err) == (1, "")
+    assert "✓ mine · lost                              holds in 1 try" in out
+    assert "✗ resends · lost                           X1 2 of 2" in out
+    assert f"trunkline attach {lost} --gateway {resends} --tries 5" in out
+    assert out.splitlines()[-2:] == [
+        "2 scenarios on a gateway, 3 tries: 1 violated, 1 holds",
+        f"report: {report / 'index.html'}",
+    ]
+    cells = json.loads(found.read_text())["cells"]
+    assert [(cell["gateway"], cell["outcome"], cell["tries"]) for cell in cells] == [
+        ("mine", "holds", 1),
+        ("resends", "violated", 2),
+    ]
+    assert [(one["invariant"], one["times"], one["tries"]) for one in cells[1]["violated"]] == [("X1", 2, 2)]
+    suite = ElementTree.parse(junit).getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
+    page = (report / "findings" / "resends-lost-x1.md").read_text()
+    assert "violated in 2 of 2 tries" in page and "Fewer than 5 tries" in page
+    assert page.count("the gateway: Done. AZone-g1") == 2
+
+
+def test_the_same_command_goes_on_and_a_changed_scenario_begins_again(trunkline, toy, calm, tmp_path):
+    options = ("--gateway", toy, "--report", tmp_path / "report")
+    assert trunkline("attach", calm, *options)[0] == 0
+    code, out, _ = trunkline("attach", calm, *options)
+    assert code == 0 and out.splitlines()[0].startswith("1 try was finished before")
+    assert "try 1 of" not in out
+    code, out, _ = trunkline("attach", calm, *options, "--tries", "2")
+    assert "try 2 of 2" in out and "holds in 2 tries" in out
+    calm.write_text(calm.read_text().replace("hello", "good morning"))
+    code, out, _ = trunkline("attach", calm, *options)
+    assert "try 1 of 1" in out and "holds in 1 try" in out
+    assert "2 tries of another version" in out
+
+
+def test_exploring_kills_the_gateway_at_each_event(trunkline, toy, calm, tmp_path):
+    code, out, _ = trunkline(
+        "attach", calm, "--gateway", toy, "--explore", "--jobs", "3", "--json", tmp_path / "x.json"
+    )
+    cells = json.loads((tmp_path / "x.json").read_text())["cells"]
+    assert [cell["scenario"].partition("@")[2].rpartition("-one-")[0] for cell in cells] == [
+        "",
+        *("platform.pushed", "platform.confirmed", "model.asked", "model.answered"),
+        *("wire.called", "wire.accepted", "wire.responded"),
+    ]
+    assert all(cell["tries"] == 1 for cell in cells)
+    assert code == (1 if any(cell["violated"] for cell in cells) else 0)
+    point = cells[4]["scenario"].partition("@")[2]
+    code, out, _ = trunkline("attach", calm, "--gateway", toy, "--at", point)
+    assert f"mine/calm@{point}" in out
+
+
+def test_a_scenario_that_no_gateway_can_play_is_refused_with_every_reason(trunkline, toy, tmp_path):
+    scenario = toy_scenario(tmp_path, "inside", *INSIDE)
+    code, out, err = trunkline("attach", scenario, "--gateway", toy)
+    assert (code, out) == (2, "")
+    assert "inside.yaml" in err and len(err.splitlines()) >= 3, err
+
+
+def test_a_gateway_that_dies_at_its_start(trunkline, calm, tmp_path):
+    words = "[sh, -c, 'echo starting; echo no such setting >&2; exit 3']"
+    profile = toy_profile(tmp_path, command=words, name="dies")
+    code, out, _ = trunkline("attach", calm, "--gateway", profile, "--json", tmp_path / "x.json")
+    assert code == 2
+    assert "code 3" in out and "no such setting" in out
+    assert "! dies · calm                              could not be run" in out
+    assert json.loads((tmp_path / "x.json").read_text())["cells"][0]["outcome"] == "could not be run"
+
+
+def test_a_gateway_that_never_connects(trunkline, calm, tmp_path):
+    profile = toy_profile(tmp_path, command="[sh, -c, 'echo thinking; sleep 60']", start_within="1s", name="deaf")
+    code, out, _ = trunkline("attach", calm, "--gateway", profile)
+    assert code == 2 and "within 1 s" in out and "thinking" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--gateway", "toi"], "'toi'"),
+        (["--gateway", "./none.yaml"], "none.yaml: cannot be read"),
+        ([], "--gateway names the gateway to attach"),
+        (["--gateway", "toy", "--tries", "0"], "--tries must be at least 1"),
+        (["--gateway", "toy", "--jobs", "0"], "--jobs must be at least 1"),
+        (["--gateway", "toy", "--patience", "0"], "--patience 0: expected seconds above 0"),
+        (["--gateway", "toy", "--settle", "nan"], "--settle nan: expected seconds above 0"),
+        (["--gateway", "toy", "--at", "nowhere"], "such as wire.accepted-m1-1"),
+        (["--gateway", "toy", "--at", "wire.accepted-m1-1", "--explore"], "exclude each other"),
+        (["--gateway", "toy", "-k", "no-such-word"], "no scenario of"),
+        (["--gateway", "toy", "--json", "/nowhere/x.json"], "there is no folder /nowhere"),
+        (["nowhere.yaml", "--gateway", "toy"], "nowhere.yaml does not exist"),
+        (["--gateway", "toy", "--gateway", "hermes", "--install", "x"], "--install is for a single --gateway"),
+    ],
+)
+def test_wrong_usage_is_named(trunkline, arguments, said):
+    code, out, err = trunkline("attach", *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_nothing_installed_says_how_to_get_it(trunkline, tmp_path):
+    code, _, err = trunkline("attach", "--gateway", "hermes", "--install", tmp_path)
+    assert code == 2
+    assert "hermes cannot be attached on this machine" in err and "make attach-hermes" in err
+    code, out, _ = trunkline("attach", "doctor", "hermes", "--install", tmp_path)
+    assert code == 2
+    assert "make attach-hermes" in out and out.splitlines()[-1] == "it cannot be attached yet"
+
+
+def test_the_list_has_every_profile(trunkline):
+    code, out, _ = trunkline("attach", "--list")
+    assert code == 0
+    assert {"hermes", "openclaw", "toy"} <= {line.split()[0] for line in out.splitlines()}
+    code, out, _ = trunkline("attach", "doctor", "toy")
+    assert (code, out.splitlines()[-1]) == (0, "it can be attached")
+
+
+def test_two_scenarios_of_one_name_are_refused(trunkline, toy, calm, tmp_path):
+    (tmp_path / "other").mkdir()
+    toy_scenario(tmp_path / "other", "calm")
+    code, _, err = trunkline("attach", calm, tmp_path / "other" / "calm.yaml", "--gateway", toy)
+    assert code == 2 and "have the same name" in err
+
+
+def test_a_report_never_overwrites_other_files(trunkline, toy, calm, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "index.html").write_text("mine")
+    code, _, err = trunkline("attach", calm, "--gateway", toy, "--report", mine)
+    assert code == 2 and "has other files" in err
+    assert (mine / "index.html").read_text() == "mine" and len(list(mine.iterdir())) == 1
+
+
+def test_the_folder_of_a_bad_try_is_kept_when_asked(trunkline, resends, lost, tmp_path):
+    code, out, _ = trunkline("attach", lost, "--gateway", resends, "--keep", "--trace", tmp_path / "traces")
+    kept = next(line for line in out.splitlines() if line.startswith("kept: "))
+    folder = Path(kept.removeprefix("kept: "))
+    assert code == 1 and folder.is_relative_to(tmp_path / "traces") and (folder / "gateway").is_dir()
+
+
+def test_hostile_output_of_a_gateway_reaches_no_terminal(trunkline, calm, tmp_path):
+    words = r"[sh, -c, 'printf \"\033[2J\033]0;x\007evil\n\"; exit 3']"
+    profile = toy_profile(tmp_path, command=words, name="evil")
+    _, out, err = trunkline("attach", calm, "--gateway", profile)
+    assert "evil" in out and "\x1b" not in out + err and "\x07" not in out + err
+
+
+def alive(word: str) -> list[str]:
+    """Processes whose command line has a word."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if word in line:
+            found.append(line)
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
+def test_an_interruption_ends_every_process_and_keeps_what_is_finished(number, calm, tmp_path):
+    word = f"attach-{os.getpid()}-{number}"
+    quick, slow = (
+        toy_scenario(tmp_path, "quick"),
+        toy_scenario(tmp_path, "slow", '{at: 60s, as: ana, in: "telegram/@ana", say: late}'),
+    )
+    profile = toy_profile(
+        tmp_path, command=f'["${{python}}", -I, -S, "${{attach}}/toy/gateway.py", {word}]', name="mine"
+    )
+    command = [sys.executable, "-m", "trunkline", "attach", str(quick), str(slow), "--gateway", str(profile)]
+    command += ["--report", str(tmp_path / "report"), "--jobs", "2"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        until = time.monotonic() + 60
+        while not list((tmp_path / "report").glob("tries/mine/quick/*/1.json")) and time.monotonic() < until:
+            time.sleep(0.1)
+        assert alive(word)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=40)
+    assert process.returncode == 130, (out, err)
+    assert "interrupted. So far: 2 scenarios on a gateway, 1 try: 1 holds, 1 without a result" in out
+    assert "Traceback" not in err
+    assert (tmp_path / "report" / "index.html").is_file()
+    time.sleep(0.3)
+    assert alive(word) == []
