@@ -1,0 +1,102 @@
+"""What of a scenario cannot be attached: each reason, all at once, before anything starts."""
+
+import pytest
+
+from tests.attach.play.tries import HEAD, scenario, toy
+from tests.support.paths import ATTACH_FILES
+from trunkline.sim import load_scenario
+from trunkline.sim.attach.fit import attach_unfit
+from trunkline.sim.attach.profile_files import SHIPPED, load_profile
+
+SAY = 'at: 0s, as: ana, in: "telegram/@ana", say: hello'
+
+
+def why(*steps: str, more: str = "", head: str = HEAD) -> tuple[str, ...]:
+    return attach_unfit(scenario(*(steps or (SAY,)), more=more, head=head), toy())
+
+
+def test_a_scenario_of_people_platforms_and_processes_fits() -> None:
+    steps = (
+        SAY,
+        "at: 0s, crash: {when: {event: model.asked}}",
+        "at: 0s, in: telegram/ops/deploy, delete: true",
+        "at: 0s, fault: {on: model, do: error, status: 503}",
+        "at: 0s, rotate: {platform: telegram, revoke: true}",
+    )
+    assert why(*steps, more="expect: {exercised: [X1], accepted: []}") == ()
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        ("at: 0s, send: {text: hi, to: telegram/ops}", "`send`: a client of the gateway sends"),
+        ("at: 0s, wake: {agent: main, text: hi}", "`wake`: a turn without a message"),
+        ("at: 0s, reload: {}", "`reload`: its configuration is replaced"),
+        ("at: 0s, in: telegram/ops, reset: true", "`reset`: one of its sessions is reset"),
+        ("at: 0s, queue: {do: purge}", "`queue`: an operator changes its queue"),
+        ("at: 0s, crash: {when: {event: turn.started}}", "a step waits for turn.started, which is recorded inside"),
+        ("at: 0s, when: {event: intent.settled}, note: x", "a step waits for intent.settled, which is recorded"),
+        ("at: 0s, fault: {on: store, do: error}", "a fault of the store, which is inside a gateway"),
+        ("at: 0s, fault: {on: ready, do: error}", "a fault of the readiness of an account"),
+        ("at: 0s, fault: {on: send, do: refuse-connection}", "a connection that is refused to one send"),
+        ("at: 0s, fault: {on: send, do: reset, attempt: 2}", "a fault for one attempt"),
+        ("at: 0s, freeze: {process: second}", "a second process on one store"),
+    ],
+)
+def test_a_step_inside_a_gateway_is_named(step: str, reason: str) -> None:
+    found = why(step)
+    assert len(found) == 1, found
+    assert found[0].startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ("gateway: {delivery: {max_attempts: 2}}", "`gateway` (delivery) is the configuration of Trunkline"),
+        ("expect: {transcripts: [{in: telegram/ops, lines: []}]}", "`expect.transcripts` is inside a gateway"),
+        ("expect: {events: [{kind: turn.ended}]}", "`expect.events`: turn.ended is recorded inside a gateway"),
+        ("expect: {exercised: [D1, X1]}", "`expect.exercised`: D1 need the inside of a gateway"),
+        ("attach: {needs: [streaming]}", "`attach.needs` streaming: the profile toy does not have it"),
+        ("stored: {sessions: [{key: 'main:main', id: s1}]}", "`stored` has sessions of Trunkline"),
+    ],
+)
+def test_a_part_inside_a_gateway_is_named(more: str, reason: str) -> None:
+    found = why(more=more)
+    assert len(found) == 1, found
+    assert found[0].startswith(reason)
+
+
+def test_a_cast_that_does_more_than_answer_is_named() -> None:
+    head = HEAD.replace('{do: [{reply: "Done."}]}', "{when: {wake: true}, do: [{silent: true}]}")
+    assert why(head=head) == (
+        "a rule of the cast for turns with `wake`: such turns are inside a gateway",
+        "the agent's action `silent`: the scripted model only answers",
+        "a rule of the cast without a reply: a model that says nothing leaves a question open",
+    )
+    assert why(head=HEAD.replace('"Done."', '"{n}: {text}"')) == (
+        "the slot {n} of a reply: the scripted model knows {text} and {peer}",
+    )
+
+
+def test_what_a_profile_cannot_do_is_named() -> None:
+    profile = toy()
+    plain = profile.platforms["telegram"].model_copy(update={"abilities": ()})
+    without = profile.model_copy(update={"platforms": {"telegram": plain}})
+    thread = scenario("at: 0s, as: ana, in: telegram/ops/deploy, say: hello")
+    assert attach_unfit(thread, without) == ("threads on telegram: the profile toy does not have them",)
+    discord = scenario("at: 0s, as: ana, in: discord/ops, say: hi", head=HEAD.replace("telegram: {", "discord: {"))
+    assert attach_unfit(discord, profile) == ("discord: the profile toy is for telegram",)
+
+
+def test_everything_is_named_at_once() -> None:
+    assert len(why("at: 0s, wake: {agent: main, text: hi}", "at: 0s, second: true", more="gateway: {turns: {}}")) == 3
+
+
+@pytest.mark.parametrize("profile", ["hermes", "openclaw", "trunkline", "toy"])
+def test_the_shipped_scenarios_fit_the_shipped_profiles(profile: str) -> None:
+    """The toy has Telegram only, and Hermes no streaming: nothing else is in the way."""
+    loaded = load_profile(SHIPPED / f"{profile}.yaml")
+    found = {path.stem: attach_unfit(load_scenario(path), loaded) for path in ATTACH_FILES}
+    others = [name for name, reasons in found.items() if any("the profile" not in reason for reason in reasons)]
+    assert others == []
+    assert sum(not reasons for reasons in found.values()) >= 30
