@@ -82,9 +82,10 @@ def accepted(events: Iterable[Event]) -> list[str]:
     return [event.body.text for event in events if isinstance(event.body, WireAccepted)]
 
 
-def answers(events: Iterable[Event]) -> list[AnswerMark]:
-    """The answers that people saw, in order."""
-    return [mark for text in accepted(events) for mark in answers_in(text)]
+def answers(events: Iterable[Event], *wanted: str) -> list[AnswerMark]:
+    """The answers in messages that were accepted, or in events of these kinds, in order."""
+    texts = [getattr(event.body, "text", "") for event in events if event.kind in (wanted or ("wire.accepted",))]
+    return [mark for text in texts for mark in answers_in(text)]
 
 
 def bodies(events: Iterable[Event], kind: str) -> list[object]:

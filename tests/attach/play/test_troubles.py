@@ -1,0 +1,112 @@
+"""A gateway with which a try cannot be played: a clear message, the end of its log, and no process left."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.attach.play.tries import answers, kinds, scenario, toy, tried
+from trunkline.core.events import Event
+from trunkline.core.events.base import RunEnded
+from trunkline.sim.attach.marks import AnswerMark
+from trunkline.sim.attach.play import rest
+from trunkline.sim.attach.play.trouble import GatewayTrouble
+from trunkline.sim.attach.profile import GatewayProfile, ReadyWhen
+
+ASKED = 'at: 0s, id: one, as: ana, in: "telegram/@ana", say: "is it up?"'
+
+
+def program(tmp_path: Path, text: str, **changes: object) -> GatewayProfile:
+    """The toy profile with another program. `POLL` polls once."""
+    poll = (
+        "import os, time, urllib.request as u\n"
+        "root = os.environ['TELEGRAM_API_ROOT'] + '/bot' + os.environ['TELEGRAM_BOT_TOKEN'] + '/'\n"
+        "call = lambda what: u.urlopen(root + what).read()\n"
+    )
+    file = tmp_path / "gateway.py"
+    file.write_text(poll + text)
+    return toy().model_copy(update={"command": ("${python}", "-I", "-S", str(file)), **changes})
+
+
+def broken(profile: GatewayProfile, *steps: str) -> tuple[GatewayTrouble, list[Event]]:
+    """Why a try breaks off, and its events."""
+    seen: list[Event] = []
+    with pytest.raises(GatewayTrouble) as found:
+        tried(*(steps or (ASKED,)), profile=profile, watch=seen.append)
+    end = seen[-1].body
+    assert isinstance(end, RunEnded)
+    assert not end.at_rest
+    assert found.value.what in end.cut
+    return found.value, seen
+
+
+def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+    trouble, _ = broken(toy().model_copy(update={"command": ("no-such-gateway",)}))
+    assert trouble.what.startswith("toy did not start: ")
+    assert "no-such-gateway" in trouble.what
+
+
+def test_a_gateway_that_dies_at_its_start(tmp_path: Path) -> None:
+    trouble, _ = broken(program(tmp_path, "print('no config'); raise SystemExit(3)"))
+    assert trouble.what == "toy ended with the code 3 before it was ready"
+    assert trouble.log == ("no config",)
+
+
+def test_a_gateway_that_never_polls(tmp_path: Path) -> None:
+    trouble, _ = broken(program(tmp_path, "print('idle', flush=True); time.sleep(60)", start_within=0.5))
+    assert trouble.what == "toy was not ready within 0.5 s: it lacks a connection to telegram"
+    assert trouble.log == ("idle",)
+
+
+def test_a_gateway_that_never_says_that_it_is_ready(tmp_path: Path) -> None:
+    loop = "\nwhile True: call('getUpdates?timeout=1')"
+    ready = ReadyWhen(log="all set")
+    trouble, _ = broken(program(tmp_path, loop, start_within=0.5, ready=ready))
+    assert "it lacks the line all set in its log" in trouble.what
+    events = tried(ASKED, profile=program(tmp_path, f"print('all set', flush=True){loop}", ready=ready), patience=0.3)
+    assert kinds(events, "gateway.ready") == ["gateway.ready"]
+
+
+def test_a_gateway_that_does_not_come_back(tmp_path: Path) -> None:
+    once = "\nif os.path.exists('once'): raise SystemExit('not again')\nopen('once', 'w')"
+    text = f"{once}\nwhile True: call('getUpdates?timeout=1')"
+    trouble, events = broken(program(tmp_path, text), ASKED, "at: 100ms, crash: {restart_after: 10ms}")
+    assert trouble.log[-1] == "not again"
+    assert kinds(events, "process.crashed", "gateway.launched")[-1] == "gateway.launched"
+
+
+def test_a_gateway_that_ends_by_itself(tmp_path: Path) -> None:
+    profile = program(tmp_path, "call('getUpdates?timeout=0'); time.sleep(0.3); raise SystemExit('bye')")
+    events = tried(ASKED, profile=profile, patience=0.5)
+    assert kinds(events, "gateway.exited", "gateway.launched") == ["gateway.launched", "gateway.exited"]
+    watched = scenario(ASKED, more="attach: {watched: 50ms, patience: 1s}")
+    again = tried(file=watched, profile=profile, patience=0.5)
+    assert kinds(again, "gateway.exited", "gateway.launched")[:3] == [
+        "gateway.launched",
+        "gateway.exited",
+        "gateway.launched",
+    ]
+
+
+def test_a_gateway_that_floods_the_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest, "FLOOD", 200)
+    text = "call('getUpdates?timeout=0')\nwhile True: call('getMe')"
+    trouble, events = broken(program(tmp_path, text))
+    assert trouble.what.startswith("toy made 200 requests within 10 s")
+    assert len(events) < 5000
+
+
+def test_an_account_whose_token_is_revoked_keeps_its_old_one() -> None:
+    revoke = "when: {event: wire.responded}, at: 0s, rotate: {platform: telegram, revoke: true}"
+    later = 'when: {event: credential.rotated, delay: 100ms}, id: two, as: ana, in: "telegram/@ana", say: "and now?"'
+    events = tried(ASKED, revoke, later, patience=0.6)
+    assert kinds(events, "credential.rotated") == ["credential.rotated"]
+    assert kinds(events, "wire.accepted") == ["wire.accepted"]
+
+
+def test_a_rotated_token_reaches_the_next_process() -> None:
+    rotate = "when: {event: wire.responded}, at: 0s, rotate: {platform: telegram}"
+    crash = "at: 0s, crash: {when: {event: credential.rotated}, restart_after: 10ms}"
+    later = 'when: {event: gateway.ready}, at: 0s, id: two, as: ana, in: "telegram/@ana", say: "and now?"'
+    events = tried(ASKED, rotate, crash, later)
+    assert kinds(events, "gateway.ready") == ["gateway.ready"] * 2
+    assert answers(events) == [AnswerMark("one", 1), AnswerMark("two", 1)]
