@@ -177,7 +177,7 @@ class RunWireSide(Projection):
                 marks = set(answers_in(turn.answer))
                 for one in self.messages.all:
                     seen = one.deleted is None and self.concerns(question, one.address)
-                    if seen and one.accepted.seq > turn.event.seq and marks & set(one.marks):
+                    if seen and one.accepted.seq > turn.event.seq and marks & set(answers_in(one.text)):
                         return True
         return False
 

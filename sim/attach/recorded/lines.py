@@ -47,6 +47,8 @@ _Line = dict[str, Any]
 _ANSWER = 120
 #: escapes of Telegram's Markdown
 _ESCAPED = re.compile(r"\\([_*\[\]()~`>#+\-=|{}.!\\])")
+#: platforms of which it was recorded when they hand a message out
+_HANDS_OUT = frozenset({"telegram", "discord", "slack"})
 #: faults after which a request has no response
 _WITHHELD = frozenset({"lose-response", "reset-before", "kill", "kill-before", "hang"})
 #: faults that refuse, and may pass
@@ -179,6 +181,9 @@ class RecordedLines:
             # An envelope has the number of its message.
             names.append(f"envelope env-{int(message_id.rpartition('.')[2])}")
         self._said |= dict.fromkeys(names, (seq, body))
+        if platform not in _HANDS_OUT:
+            pushed = PlatformPushed(address=address, message_id=message_id, original_id=message_id)
+            self._on_wire(line, pushed, seq)
 
     def _handed_out(self, line: _Line) -> None:
         if line.get("connections") == 0:
@@ -336,8 +341,8 @@ class RecordedLines:
 
     def _model_asked(self, line: _Line) -> None:
         given = msgspec.convert({name: line[name] for name in line if line[name] is not None}, RecordedPrompt)
-        said = {mark for _, body in self._said.values() for mark in questions_in(body.text)}
-        waiting = said - self._prompted
+        said = dict.fromkeys(mark for _, body in self._said.values() for mark in questions_in(body.text))
+        waiting = [mark for mark in said if mark not in self._prompted]
         marks = self._prompts.marks(given.marks, given.tail, answered=self._answered, waiting=waiting)
         if given.main:
             self._prompted |= set(marks)

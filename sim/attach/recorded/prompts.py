@@ -31,24 +31,22 @@ class PromptReader:
         self._ignore = [re.compile(one, re.DOTALL) for one in ignore]
         self._obey = [re.compile(one.part, re.DOTALL) for one in obey]
 
-    def marks(self, recorded: list[str], tail: str, *, answered: set[str], waiting: set[str]) -> tuple[str, ...]:
-        """The marks of what people said, of those that were recorded for a prompt.
+    def marks(self, recorded: list[str], tail: str, *, answered: set[str], waiting: list[str]) -> tuple[str, ...]:
+        """The marks of what people said, by those that were recorded for a prompt and by its end.
 
-        `answered`: marks that the model has answered before. `waiting`: those of questions that it was never asked.
+        `answered`: marks that the model has answered before. `waiting`: those that it was never asked, in order.
         """
-        marks = tuple(dict.fromkeys(recorded))
         end = max((found.end() for one in self._obey for found in one.finditer(tail)), default=None)
         if end is not None:
-            left = questions_in(tail[end:])
-            return tuple(mark for mark in marks if mark in left)
+            return questions_in(tail[end:])
         outside = questions_in(self._without_added(tail))
         inside = [mark for mark in questions_in(tail) if mark not in outside]
-        whole = len(tail) < TAIL
-        return tuple(
-            mark
-            for mark in marks
-            if mark not in inside or not (whole or (mark in answered and (len(marks) > 1 or waiting - set(marks))))
-        )
+        cut = len(tail) >= TAIL
+        # Before the end there may be what people said: a mark in the context is theirs, unless it was answered before.
+        kept = [mark for mark in recorded if mark not in inside or (cut and mark not in answered)]
+        if cut and recorded and not kept and not outside:
+            kept = waiting[-1:] or recorded
+        return tuple(dict.fromkeys((*(mark for mark in kept if mark not in outside), *outside)))
 
     def _without_added(self, tail: str) -> str:
         """The tail without what the gateway is known to add, even if it begins in the middle of that."""

@@ -120,7 +120,7 @@ def test_what_the_platform_lost_on_its_way_needs_no_answer():
 def test_what_the_gateway_had_dropped_is_lost():
     story = WireStory()
     asked = story.ask("a1", taken=False)
-    story.tell(PlatformConfirmed(address=ANA, message_id="q-a1", unread=True), asked)
+    story.tell(PlatformConfirmed(address=ANA, message_id="q-a1", dropped=True), asked)
     assert story.end().broken == ["X4"]
 
 
