@@ -78,6 +78,7 @@ class AttachTry:
         model = ModelSide(world, file, profile, rest)
         server = ModelServer(model.reply, answered=model.answered)
         self._servers = servers = TryServers(world, server, model.cause_of)
+        rest.waits_for_response = servers.have_unanswered
         self._gateway = GatewayControl(
             world,
             profile,

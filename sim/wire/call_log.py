@@ -44,6 +44,8 @@ class CallLog:
         self._cause_of = cause_of
         #: the requests, by the seq of their arrival, that the platform does not take: their sender died then
         self.untaken: set[int] = set()
+        #: the sends and changes, by the seq of their arrival, that have no response yet and whose sender waits for one
+        self.unanswered: set[int] = set()
 
     async def arrived(
         self,
@@ -73,6 +75,8 @@ class CallLog:
         )
         seq = self._events.record(body, self._cause_of(text) if text else None)
         request[_SEQ], request[_BODY] = seq, body
+        if what != "ask":
+            self.unanswered.add(seq)
         await asyncio.sleep(0)
         if seq in self.untaken:
             raise reset(request)
@@ -93,6 +97,12 @@ class CallLog:
 
     @web.middleware
     async def _middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            return await self._recorded(request, handler)
+        finally:
+            self.unanswered.discard(request.get(_SEQ, 0))
+
+    async def _recorded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         response = await handler(request)
         body = request.get(_BODY)
         if body is None:

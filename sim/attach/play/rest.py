@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
@@ -53,6 +53,8 @@ class QuietWire:
         self._restarted = False
         self._owed = 0
         self._flood = _Flood()
+        #: whether the gateway waits for the response to a request: when it has given up, it may make it again
+        self.waits_for_response: Callable[[], bool] = lambda: False
         log.subscribe(self._see)
 
     # ------------------------------------------------------------ what the run itself still has to do
@@ -119,6 +121,8 @@ class QuietWire:
         waits = self._waits
         settle = waits.settle_after_restart if self._restarted else waits.settle
         over = now - self._since - waits.patience
+        if self.waits_for_response():
+            self._last = now
         if self._owed or now < self._since:
             return False
         # A gateway that goes on for ever with what nobody takes does not keep the run from its end.

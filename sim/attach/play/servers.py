@@ -88,6 +88,11 @@ class TryServers:
             assert calls is not None
             calls.untaken.add(event.seq)
 
+    def have_unanswered(self) -> bool:
+        """Whether the gateway waits for the response to a send or a change."""
+        calls = (one.server.calls for one in self.listeners.values())
+        return any(one is not None and one.unanswered for one in calls)
+
     def hang_up(self) -> None:
         """The process of the gateway has ended, and with it the connections over which it got its updates."""
         for listener in self.listeners.values():

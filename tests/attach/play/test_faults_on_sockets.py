@@ -1,5 +1,7 @@
 """Each fault of a send, on a real socket of each platform, in a run of which only the wire is known."""
 
+import asyncio
+
 import pytest
 
 from tests.attach.play.wired import PLATFORMS, Wired, on_the_wire
@@ -106,3 +108,22 @@ def test_a_socket_that_is_closed_for_a_while_refuses_connections(platform: str) 
     fault = f"fault: {{on: connect, do: refuse-connection, for: 300ms, in: {platform}/ops}}"
     step = f"when: {{event: wire.responded}}, at: 0s, {fault}"
     on_the_wire(platform, [step], test)
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_run_goes_on_while_a_sender_waits_for_its_response(platform: str) -> None:
+    async def test(wired: Wired) -> None:
+        wired.rest.waits_for_response = wired.servers.have_unanswered
+        sending = asyncio.create_task(wired.send("one", f"{platform}/ops", within=0.8))
+        await wired.until("wire.response_lost")
+        while not sending.done():
+            assert not wired.rest.reached(wired.world.now())
+            await wired.pause(0.02)
+        assert await sending == "TimeoutError"
+        await wired.pause(0.1)
+        assert not wired.servers.have_unanswered()
+        assert not wired.rest.reached(wired.world.now())
+        await wired.pause(0.3)
+        assert wired.rest.reached(wired.world.now())
+
+    on_the_wire(platform, [f"at: 0s, fault: {{in: {platform}/ops, on: send, do: lose-response}}"], test)
