@@ -20,7 +20,7 @@ _WIDTH = 40
 _REPRO = "  repro"
 
 
-class Breach(msgspec.Struct, frozen=True, kw_only=True):
+class TryBreach(msgspec.Struct, frozen=True, kw_only=True):
     """An invariant that some tries of a cell violate, or the expectations of the scenario."""
 
     id: str
@@ -42,11 +42,11 @@ class Breach(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.id} {self.times} of {self.tries}{' (flaky)' if self.flaky else ''}"
 
 
-def breaches_of(finished: Sequence[FinishedTry]) -> tuple[Breach, ...]:
+def breaches_of(finished: Sequence[FinishedTry]) -> tuple[TryBreach, ...]:
     """What the tries of a cell violate, in the order of the catalogue."""
     tries = [JudgedTry(verdicts=one.run.verdicts, whole=not one.missed) for one in finished]
     found = [
-        Breach(
+        TryBreach(
             id=one.id,
             title=one.title,
             sentence=one.sentence,
@@ -61,7 +61,7 @@ def breaches_of(finished: Sequence[FinishedTry]) -> tuple[Breach, ...]:
     if missed:
         sentence = "What the scenario expects to be accepted is accepted, and nothing else."
         found.append(
-            Breach(
+            TryBreach(
                 id=EXPECTED,
                 title="Expectations",
                 sentence=sentence,

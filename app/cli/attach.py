@@ -210,11 +210,11 @@ def _write_reports(records: Sequence[CellRecord], work: Path, options: AttachOpt
     """Write what was asked for; a line for each. Raises `UsageError`."""
     from trunkline.app.attach.report.machine import attach_json, attach_junit
     from trunkline.app.attach.report.pages import WrittenReport
-    from trunkline.app.attach.report.redaction import Redaction
+    from trunkline.app.attach.report.redaction import PageRedaction
     from trunkline.app.report.json_junit import write_whole
 
     folders = [(work, "(a folder of its own)"), *((one.cell.gateway.install, "(installed)") for one in records)]
-    redaction = Redaction(folders=folders)
+    redaction = PageRedaction(folders=folders)
     if options.json is not None:
         write_whole(options.json, attach_json(records, redaction))
     if options.junit is not None:

@@ -43,7 +43,7 @@ def parts(state: OpenClawState) -> tuple[Part, ...]:
         _part("In doubt", "whether the platform has these is not known", map(_entry, found.doubts)),
         _part("Dead letters", "these were given up; nobody has them, or nobody knows", map(_entry, found.dead)),
         _part("Answers that may not have arrived", "the sessions know it", map(_owed, found.owed)),
-        _part("After a restart", "what OpenClaw 2026.9.6 does with what is open", _restart(found)),
+        _part("After a restart", "what OpenClaw 2026.9.6 does with what has not ended", _restart(found)),
         _part("Sessions that split", "one conversation under several keys", _several(found.splits, _split)),
         _part("Sessions that merged", "several conversations in one memory", _several(found.mergers, _merger)),
         _part("Not read", "everything else was", (f"{one.where}: {one.why}" for one in state.unreadable)),
@@ -138,7 +138,7 @@ def _entry(entry: QueuedDelivery) -> str:
 def _owed(session: ForeignSession) -> str:
     assert session.owed is not None
     states = sorted({state for _, state in session.owed.deliveries})
-    told = "it tells so at the next message there" if session.owes_notice else ""
+    told = "it says so at the next message there" if session.owes_notice else ""
     place = session.owed.place or (session.places[0] if session.places else None)
     texts = (session.owed.text,) if session.owed.text else ()
     return _joined(f"{session.key} to {_where(place)}: {_said(texts)}", " and ".join(states), told)

@@ -23,8 +23,8 @@ def check_attached(
 ) -> tuple[UnmetExpectation, ...]:
     """Compare a run with what its scenario expects; every difference is one `UnmetExpectation`.
 
-    Messages count as they stand at the end, without marks; notices and remarks of the gateway do not count. What of the
-    script has not happened is no unmet expectation of the gateway; see `not_struck`.
+    Messages count as people read them at the end, without marks; notices and remarks of the gateway do not count.
+    What of the script has not happened is no unmet expectation of the gateway; see `not_struck`.
     """
     return check_expectations(file, tuple(_seen_by_people(events)), verdicts)
 

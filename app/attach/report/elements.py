@@ -8,7 +8,7 @@ from html import escape
 from trunkline.app.view.text.cells import clean_lines
 
 
-class Markup(str):
+class HtmlText(str):
     """HTML that is safe as it is."""
 
     __slots__ = ()
@@ -18,25 +18,25 @@ Child = str | Iterable[str]
 _VOID = frozenset({"meta", "br", "hr"})
 
 
-def element(name: str, /, *children: Child, **attributes: str | bool) -> Markup:
-    """An element. A trailing underscore of an attribute is dropped: ``class_``. Texts are escaped, `Markup` is not."""
+def element(name: str, /, *children: Child, **attributes: str | bool) -> HtmlText:
+    """An element. An attribute loses its last underscore: ``class_``. Texts are escaped, `HtmlText` is not."""
     written = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in _VOID:
-        return Markup(f"<{name}{written}>")
-    return Markup(f"<{name}{written}>{joined(*children)}</{name}>")
+        return HtmlText(f"<{name}{written}>")
+    return HtmlText(f"<{name}{written}>{joined(*children)}</{name}>")
 
 
-def joined(*children: Child) -> Markup:
+def joined(*children: Child) -> HtmlText:
     """Several pieces one after the other."""
     pieces: list[str] = []
     for child in children:
-        if isinstance(child, Markup):
+        if isinstance(child, HtmlText):
             pieces.append(child)
         elif isinstance(child, str):
             pieces.append(escape(clean_lines(child)))
         else:
             pieces.append(joined(*child))
-    return Markup("".join(pieces))
+    return HtmlText("".join(pieces))
 
 
 def _attribute(key: str, value: str | bool) -> str:

@@ -9,9 +9,9 @@ import msgspec
 
 from trunkline.app.attach.cells import CellRecord
 from trunkline.app.attach.report.pictures import PlacePicture, pictures_of
-from trunkline.app.attach.report.redaction import Redaction
+from trunkline.app.attach.report.redaction import PageRedaction
 from trunkline.app.attach.report.wire_rows import WireRow, wire_rows
-from trunkline.app.attach.results import Breach, breaches_of, command_of
+from trunkline.app.attach.results import TryBreach, breaches_of, command_of
 from trunkline.app.cli.io.version import installed_version
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import clean
@@ -31,7 +31,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     url: str = ""
 
 
-class Broken(msgspec.Struct, frozen=True, kw_only=True):
+class BrokenPromise(msgspec.Struct, frozen=True, kw_only=True):
     """A violation in words."""
 
     summary: str
@@ -58,7 +58,7 @@ class FindingPage(msgspec.Struct, frozen=True, kw_only=True):
     tries: int
     enough: bool
     flaky: bool
-    broken: tuple[Broken, ...]
+    broken: tuple[BrokenPromise, ...]
     #: how many violations are not shown
     more_broken: int
     places: tuple[PlacePicture, ...]
@@ -82,18 +82,18 @@ class FindingPage(msgspec.Struct, frozen=True, kw_only=True):
         return f"violated in {self.times} of {self.tries} {'try' if self.tries == 1 else 'tries'}"
 
 
-def findings_of(record: CellRecord, redaction: Redaction) -> list[FindingPage]:
+def findings_of(record: CellRecord, redaction: PageRedaction) -> list[FindingPage]:
     """The findings of a cell."""
     return [_page(record, breach, redaction) for breach in breaches_of(record.finished)]
 
 
-def slug_of(record: CellRecord, breach: Breach) -> str:
+def slug_of(record: CellRecord, breach: TryBreach) -> str:
     """The name of the page of a finding, without its ending."""
     text = f"{record.cell.gateway.name}-{record.cell.scenario}-{breach.id}".lower()
     return _SLUG.sub("-", text).strip("-")
 
 
-def _page(record: CellRecord, breach: Breach, redaction: Redaction) -> FindingPage:
+def _page(record: CellRecord, breach: TryBreach, redaction: PageRedaction) -> FindingPage:
     cell, one = record.cell, breach.first
     scenario = cell.file.scenario
     view = RunView(one.run)
@@ -117,7 +117,7 @@ def _page(record: CellRecord, breach: Breach, redaction: Redaction) -> FindingPa
         flaky=breach.flaky,
         broken=tuple(_broken(violation, redaction) for violation in own[:_VIOLATIONS])
         or tuple(
-            Broken(summary=redaction.text(unmet.summary), expected=unmet.expected, actual=unmet.actual)
+            BrokenPromise(summary=redaction.text(unmet.summary), expected=unmet.expected, actual=unmet.actual)
             for unmet in one.run.unmet[:_VIOLATIONS]
         ),
         more_broken=max(0, len(own) - _VIOLATIONS),
@@ -130,8 +130,8 @@ def _page(record: CellRecord, breach: Breach, redaction: Redaction) -> FindingPa
     )
 
 
-def _broken(violation: Violation, redaction: Redaction) -> Broken:
-    return Broken(
+def _broken(violation: Violation, redaction: PageRedaction) -> BrokenPromise:
+    return BrokenPromise(
         summary=redaction.text(clean(violation.summary)),
         expected=tuple(redaction.text(clean(one)) for one in violation.expected),
         actual=tuple(redaction.text(clean(one)) for one in violation.actual),
@@ -151,6 +151,6 @@ def sources_of(source: str) -> tuple[Link, ...]:
     return tuple(found) or ((Link(text=clean(source)),) if source.strip() else ())
 
 
-def all_findings(records: Sequence[CellRecord], redaction: Redaction) -> list[FindingPage]:
+def all_findings(records: Sequence[CellRecord], redaction: PageRedaction) -> list[FindingPage]:
     """The findings of every cell, in order."""
     return [page for record in records for page in findings_of(record, redaction)]

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import resources
 
-from trunkline.app.attach.report.elements import Child, Markup, element, joined
-from trunkline.app.attach.report.finding import Broken, FindingPage, Link
-from trunkline.app.attach.report.matrix import Matrix, MatrixCell, Outcome
+from trunkline.app.attach.report.elements import Child, HtmlText, element, joined
+from trunkline.app.attach.report.finding import BrokenPromise, FindingPage, Link
+from trunkline.app.attach.report.matrix import CellMatrix, CellOutcome, MatrixCell
 from trunkline.app.attach.report.pictures import Bubble, PlacePicture
 from trunkline.app.attach.report.wire_rows import WireRow
 from trunkline.app.attach.report.words import (
@@ -24,12 +24,12 @@ from trunkline.app.view.text.cells import count
 
 #: a page may load nothing and run nothing, whatever a text in it says
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_CLASSES = {Outcome.HOLDS: "holds", Outcome.VIOLATED: "violated", Outcome.FLAKY: "flaky"}
+_CLASSES = {CellOutcome.HOLDS: "holds", CellOutcome.VIOLATED: "violated", CellOutcome.FLAKY: "flaky"}
 
 
 @cache
-def _style() -> Markup:
-    return Markup(resources.files("trunkline.app.attach.report").joinpath("page.css").read_text("utf-8"))
+def _style() -> HtmlText:
+    return HtmlText(resources.files("trunkline.app.attach.report").joinpath("page.css").read_text("utf-8"))
 
 
 def _page(title: str, *content: Child) -> str:
@@ -80,7 +80,7 @@ def finding_html(page: FindingPage) -> str:
     )
 
 
-def _facts(page: FindingPage) -> Markup:
+def _facts(page: FindingPage) -> HtmlText:
     facts: list[tuple[str, Iterable[str]]] = [
         ("gateway", [page.software]),
         ("Trunkline", [page.trunkline]),
@@ -96,18 +96,18 @@ def _facts(page: FindingPage) -> Markup:
     return element("dl", [joined(element("dt", name), element("dd", *texts)) for name, texts in facts], class_="facts")
 
 
-def _spaced(pieces: Iterable[Markup]) -> Iterator[str]:
+def _spaced(pieces: Iterable[HtmlText]) -> Iterator[str]:
     for number, piece in enumerate(pieces):
         if number:
             yield " "
         yield piece
 
 
-def _link(link: Link) -> Markup:
+def _link(link: Link) -> HtmlText:
     return element("a", link.text, href=link.url, rel="noreferrer") if link.url else joined(link.text)
 
 
-def _broken(one: Broken) -> Markup:
+def _broken(one: BrokenPromise) -> HtmlText:
     return element(
         "div",
         element("p", element("b", one.summary)),
@@ -122,13 +122,13 @@ def _listed(label: str, texts: Sequence[str]) -> Iterator[str]:
         yield element("dd", text)
 
 
-def _place(place: PlacePicture) -> Markup:
+def _place(place: PlacePicture) -> HtmlText:
     bubbles = [_bubble(one) for one in place.bubbles]
     name = element("h3", place.name)
     return element("section", name, bubbles, class_="card concerned" if place.concerned else "card")
 
 
-def _bubble(one: Bubble) -> Markup:
+def _bubble(one: Bubble) -> HtmlText:
     if one.aside:
         return element("div", element("span", f"{one.at} {one.text}".strip()), class_="aside")
     kind = "bubble" if one.who else "bubble bot"
@@ -144,12 +144,12 @@ def _bubble(one: Bubble) -> Markup:
     )
 
 
-def _rows(rows: Sequence[WireRow]) -> Markup:
+def _rows(rows: Sequence[WireRow]) -> HtmlText:
     head = element("tr", *(element("th", name) for name in ("time", "where", "event", "what")))
     return element("table", element("thead", head), element("tbody", [_row(one) for one in rows]))
 
 
-def _row(one: WireRow) -> Markup:
+def _row(one: WireRow) -> HtmlText:
     classes = [name for name, on in (("fault", one.fault), ("evidence", one.evidence), ("wrong", one.wrong)) if on]
     return element(
         "tr",
@@ -161,7 +161,7 @@ def _row(one: WireRow) -> Markup:
     )
 
 
-def index_html(matrix: Matrix, facts: Sequence[str], findings: Sequence[FindingPage]) -> str:
+def index_html(matrix: CellMatrix, facts: Sequence[str], findings: Sequence[FindingPage]) -> str:
     """The page with the matrix, and a list of the findings."""
     head = element("tr", element("th", "scenario"), *(element("th", name) for name in matrix.gateways))
     rows = [
@@ -193,7 +193,7 @@ def index_html(matrix: Matrix, facts: Sequence[str], findings: Sequence[FindingP
     )
 
 
-def _cell(cell: MatrixCell) -> Markup:
+def _cell(cell: MatrixCell) -> HtmlText:
     lines = [
         element("div", element("a", one.text, href=f"{one.url}.html") if one.url else one.text) for one in cell.lines
     ]

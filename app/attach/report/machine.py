@@ -9,20 +9,20 @@ from xml.etree import ElementTree
 import msgspec
 
 from trunkline.app.attach.cells import CellRecord
-from trunkline.app.attach.report.matrix import MatrixCell, Outcome, cell_of
-from trunkline.app.attach.report.redaction import Redaction
+from trunkline.app.attach.report.matrix import CellOutcome, MatrixCell, cell_of
+from trunkline.app.attach.report.redaction import PageRedaction
 from trunkline.app.attach.results import breaches_of, cell_lines, command_of
 from trunkline.app.cli.io.version import installed_version
 
 #: version of the JSON report
 ATTACH_VERSION = 1
 #: outcomes that are failures of the gateway
-_FAILED = frozenset({Outcome.VIOLATED, Outcome.FLAKY})
+_FAILED = frozenset({CellOutcome.VIOLATED, CellOutcome.FLAKY})
 #: outcomes that are no result
-_ERRORS = frozenset({Outcome.NOT_RUN, Outcome.NOT_TRIED})
+_ERRORS = frozenset({CellOutcome.NOT_RUN, CellOutcome.NOT_TRIED})
 
 
-def attach_json(records: Sequence[CellRecord], redaction: Redaction) -> bytes:
+def attach_json(records: Sequence[CellRecord], redaction: PageRedaction) -> bytes:
     """All cells as one JSON document, version `ATTACH_VERSION`."""
     document: dict[str, Any] = {
         "trunkline_attach": ATTACH_VERSION,
@@ -74,7 +74,7 @@ def _cell(record: CellRecord, cell: MatrixCell) -> dict[str, Any]:
     }
 
 
-def attach_junit(records: Sequence[CellRecord], redaction: Redaction) -> bytes:
+def attach_junit(records: Sequence[CellRecord], redaction: PageRedaction) -> bytes:
     """All cells as JUnit XML: a test case for each, with the text report as its failure."""
     cells = [(record, cell_of(record, records, redaction)) for record in records]
     suite = ElementTree.Element(
@@ -94,6 +94,6 @@ def attach_junit(records: Sequence[CellRecord], redaction: Redaction) -> bytes:
             ElementTree.SubElement(case, "failure", message=message).text = text
         elif cell.outcome in _ERRORS:
             ElementTree.SubElement(case, "error", message=message).text = text
-        elif cell.outcome is not Outcome.HOLDS:
+        elif cell.outcome is not CellOutcome.HOLDS:
             ElementTree.SubElement(case, "skipped", message=message)
     return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n"

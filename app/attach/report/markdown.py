@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from trunkline.app.attach.report.finding import Broken, FindingPage, Link
-from trunkline.app.attach.report.matrix import Matrix, MatrixCell
+from trunkline.app.attach.report.finding import BrokenPromise, FindingPage, Link
+from trunkline.app.attach.report.matrix import CellMatrix, MatrixCell
 from trunkline.app.attach.report.pictures import Bubble, PlacePicture
 from trunkline.app.attach.report.wire_rows import WireRow
 from trunkline.app.attach.report.words import (
@@ -90,7 +90,7 @@ def _command(command: str) -> list[str]:
     return [first.replace("text", "sh"), *rest]
 
 
-def _broken(one: Broken) -> Iterator[str]:
+def _broken(one: BrokenPromise) -> Iterator[str]:
     yield f"- {code(one.summary)}"
     for label, texts in (("expected", one.expected), ("actual", one.actual)):
         for text in texts:
@@ -135,7 +135,7 @@ def _link(link: Link) -> str:
     return f"[{plain(link.text)}](<{link.url}>)" if link.url else plain(link.text)
 
 
-def index_markdown(matrix: Matrix, facts: Sequence[str], findings: Sequence[FindingPage]) -> str:
+def index_markdown(matrix: CellMatrix, facts: Sequence[str], findings: Sequence[FindingPage]) -> str:
     """The matrix, and a list of the findings."""
     lines = [f"# {PAGE_TITLE}", ""]
     for fact in facts:

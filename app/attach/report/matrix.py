@@ -9,15 +9,15 @@ import msgspec
 
 from trunkline.app.attach.cells import CellRecord, gateway_given_up
 from trunkline.app.attach.report.finding import Link, slug_of, sources_of
-from trunkline.app.attach.report.redaction import Redaction
-from trunkline.app.attach.results import Breach, breaches_of, exercised
+from trunkline.app.attach.report.redaction import PageRedaction
+from trunkline.app.attach.results import TryBreach, breaches_of, exercised
 from trunkline.app.view.text.cells import clean, count
 
 #: texts in a cell about what did not happen
 _MISSED = 2
 
 
-class Outcome(StrEnum):
+class CellOutcome(StrEnum):
     """What a cell came to."""
 
     HOLDS = "holds"
@@ -33,7 +33,7 @@ class Outcome(StrEnum):
 class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
     """A cell of the matrix."""
 
-    outcome: Outcome
+    outcome: CellOutcome
     #: ``X1 5 of 5``, or how often it holds, or why there is no result
     lines: tuple[Link, ...]
 
@@ -47,14 +47,14 @@ class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[MatrixCell, ...]
 
 
-class Matrix(msgspec.Struct, frozen=True, kw_only=True):
+class CellMatrix(msgspec.Struct, frozen=True, kw_only=True):
     """Scenarios by gateways."""
 
     gateways: tuple[str, ...]
     rows: tuple[MatrixRow, ...]
 
 
-def matrix_of(records: Sequence[CellRecord], redaction: Redaction) -> Matrix:
+def matrix_of(records: Sequence[CellRecord], redaction: PageRedaction) -> CellMatrix:
     """The matrix of all cells."""
     gateways = {record.cell.gateway.name: record.cell.gateway.label for record in records}
     by_place = {(record.cell.scenario, record.cell.gateway.name): record for record in records}
@@ -70,43 +70,43 @@ def matrix_of(records: Sequence[CellRecord], redaction: Redaction) -> Matrix:
                 cells=tuple(cell_of(one, records, redaction) for one in own),
             )
         )
-    return Matrix(gateways=tuple(gateways.values()), rows=tuple(rows))
+    return CellMatrix(gateways=tuple(gateways.values()), rows=tuple(rows))
 
 
-def cell_of(record: CellRecord | None, records: Sequence[CellRecord], redaction: Redaction) -> MatrixCell:
+def cell_of(record: CellRecord | None, records: Sequence[CellRecord], redaction: PageRedaction) -> MatrixCell:
     """What a cell came to; None: it is not part of this run."""
     if record is None:
-        return MatrixCell(outcome=Outcome.NOT_TRIED, lines=())
+        return MatrixCell(outcome=CellOutcome.NOT_TRIED, lines=())
     if record.cannot:
-        return MatrixCell(outcome=Outcome.CANNOT, lines=_texts(record.cannot, redaction))
+        return MatrixCell(outcome=CellOutcome.CANNOT, lines=_texts(record.cannot, redaction))
     breaches = breaches_of(record.finished)
     if breaches:
         flaky = all(one.flaky for one in breaches)
         lines = tuple(_finding(record, one) for one in breaches)
-        return MatrixCell(outcome=Outcome.FLAKY if flaky else Outcome.VIOLATED, lines=lines)
+        return MatrixCell(outcome=CellOutcome.FLAKY if flaky else CellOutcome.VIOLATED, lines=lines)
     if record.finished:
         return _without_breach(record, redaction)
     if record.troubles:
         return MatrixCell(
-            outcome=Outcome.NOT_RUN, lines=_texts([record.troubles[-1].problem.split("\n")[0]], redaction)
+            outcome=CellOutcome.NOT_RUN, lines=_texts([record.troubles[-1].problem.split("\n")[0]], redaction)
         )
     if gateway_given_up(record, records):
-        return MatrixCell(outcome=Outcome.NOT_TRIED, lines=_texts(["the gateway could not be run"], redaction))
-    return MatrixCell(outcome=Outcome.NOT_TRIED, lines=())
+        return MatrixCell(outcome=CellOutcome.NOT_TRIED, lines=_texts(["the gateway could not be run"], redaction))
+    return MatrixCell(outcome=CellOutcome.NOT_TRIED, lines=())
 
 
-def _without_breach(record: CellRecord, redaction: Redaction) -> MatrixCell:
+def _without_breach(record: CellRecord, redaction: PageRedaction) -> MatrixCell:
     tries, judged = len(record.finished), exercised(record)
     if not judged:
         missed = list(dict.fromkeys(text for one in record.finished for text in one.missed))
         lines = (Link(text=f"in {count(tries, 'try', 'tries')}"), *_texts(missed[:_MISSED], redaction))
-        return MatrixCell(outcome=Outcome.NOT_EXERCISED, lines=lines)
-    return MatrixCell(outcome=Outcome.HOLDS, lines=(Link(text=f"{judged} of {tries}"),))
+        return MatrixCell(outcome=CellOutcome.NOT_EXERCISED, lines=lines)
+    return MatrixCell(outcome=CellOutcome.HOLDS, lines=(Link(text=f"{judged} of {tries}"),))
 
 
-def _finding(record: CellRecord, breach: Breach) -> Link:
+def _finding(record: CellRecord, breach: TryBreach) -> Link:
     return Link(text=breach.text, url=f"findings/{slug_of(record, breach)}")
 
 
-def _texts(texts: Sequence[str], redaction: Redaction) -> tuple[Link, ...]:
+def _texts(texts: Sequence[str], redaction: PageRedaction) -> tuple[Link, ...]:
     return tuple(Link(text=redaction.text(clean(text))) for text in texts)

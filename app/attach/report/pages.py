@@ -9,8 +9,8 @@ from trunkline.app.attach.cells import CellRecord
 from trunkline.app.attach.report.finding import FindingPage, all_findings
 from trunkline.app.attach.report.html import finding_html, index_html
 from trunkline.app.attach.report.markdown import finding_markdown, index_markdown
-from trunkline.app.attach.report.matrix import Matrix, matrix_of
-from trunkline.app.attach.report.redaction import Redaction
+from trunkline.app.attach.report.matrix import CellMatrix, matrix_of
+from trunkline.app.attach.report.redaction import PageRedaction
 from trunkline.app.cli.io.version import installed_version
 from trunkline.app.report.json_junit import write_whole
 from trunkline.app.view.text.cells import count
@@ -20,10 +20,10 @@ from trunkline.core.errors import UsageError
 class WrittenReport:
     """The pages of the cells. Raises `UsageError` when they cannot be written."""
 
-    def __init__(self, records: Sequence[CellRecord], folder: Path, redaction: Redaction) -> None:
+    def __init__(self, records: Sequence[CellRecord], folder: Path, redaction: PageRedaction) -> None:
         self._folder = folder
         self.findings: list[FindingPage] = all_findings(records, redaction)
-        self.matrix: Matrix = matrix_of(records, redaction)
+        self.matrix: CellMatrix = matrix_of(records, redaction)
         self._facts = tuple(facts_of(records))
 
     @property

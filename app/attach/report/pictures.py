@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from trunkline.app.attach.report.redaction import Redaction
+from trunkline.app.attach.report.redaction import PageRedaction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import clean_lines
 from trunkline.core.events import Event
@@ -47,7 +47,7 @@ class PlacePicture(msgspec.Struct, frozen=True, kw_only=True):
     concerned: bool = False
 
 
-def pictures_of(view: RunView, violations: Sequence[Violation], redaction: Redaction) -> Iterator[PlacePicture]:
+def pictures_of(view: RunView, violations: Sequence[Violation], redaction: PageRedaction) -> Iterator[PlacePicture]:
     """Every place in which something was said; those of the violations first."""
     wrong = {violation.first_wrong for violation in violations if violation.first_wrong is not None}
     missing = {violation.missing_after for violation in violations if violation.missing_after is not None}
@@ -88,7 +88,7 @@ def moment(at: float) -> str:
     return f"+{at:.1f} s"
 
 
-def shown_text(text: str, redaction: Redaction) -> str:
+def shown_text(text: str, redaction: PageRedaction) -> str:
     """A text of a message, without control characters and secrets, and not too long."""
     text = redaction.text(clean_lines(text))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} … ({len(text):,} characters)"
@@ -112,7 +112,7 @@ _ASIDES: dict[type, str] = {
 }
 
 
-def _aside(event: Event, redaction: Redaction) -> Bubble:
+def _aside(event: Event, redaction: PageRedaction) -> Bubble:
     text = _ASIDES[type(event.body)]
     if isinstance(event.body, ThreadClosed):
         text = f"this thread was {event.body.how}"

@@ -40,10 +40,10 @@ _NAMED = re.compile(
 _BEARER = re.compile(r"\b(?P<name>Bearer |Bot )(?P<value>[A-Za-z0-9._~+/=-]{8,})")
 #: ``https://user:password@host``
 _USER_INFO = re.compile(r"(?P<name>\b[a-z][a-z0-9+.-]*://)[^\s/@:]+:[^\s/@]+@")
-_HOMES = re.compile(r"(?<![\w).])(?:/home/|/Users/|[A-Za-z]:\\Users\\)[^/\\\s\"':]+|/root\b")
+_HOMES = re.compile(r"(?<![\w).])(?:/home/|/Users/|[A-Za-z]:\\Users\\)[^/\\\s\"':]+|/roo[t]\b")
 
 
-class Redaction:
+class PageRedaction:
     """Replaces secrets and folders. `folders`: further ones, by what stands for them."""
 
     def __init__(self, environment: Mapping[str, str] | None = None, folders: Iterable[tuple[Path, str]] = ()) -> None:

