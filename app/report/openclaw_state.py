@@ -43,7 +43,12 @@ def parts(state: OpenClawState) -> tuple[Part, ...]:
         _part("In doubt", "whether the platform has these is not known", map(_entry, found.doubts)),
         _part("Dead letters", "these were given up; nobody has them, or nobody knows", map(_entry, found.dead)),
         _part("Answers that may not have arrived", "the sessions know it", map(_owed, found.owed)),
-        _part("After a restart", "what OpenClaw 2026.9.6 does with what has not ended", _restart(found)),
+        _part(
+            "Answers that nothing will send",
+            "the turn ended, and its answer was never queued",
+            map(_stranded, found.stranded),
+        ),
+        _part("After a restart", "what OpenClaw 2026.9.6 does then", _restart(found)),
         _part("Sessions that split", "one conversation under several keys", _several(found.splits, _split)),
         _part("Sessions that merged", "several conversations in one memory", _several(found.mergers, _merger)),
         _part("Not read", "everything else was", (f"{one.where}: {one.why}" for one in state.unreadable)),
@@ -138,10 +143,16 @@ def _entry(entry: QueuedDelivery) -> str:
 def _owed(session: ForeignSession) -> str:
     assert session.owed is not None
     states = sorted({state for _, state in session.owed.deliveries})
-    told = "it says so at the next message there" if session.owes_notice else ""
+    told = "the next message there is answered with a notice of it first" if session.owes_notice else ""
     place = session.owed.place or (session.places[0] if session.places else None)
     texts = (session.owed.text,) if session.owed.text else ()
     return _joined(f"{session.key} to {_where(place)}: {_said(texts)}", " and ".join(states), told)
+
+
+def _stranded(session: ForeignSession) -> str:
+    place = session.places[0] if session.places else None
+    since = f", since {_when(session.updated)}" if session.updated else ""
+    return f"{session.key} to {_where(place)}: the last answer of the transcript{since}"
 
 
 def _restart(found: OpenClawFindings) -> Iterator[str]:
@@ -199,6 +210,7 @@ def state_json(state: OpenClawState) -> str:
             ],
             "resumed": [one.key for one in found.resumed],
             "owed": [one.key for one in found.owed],
+            "stranded": [one.key for one in found.stranded],
             "waiting": [one.id for one in found.waiting],
             "splits": [{"agent": one.agent, "keys": [session.key for session in one.sessions]} for one in found.splits],
             "merged": [

@@ -80,6 +80,8 @@ class OpenClawFindings(msgspec.Struct, frozen=True, kw_only=True):
     resumed: tuple[ForeignSession, ...] = ()
     #: answers that may not have arrived
     owed: tuple[ForeignSession, ...] = ()
+    #: answers that nothing will send
+    stranded: tuple[ForeignSession, ...] = ()
     waiting: tuple[WaitingMessage, ...] = ()
 
 
@@ -96,6 +98,7 @@ def find(state: OpenClawState) -> OpenClawFindings:
         prospects=tuple(prospect(one) for one in pending),
         resumed=tuple(one for one in open_sessions if one.interrupted),
         owed=tuple(one for one in open_sessions if one.owed is not None and not _settled(one)),
+        stranded=tuple(one for one in open_sessions if one.stranded),
         waiting=tuple(one for one in state.waiting if one.status != "failed"),
     )
 

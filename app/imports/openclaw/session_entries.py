@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from trunkline.app.imports.openclaw.fields import Json, objects, parsed, part, place_of, time_of, word
-from trunkline.app.imports.openclaw.values import ForeignPlace, ForeignSession, OwedAnswer, UnreadableEntry
+from trunkline.app.imports.openclaw.values import ForeignPlace, ForeignSession, NotRead, OwedAnswer
 
 _LONGEST = 64_000_000
 _NEEDED = frozenset({"session_key", "current_session_id", "entry_json"})
 
-Reading = tuple[tuple[ForeignSession, ...], tuple[UnreadableEntry, ...]]
+Reading = tuple[tuple[ForeignSession, ...], tuple[NotRead, ...]]
 
 
 def session_rows(connection: sqlite3.Connection, agent: str, columns: Mapping[str, frozenset[str]]) -> Reading:
@@ -23,18 +23,16 @@ def session_rows(connection: sqlite3.Connection, agent: str, columns: Mapping[st
     nodes = columns["session_nodes"]
     if not nodes >= _NEEDED:
         missing = ", ".join(sorted(_NEEDED - nodes))
-        return (), (
-            UnreadableEntry(where="session_nodes", why=f"the table has no {missing}: another version of OpenClaw"),
-        )
+        return (), (NotRead(where="session_nodes", why=f"the table has no {missing}: another version of OpenClaw"),)
     places, people = _places(connection, columns), _people(connection, columns)
-    found, unreadable = list[ForeignSession](), list[UnreadableEntry]()
+    found, unreadable = list[ForeignSession](), list[NotRead]()
     for row in connection.execute("SELECT * FROM session_nodes ORDER BY rowid"):
         values = {str(name): row[name] for name in row.keys()}  # noqa: SIM118 -- a row has no other way
         key = word(values["session_key"])
         try:
             session = _session(agent, key, parsed(values["entry_json"] or ""))
         except ValueError as error:
-            unreadable.append(UnreadableEntry(where=f"session_nodes {key}", why=str(error)))
+            unreadable.append(NotRead(where=f"session_nodes {key}", why=str(error)))
             session = ForeignSession(agent=agent, key=key, session=word(values["current_session_id"]))
         found.append(
             msgspec.structs.replace(
@@ -92,13 +90,13 @@ def session_file(path: Path, agent: str, where: str) -> Reading:
             raise ValueError("too long to be a session store")
         tree = parsed(path.read_bytes())
     except (OSError, ValueError) as error:
-        return (), (UnreadableEntry(where=where, why=getattr(error, "strerror", None) or str(error)),)
-    found, unreadable = list[ForeignSession](), list[UnreadableEntry]()
+        return (), (NotRead(where=where, why=getattr(error, "strerror", None) or str(error)),)
+    found, unreadable = list[ForeignSession](), list[NotRead]()
     for key, entry in tree.items():
         if isinstance(entry, dict):
             found.append(_session(_agent_of(key) or agent, key, entry))
         else:
-            unreadable.append(UnreadableEntry(where=f"{where} {key}", why="no JSON object"))
+            unreadable.append(NotRead(where=f"{where} {key}", why="no JSON object"))
     return tuple(found), tuple(unreadable)
 
 
@@ -109,6 +107,9 @@ def _agent_of(key: str) -> str:
 
 def _session(agent: str, key: str, entry: Json) -> ForeignSession:
     notice = word(part(entry, "pendingDeliveryNotice").get("state"))
+    owed, interrupted = _owed(part(entry, "pendingFinalDelivery")), _interrupted(entry)
+    # The claim of a run on the delivery of its answer goes away when the answer is queued (seen with 2026.9.6).
+    claimed = bool(word(entry.get("restartRecoveryDeliveryRunId")))
     return ForeignSession(
         agent=agent,
         key=key,
@@ -116,12 +117,17 @@ def _session(agent: str, key: str, entry: Json) -> ForeignSession:
         updated=time_of(entry.get("updatedAt")) or 0.0,
         status=word(entry.get("status")),
         archived=bool(entry.get("archivedAt")),
-        interrupted=entry.get("abortedLastRun") is True or entry.get("status") == "running",
+        interrupted=interrupted,
         places=_unique(_places_of_entry(entry)),
         people=(),
-        owed=_owed(part(entry, "pendingFinalDelivery")),
+        owed=owed,
+        stranded=claimed and owed is None and not interrupted and entry.get("status") == "done",
         owes_notice=notice == "owed",
     )
+
+
+def _interrupted(entry: Json) -> bool:
+    return entry.get("abortedLastRun") is True or entry.get("status") == "running"
 
 
 def _places_of_entry(entry: Json) -> Iterable[ForeignPlace]:

@@ -44,6 +44,8 @@ class ForeignSession(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[ForeignPlace, ...] = ()
     people: tuple[str, ...] = ()
     owed: OwedAnswer | None = None
+    #: its last turn ended, and its answer was never handed to the queue: nothing will send it
+    stranded: bool = False
     #: it will say at the next message that an answer may not have arrived
     owes_notice: bool = False
 
@@ -92,7 +94,7 @@ class WaitingMessage(msgspec.Struct, frozen=True, kw_only=True):
     received: float | None = None
 
 
-class UnreadableEntry(msgspec.Struct, frozen=True, kw_only=True):
+class NotRead(msgspec.Struct, frozen=True, kw_only=True):
     """Something in the folder that could not be read; everything else was."""
 
     where: str
@@ -109,6 +111,6 @@ class OpenClawState(msgspec.Struct, frozen=True, kw_only=True):
     #: receipts of deliveries that are done
     completed: int = 0
     waiting: tuple[WaitingMessage, ...] = ()
-    unreadable: tuple[UnreadableEntry, ...] = ()
+    unreadable: tuple[NotRead, ...] = ()
     #: what a reader must know: a newer version, a gateway that is running
     notes: tuple[str, ...] = ()
