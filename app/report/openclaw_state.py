@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from trunkline.app.attach.report.redaction import Redaction
 from trunkline.app.imports.openclaw.findings import Merger, OpenClawFindings, Prospect, Split, find
-from trunkline.app.imports.openclaw.secrets import without_tokens
 from trunkline.app.imports.openclaw.values import (
     ForeignPlace,
     ForeignSession,
@@ -28,7 +28,11 @@ IMPORT_VERSION = 1
 _TEXT, _ERROR = 60, 100
 
 
-class Part(msgspec.Struct, frozen=True):
+#: tokens may be in texts, and in errors that name the address of a request
+_REDACTION = Redaction(environment={})
+
+
+class StateSection(msgspec.Struct, frozen=True):
     """A section: its title, what it means, and its lines."""
 
     title: str
@@ -36,7 +40,7 @@ class Part(msgspec.Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-def parts(state: OpenClawState) -> tuple[Part, ...]:
+def parts(state: OpenClawState) -> tuple[StateSection, ...]:
     """The sections that have something in them; lines are cleaned."""
     found = find(state)
     made = (
@@ -57,8 +61,8 @@ def parts(state: OpenClawState) -> tuple[Part, ...]:
     return tuple(part for part in made if part.lines)
 
 
-def _part(title: str, meaning: str, texts: Iterable[str]) -> Part:
-    return Part(title, meaning, tuple(clean(without_tokens(text)) for text in texts))
+def _part(title: str, meaning: str, texts: Iterable[str]) -> StateSection:
+    return StateSection(title, meaning, tuple(clean(_REDACTION.text(text)) for text in texts))
 
 
 def state_text(state: OpenClawState) -> list[str]:
@@ -116,7 +120,7 @@ def _said(texts: Sequence[str]) -> str:
     if not texts:
         return "its text is not kept"
     more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
-    return f"“{cut(clean(without_tokens(texts[0])), _TEXT)}”{more}"
+    return f"“{cut(clean(_REDACTION.text(texts[0])), _TEXT)}”{more}"
 
 
 def _where(place: ForeignPlace | None) -> str:
@@ -129,7 +133,7 @@ def _joined(*words: str) -> str:
 
 def _entry(entry: QueuedDelivery) -> str:
     since = _when(entry.failed or entry.last_attempt or entry.enqueued)
-    error = cut(clean(without_tokens(entry.last_error)), _ERROR)
+    error = cut(clean(_REDACTION.text(entry.last_error)), _ERROR)
     return _joined(
         f"{entry.id} to {_where(entry.place)}: {_said(entry.texts)}",
         count(entry.attempts, "failed attempt") if entry.attempts else "",
@@ -144,13 +148,13 @@ def _owed(session: ForeignSession) -> str:
     assert session.owed is not None
     states = sorted({state for _, state in session.owed.deliveries})
     told = "the next message there is answered with a notice of it first" if session.owes_notice else ""
-    place = session.owed.place or (session.places[0] if session.places else None)
+    place = session.owed.place or session.speaks_in
     texts = (session.owed.text,) if session.owed.text else ()
     return _joined(f"{session.key} to {_where(place)}: {_said(texts)}", " and ".join(states), told)
 
 
 def _stranded(session: ForeignSession) -> str:
-    place = session.places[0] if session.places else None
+    place = session.speaks_in
     since = f", since {_when(session.updated)}" if session.updated else ""
     return f"{session.key} to {_where(place)}: the last answer of the transcript{since}"
 
@@ -158,8 +162,7 @@ def _stranded(session: ForeignSession) -> str:
 def _restart(found: OpenClawFindings) -> Iterator[str]:
     yield from map(_prospect, found.prospects)
     for session in found.resumed:
-        place = session.places[0] if session.places else None
-        yield f"{session.key}: its turn was interrupted; it is run again, after a notice in {_where(place)}"
+        yield f"{session.key}: its turn was interrupted; it is run again, after a notice in {_where(session.speaks_in)}"
     yield from map(_waiting, found.waiting)
 
 
@@ -224,7 +227,7 @@ def state_json(state: OpenClawState) -> str:
 def _shown(tree: Any) -> Any:
     """The same with each text short and without tokens."""
     if isinstance(tree, str):
-        return cut(clean(without_tokens(tree)), 2 * _ERROR)
+        return cut(clean(_REDACTION.text(tree)), 2 * _ERROR)
     if isinstance(tree, dict):
         return {name: _shown(value) for name, value in tree.items()}
     if isinstance(tree, list | tuple):

@@ -110,6 +110,7 @@ def _session(agent: str, key: str, entry: Json) -> ForeignSession:
     owed, interrupted = _owed(part(entry, "pendingFinalDelivery")), _interrupted(entry)
     # The claim of a run on the delivery of its answer goes away when the answer is queued (seen with 2026.9.6).
     claimed = bool(word(entry.get("restartRecoveryDeliveryRunId")))
+    places = tuple(_places_of_entry(entry))
     return ForeignSession(
         agent=agent,
         key=key,
@@ -118,8 +119,8 @@ def _session(agent: str, key: str, entry: Json) -> ForeignSession:
         status=word(entry.get("status")),
         archived=bool(entry.get("archivedAt")),
         interrupted=interrupted,
-        places=_unique(_places_of_entry(entry)),
-        people=(),
+        places=_unique(places),
+        speaks_in=next(iter(places), None),
         owed=owed,
         stranded=claimed and owed is None and not interrupted and entry.get("status") == "done",
         owes_notice=notice == "owed",

@@ -42,6 +42,8 @@ class ForeignSession(msgspec.Struct, frozen=True, kw_only=True):
     #: the turn that ran last was cut off
     interrupted: bool = False
     places: tuple[ForeignPlace, ...] = ()
+    #: where its answers go now
+    speaks_in: ForeignPlace | None = None
     people: tuple[str, ...] = ()
     owed: OwedAnswer | None = None
     #: its last turn ended, and its answer was never handed to the queue: nothing will send it

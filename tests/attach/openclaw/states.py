@@ -69,5 +69,5 @@ def footprint(folder: Path) -> dict[str, tuple[int, str]]:
     found: dict[str, tuple[int, str]] = {}
     for path in sorted([folder, *folder.rglob("*")]):
         content = path.read_bytes() if path.is_file() else b""
-        found[path.relative_to(folder).as_posix()] = (path.stat().st_mtime_ns, hashlib.sha256(content).hexdigest())
+        found[path.relative_to(folder).as_posix()] = (path.lstat().st_mtime_ns, hashlib.sha256(content).hexdigest())
     return found

@@ -39,7 +39,7 @@ def test_one_bad_row_hides_no_other(tmp_path: Path, entry: str, status: str, why
 def test_fields_of_another_kind_are_missing_fields(tmp_path: Path) -> None:
     folder = real_state("killed-when-accepted", tmp_path)
     entry = old_entry(
-        to=["a"], payloads={"text": "x"}, retryCount="many", enqueuedAt=1e400, preparedBatch=[1], session=3
+        to=["a"], payloads={"text": "x"}, retryCount="many", enqueuedAt="soon", preparedBatch=[1], session=3
     )
     queue_row(folder, "odd", entry, enqueued_at=0)
 

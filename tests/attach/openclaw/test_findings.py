@@ -88,7 +88,12 @@ def test_two_people_in_the_main_session_of_a_real_gateway(tmp_path: Path) -> Non
     (merger,) = found.mergers
     assert merger.keys == ("agent:main:main",)
     assert merger.by_setting
-    assert len(merger.places) == 2
+    assert [str(one) for one in merger.places] == ["telegram:970312941", "telegram:321096176"]
+    # Both turns were cut off; the shared session goes on where it was spoken to last.
+    assert [str(one.speaks_in) for one in found.resumed] == [
+        "telegram:321096176",
+        "telegram:-1003540094308:topic:161",
+    ]
 
 
 @pytest.mark.parametrize(

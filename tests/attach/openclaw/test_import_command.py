@@ -10,7 +10,6 @@ import pytest
 from tests.attach.openclaw.states import change, footprint, old_entry, queue_row, real_state, write_json
 from trunkline.app.cli.import_ import openclaw
 from trunkline.app.imports.openclaw.reading import read_state
-from trunkline.app.imports.openclaw.secrets import without_tokens
 from trunkline.app.report.openclaw_state import state_json, state_markdown, state_text
 from trunkline.core.errors import UsageError
 
@@ -32,28 +31,13 @@ def test_no_token_is_shown(tmp_path: Path, token: str) -> None:
         folder,
         "leaky",
         old_entry(payloads=[{"text": f"use {token} please"}]),
-        last_error=f"POST https://example.org/bot{token}/sendMessage failed",
+        last_error=f"POST https://example.org/{'bot' if ':' in token else ''}{token}/sendMessage failed",
     )
     state = read_state(folder)
 
     for text in ("\n".join(state_text(state)), state_markdown(state), state_json(state)):
         assert token not in text
-        assert "[token]" in text
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("password=hunter22 and more", "password=[token] and more"),
-        ("Authorization: Bearer abcdefghijkl", "Authorization: [token]"),
-        ("https://ana:geheim@example.org/", "https://[token]@example.org/"),
-        ("telegram:-1003540094308:topic:161", "telegram:-1003540094308:topic:161"),
-        ("agent:main:discord:channel:100000002121307613", "agent:main:discord:channel:100000002121307613"),
-        ("version 2026.9.6 of 18:23:45", "version 2026.9.6 of 18:23:45"),
-    ],
-)
-def test_what_looks_like_a_token(text: str, shown: str) -> None:
-    assert without_tokens(text) == shown
+        assert "[redacted]" in text
 
 
 def test_texts_of_strangers_control_no_terminal_and_no_page(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ const path = require("path");
 const read = (file) => JSON.parse(fs.readFileSync(file, "utf8"));
 const write = (file, value) => fs.writeFileSync(file, JSON.stringify(value, null, 1) + "\n");
 
-/** Of each project: package -> "VERSION HASH", from the lock that npm wrote. */
+/** Of each project: package -> "VERSION HASH", from the lock that npm wrote. What a package brings inside has its hash. */
 function installed(projects) {
   const found = {};
   for (const name of fs.readdirSync(projects).sort()) {
@@ -20,7 +20,7 @@ function installed(projects) {
     const [plugin] = Object.keys(read(path.join(folder, "package.json")).dependencies);
     const packages = read(path.join(folder, "package-lock.json")).packages;
     const entries = Object.entries(packages)
-      .filter(([where, one]) => where !== "" && !one.link && fs.existsSync(path.join(folder, where)))
+      .filter(([where, one]) => where !== "" && !one.link && !one.inBundle && fs.existsSync(path.join(folder, where)))
       .map(([where, one]) => [where.replace(/^node_modules\//, ""), `${one.version} ${one.integrity ?? ""}`.trim()]);
     found[plugin] = Object.fromEntries(entries.sort());
   }
