@@ -6,7 +6,7 @@ import sqlite3
 from typing import Any, cast
 
 from trunkline.app.imports.openclaw.fields import parsed, time_of, word
-from trunkline.app.imports.openclaw.values import NotRead, WaitingMessage
+from trunkline.app.imports.openclaw.values import UnreadableEntry, WaitingMessage
 
 TABLE = "channel_ingress_events"
 _NEEDED = frozenset({"event_id", "channel_id", "account_id", "status", "payload_json"})
@@ -15,11 +15,11 @@ _DEEPEST = 12
 
 def waiting_rows(
     connection: sqlite3.Connection, columns: frozenset[str]
-) -> tuple[tuple[WaitingMessage, ...], tuple[NotRead, ...]]:
+) -> tuple[tuple[WaitingMessage, ...], tuple[UnreadableEntry, ...]]:
     """Everything that is neither completed nor deleted. Raises `sqlite3.Error`."""
     if not columns >= _NEEDED:
         return (), ()
-    found, unreadable = list[WaitingMessage](), list[NotRead]()
+    found, unreadable = list[WaitingMessage](), list[UnreadableEntry]()
     for row in connection.execute(f"SELECT * FROM {TABLE} WHERE status != 'completed' ORDER BY rowid"):  # noqa: S608
         values = {str(name): row[name] for name in row.keys()}  # noqa: SIM118 -- a row has no other way
         text = ""
@@ -27,7 +27,7 @@ def waiting_rows(
             payload = word(values["payload_json"])
             text = "" if payload in ("", "null") else text_in(parsed(payload))
         except ValueError as error:
-            unreadable.append(NotRead(where=f"{TABLE} {values['event_id']}", why=str(error)))
+            unreadable.append(UnreadableEntry(where=f"{TABLE} {values['event_id']}", why=str(error)))
         found.append(
             WaitingMessage(
                 id=word(values["event_id"]),

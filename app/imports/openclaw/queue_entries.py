@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from trunkline.app.imports.openclaw.fields import Json, number, objects, parsed, part, place_of, time_of, word
-from trunkline.app.imports.openclaw.values import ForeignPlace, NotRead, QueuedDelivery, QueueStatus
+from trunkline.app.imports.openclaw.values import ForeignPlace, QueuedDelivery, QueueStatus, UnreadableEntry
 
 #: attempts after which OpenClaw gives up, unless the entry says otherwise
 MAX_ATTEMPTS = 5
@@ -30,14 +30,14 @@ class QueueReading(msgspec.Struct, frozen=True):
 
     entries: tuple[QueuedDelivery, ...] = ()
     completed: int = 0
-    unreadable: tuple[NotRead, ...] = ()
+    unreadable: tuple[UnreadableEntry, ...] = ()
 
 
 def queue_rows(connection: sqlite3.Connection, columns: frozenset[str]) -> QueueReading:
     """The queue of a database. A row that cannot be read does not hide the others. Raises `sqlite3.Error`."""
     if not columns >= _NEEDED:
         return QueueReading() if not columns else QueueReading(unreadable=(_without(columns),))
-    entries, unreadable, completed = list[QueuedDelivery](), list[NotRead](), 0
+    entries, unreadable, completed = list[QueuedDelivery](), list[UnreadableEntry](), 0
     for row in connection.execute(f"SELECT * FROM {TABLE} ORDER BY rowid"):  # noqa: S608 -- a constant
         values = {str(name): row[name] for name in row.keys()}  # noqa: SIM118 -- a row has no other way
         if values["status"] == QueueStatus.COMPLETED.value:
@@ -46,13 +46,13 @@ def queue_rows(connection: sqlite3.Connection, columns: frozenset[str]) -> Queue
         try:
             entries.append(_of_row(values))
         except ValueError as error:
-            unreadable.append(NotRead(where=f"{TABLE} {values['id']}", why=str(error)))
+            unreadable.append(UnreadableEntry(where=f"{TABLE} {values['id']}", why=str(error)))
     return QueueReading(tuple(entries), completed, tuple(unreadable))
 
 
-def _without(columns: frozenset[str]) -> NotRead:
+def _without(columns: frozenset[str]) -> UnreadableEntry:
     missing = ", ".join(sorted(_NEEDED - columns))
-    return NotRead(where=TABLE, why=f"the table has no {missing}: another version of OpenClaw")
+    return UnreadableEntry(where=TABLE, why=f"the table has no {missing}: another version of OpenClaw")
 
 
 def _of_row(values: Mapping[str, Any]) -> QueuedDelivery:
@@ -88,7 +88,7 @@ def _status(text: str) -> QueueStatus:
 
 def queue_files(folder: Path) -> QueueReading:
     """The queues that versions before the database kept as files, below a state folder."""
-    entries, unreadable, completed = list[QueuedDelivery](), list[NotRead](), 0
+    entries, unreadable, completed = list[QueuedDelivery](), list[UnreadableEntry](), 0
     for name, queue in _FOLDERS.items():
         for sub, status in (("", QueueStatus.PENDING), ("failed", QueueStatus.FAILED)):
             for path in _files(folder / name / sub):
@@ -99,7 +99,7 @@ def queue_files(folder: Path) -> QueueReading:
                 try:
                     entries.append(_of_file(path, queue, status, where))
                 except (OSError, ValueError) as error:
-                    unreadable.append(NotRead(where=where, why=getattr(error, "strerror", None) or str(error)))
+                    unreadable.append(UnreadableEntry(where=where, why=getattr(error, "strerror", None) or str(error)))
     return QueueReading(tuple(entries), completed, tuple(unreadable))
 
 

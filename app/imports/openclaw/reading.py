@@ -10,9 +10,9 @@ from trunkline.app.imports.openclaw import ingress, queue_entries, session_entri
 from trunkline.app.imports.openclaw.copies import NotReadable, columns_of, copied, user_version
 from trunkline.app.imports.openclaw.values import (
     ForeignSession,
-    NotRead,
     OpenClawState,
     QueuedDelivery,
+    UnreadableEntry,
     WaitingMessage,
 )
 from trunkline.core.errors import UsageError
@@ -83,7 +83,7 @@ class _Reader:
         self.queue: list[QueuedDelivery] = []
         self.completed = 0
         self.waiting: list[WaitingMessage] = []
-        self.unreadable: list[NotRead] = []
+        self.unreadable: list[UnreadableEntry] = []
         self.notes: list[str] = []
 
     def read(self) -> None:
@@ -142,7 +142,7 @@ class _Reader:
                     )
                 read(connection)
         except NotReadable as error:
-            self.unreadable.append(NotRead(where=name.as_posix(), why=str(error)))
+            self.unreadable.append(UnreadableEntry(where=name.as_posix(), why=str(error)))
             return False
         return True
 

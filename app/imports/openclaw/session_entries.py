@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from trunkline.app.imports.openclaw.fields import Json, objects, parsed, part, place_of, time_of, word
-from trunkline.app.imports.openclaw.values import ForeignPlace, ForeignSession, NotRead, OwedAnswer
+from trunkline.app.imports.openclaw.values import ForeignPlace, ForeignSession, OwedAnswer, UnreadableEntry
 
 _LONGEST = 64_000_000
 _NEEDED = frozenset({"session_key", "current_session_id", "entry_json"})
 
-Reading = tuple[tuple[ForeignSession, ...], tuple[NotRead, ...]]
+Reading = tuple[tuple[ForeignSession, ...], tuple[UnreadableEntry, ...]]
 
 
 def session_rows(connection: sqlite3.Connection, agent: str, columns: Mapping[str, frozenset[str]]) -> Reading:
@@ -23,16 +23,18 @@ def session_rows(connection: sqlite3.Connection, agent: str, columns: Mapping[st
     nodes = columns["session_nodes"]
     if not nodes >= _NEEDED:
         missing = ", ".join(sorted(_NEEDED - nodes))
-        return (), (NotRead(where="session_nodes", why=f"the table has no {missing}: another version of OpenClaw"),)
+        return (), (
+            UnreadableEntry(where="session_nodes", why=f"the table has no {missing}: another version of OpenClaw"),
+        )
     places, people = _places(connection, columns), _people(connection, columns)
-    found, unreadable = list[ForeignSession](), list[NotRead]()
+    found, unreadable = list[ForeignSession](), list[UnreadableEntry]()
     for row in connection.execute("SELECT * FROM session_nodes ORDER BY rowid"):
         values = {str(name): row[name] for name in row.keys()}  # noqa: SIM118 -- a row has no other way
         key = word(values["session_key"])
         try:
             session = _session(agent, key, parsed(values["entry_json"] or ""))
         except ValueError as error:
-            unreadable.append(NotRead(where=f"session_nodes {key}", why=str(error)))
+            unreadable.append(UnreadableEntry(where=f"session_nodes {key}", why=str(error)))
             session = ForeignSession(agent=agent, key=key, session=word(values["current_session_id"]))
         found.append(
             msgspec.structs.replace(
@@ -90,13 +92,13 @@ def session_file(path: Path, agent: str, where: str) -> Reading:
             raise ValueError("too long to be a session store")
         tree = parsed(path.read_bytes())
     except (OSError, ValueError) as error:
-        return (), (NotRead(where=where, why=getattr(error, "strerror", None) or str(error)),)
-    found, unreadable = list[ForeignSession](), list[NotRead]()
+        return (), (UnreadableEntry(where=where, why=getattr(error, "strerror", None) or str(error)),)
+    found, unreadable = list[ForeignSession](), list[UnreadableEntry]()
     for key, entry in tree.items():
         if isinstance(entry, dict):
             found.append(_session(_agent_of(key) or agent, key, entry))
         else:
-            unreadable.append(NotRead(where=f"{where} {key}", why="no JSON object"))
+            unreadable.append(UnreadableEntry(where=f"{where} {key}", why="no JSON object"))
     return tuple(found), tuple(unreadable)
 
 

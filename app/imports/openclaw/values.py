@@ -96,7 +96,7 @@ class WaitingMessage(msgspec.Struct, frozen=True, kw_only=True):
     received: float | None = None
 
 
-class NotRead(msgspec.Struct, frozen=True, kw_only=True):
+class UnreadableEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Something in the folder that could not be read; everything else was."""
 
     where: str
@@ -113,6 +113,6 @@ class OpenClawState(msgspec.Struct, frozen=True, kw_only=True):
     #: receipts of deliveries that are done
     completed: int = 0
     waiting: tuple[WaitingMessage, ...] = ()
-    unreadable: tuple[NotRead, ...] = ()
+    unreadable: tuple[UnreadableEntry, ...] = ()
     #: what a reader must know: a newer version, a gateway that is running
     notes: tuple[str, ...] = ()

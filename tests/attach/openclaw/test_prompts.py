@@ -48,12 +48,12 @@ def test_only_what_people_said_is_answered(said: list[str], words: list[str]) ->
 
 
 RESUMED = (
-    "I'm continuing your interrupted request now (the gateway has just restarted).  Don't be concerned with the lack of "
-    "typing; I am working behind the scenes and I'll send a message when I'm done!"
+    "I'm continuing your interrupted request now (the gateway has just restarted).  Don't be concerned with the lack "
+    "of typing; I am working behind the scenes and I'll send a message when I'm done!"
 )
 UNCONFIRMED = (
-    "I couldn’t confirm whether my previous reply reached this chat, so I won’t resend it automatically. Please ask for "
-    "any missing remainder."
+    "I couldn’t confirm whether my previous reply reached this chat, so I won’t resend it automatically. Please ask "
+    "for any missing remainder."
 )
 FAILED = "⚠️ OpenClaw couldn't produce or deliver a reply. Please try again."
 
