@@ -40,11 +40,12 @@ class PromptReader:
         if end is not None:
             return questions_in(tail[end:])
         outside = questions_in(self._without_added(tail))
+        if 0 < len(tail) < TAIL:
+            return outside
         inside = [mark for mark in questions_in(tail) if mark not in outside]
-        cut = len(tail) >= TAIL
         # Before the end there may be what people said: a mark in the context is theirs, unless it was answered before.
-        kept = [mark for mark in recorded if mark not in inside or (cut and mark not in answered)]
-        if cut and recorded and not kept and not outside:
+        kept = [mark for mark in recorded if mark not in inside or mark not in answered]
+        if recorded and not kept and not outside:
             kept = waiting[-1:] or recorded
         return tuple(dict.fromkeys((*(mark for mark in kept if mark not in outside), *outside)))
 
