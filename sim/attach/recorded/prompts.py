@@ -13,8 +13,8 @@ import msgspec
 from trunkline.sim.attach.marks import questions_in
 from trunkline.sim.attach.profile import GatewayProfile
 
-#: characters of a prompt's end that were recorded
-TAIL = 700
+#: of long prompts the last 400 were recorded, later the last 700: an end of so many hundreds may be cut
+_HUNDRED = 100
 #: the opening and the end of a context block, of which a tail may have the end only
 _BLOCK_END = re.compile(r"\A(?:(?!<<<BEGIN_).)*?<<<END_\w+>>>", re.DOTALL)
 #: a context block that goes on to the end of the tail, or was never closed
@@ -40,7 +40,7 @@ class PromptReader:
         if end is not None:
             return questions_in(tail[end:])
         outside = questions_in(self._without_added(tail))
-        if 0 < len(tail) < TAIL:
+        if len(tail) % _HUNDRED:
             return outside
         inside = [mark for mark in questions_in(tail) if mark not in outside]
         # Before the end there may be what people said: a mark in the context is theirs, unless it was answered before.
