@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from trunkline.app.attach.report.redaction import Redaction
+from trunkline.app.attach.report.redaction import PageRedaction
 from trunkline.app.imports.openclaw.findings import Merger, OpenClawFindings, Prospect, Split, find
 from trunkline.app.imports.openclaw.values import (
     ForeignPlace,
@@ -29,7 +29,7 @@ _TEXT, _ERROR = 60, 100
 
 
 #: tokens may be in texts, and in errors that name the address of a request
-_REDACTION = Redaction(environment={})
+_REDACTION = PageRedaction(environment={})
 
 
 class StateSection(msgspec.Struct, frozen=True):
