@@ -146,6 +146,7 @@ class Gateway:
             preparer=self._preparer,
             suspects=self._suspects,
             replies=Replies(self._ctx, self._preparer, self._delivery.queue),
+            settler=self._delivery.settler,
         )
         self._scheduler = Scheduler.of(self._ctx, targets, self._turns.start, self._turns)
         self._delivery.settler.lines.connect(start_turn=self._turns.start)

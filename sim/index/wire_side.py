@@ -42,6 +42,8 @@ class MarkedQuestion:
     body: PeerSaid
     #: it was handed out to the gateway, or the gateway confirmed it
     handed_out: bool = False
+    #: the event by which it was handed out first
+    first_handed_out: int | None = None
     #: the gateway made the platform forget it, instead of reading it
     dropped: bool = False
     #: a fault lost it on its way to the gateway
@@ -239,6 +241,8 @@ class RunWireSide(Projection):
             question.dropped = True
         elif question is not None:
             question.handed_out = True
+            if question.first_handed_out is None:
+                question.first_handed_out = event.seq
 
     @on(WireCalled)
     def _arrived(self, event: Event, _body: WireCalled) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import cast
 
 import anyio.lowlevel
@@ -23,10 +24,12 @@ from trunkline.core.runtime.delegation.task_turns import TaskTurns
 from trunkline.core.runtime.heartbeat.replies import Replies
 from trunkline.core.runtime.inbound.callback_turns import begin_callback
 from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
+from trunkline.core.runtime.inbound.last_answers import LastAnswers
 from trunkline.core.runtime.inbound.live_turn import Hands, LiveTurn
 from trunkline.core.runtime.inbound.turn_prompts import UnusablePrompts, prompts_of
 from trunkline.core.runtime.lanes import HELD, Lanes
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.outbound.settle import Settler
 from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.store.commands import BeginRun, FinishTurn, TurnFinish
@@ -81,6 +84,7 @@ class Turns:
         preparer: Preparer,
         suspects: Suspects,
         replies: Replies,
+        settler: Settler,
     ) -> None:
         self._ctx = context
         self._control = control
@@ -92,6 +96,7 @@ class Turns:
         self._tasks = tasks
         self._suspects = suspects
         self._replies = replies
+        self._answers = LastAnswers(context, settler)
         self.lanes: Lanes[str, _Queued] = Lanes("turns", self._handle, workers=_WORKERS, now=context.env.steady)
 
     def start(self, work: Work, session: SessionId, cause: int) -> None:
@@ -150,6 +155,7 @@ class Turns:
             with item.hold:
                 await self._tasks.drop(item.work, item.cause)
             return
+        await self._answers.known(session)
         work = await begin_callback(ctx, item.work, item.cause)
         if work is None:
             item.hold.release(item.cause)
@@ -213,7 +219,7 @@ class Turns:
                 callback=None if work.callback is None else CallbackEvent.FAIL,
                 callback_reason=None if work.callback is None else ended.reason,
             )
-            await ctx.store.write(finish, story, then=self._deliver_all)
+            await ctx.store.write(finish, story, then=partial(self._deliver_all, item.session))
 
     async def _notice(self, work: Work, session: SessionId, text: str, cause: int) -> IntentRow | None:
         """A notice to the person whose message is not answered; None if there is nothing to say, or no place for it."""
@@ -332,10 +338,11 @@ class Turns:
             callback=None if work.callback is None else _callback_event(intents, failure),
             callback_reason=_callback_reason(intents, failure, silent),
         )
-        await ctx.store.write(finish, story, then=self._deliver_all)
+        await ctx.store.write(finish, story, then=partial(self._deliver_all, session))
 
-    def _deliver_all(self, prepared: list[tuple[IntentRow, int]]) -> None:
+    def _deliver_all(self, session: SessionId, prepared: list[tuple[IntentRow, int]]) -> None:
         for row, cause in prepared:
+            self._answers.queued(session, row)
             self._deliver(row, cause)
 
     def _silent(

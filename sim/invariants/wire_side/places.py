@@ -102,7 +102,7 @@ class InOrder(WireSideChecker):
 
     id = "X9"
     title = "Answers in order"
-    sentence = "The answers in a place come in the order in which their questions were asked there."
+    sentence = "The answers in a place come in the order in which their questions reached the gateway."
 
     @on(PeerSaid)
     def _said(self, event: Event, body: PeerSaid) -> None:
@@ -128,7 +128,7 @@ class InOrder(WireSideChecker):
                 other, answered = later
                 self.violate(
                     at=event.seq,
-                    summary=f"{self.asked(question)} is answered after {other.mark}, which was asked after it",
+                    summary=f"{self.asked(question)} is answered after {other.mark}, which came after it",
                     expected=[f"the answer to {question.mark} before that to {other.mark}"],
                     actual=[f"{when(answered)}, then {when(message)}"],
                     evidence=[question.event.seq, other.event.seq, answered.accepted.seq, event.seq],
@@ -142,12 +142,17 @@ class InOrder(WireSideChecker):
     def _later_answer(self, question: MarkedQuestion, event: Event) -> tuple[MarkedQuestion, BotMessage] | None:
         """A question of the same place that was asked later and is answered already."""
         for other in self.wire.questions.values():
-            if other.event.seq > question.event.seq and other.place.lane == question.place.lane:
+            if other.place.lane == question.place.lane and _reached(other) > _reached(question):
                 for message in self.wire.answers(other):
                     first = next(message.ever(other.mark))
                     if first.event.seq < event.seq and message.address.lane == question.place.lane:
                         return other, message
         return None
+
+
+def _reached(question: MarkedQuestion) -> int:
+    """When a question reached the gateway: of one that the platform hands out late, that is what counts."""
+    return question.first_handed_out or question.event.seq
 
 
 def _marks_before(message: BotMessage) -> set[str]:

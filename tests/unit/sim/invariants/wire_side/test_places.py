@@ -8,7 +8,7 @@ from tests.support.wire_story import ANA, BEN, DEPLOY, OPS, ROLLBACK, WireStory
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim import Status
-from trunkline.sim.events.world import ThreadOpened, ThreadReopened
+from trunkline.sim.events.world import PlatformPushed, ThreadOpened, ThreadReopened
 
 CHANNEL = Address(channel="discord", account="default", kind=ChatKind.CHANNEL, conversation="500")
 THREAD = Address(channel="discord", account="default", kind=ChatKind.CHANNEL, conversation="q-a1", parent="500")
@@ -139,7 +139,7 @@ def test_answers_in_another_order_are_x9_alone():
     story.send(second)
     story.send(first)
     assert story.end().broken == ["X9"]
-    assert story.summaries("X9") == ["question a1 of telegram/@ana is answered after a2, which was asked after it"]
+    assert story.summaries("X9") == ["question a1 of telegram/@ana is answered after a2, which came after it"]
 
 
 def test_answers_in_order_are_right():
@@ -151,6 +151,16 @@ def test_answers_in_order_are_right():
     story.send(second)
     assert story.end().broken == []
     assert story.verdict("X9").exercised == 1
+
+
+def test_a_question_that_the_platform_hands_out_late_comes_after_those_that_it_overtook():
+    story = WireStory()
+    late = story.ask("a1", taken=False)
+    story.ask("a2")
+    story.tell(PlatformPushed(address=ANA, message_id="q-a1", original_id="q-a1"), late)
+    story.send(story.turn("a2"))
+    story.send(story.turn("a1"))
+    assert story.end().broken == []
 
 
 def test_one_answer_to_both_has_no_order():
