@@ -118,6 +118,7 @@ class AttachTry:
         `gently`: at the end the gateway is asked to end, as one whose state is to be kept.
         """
         world = self.world
+        cut = ""
         try:
             await self._servers.open(self._loop)
             await self._gateway.start()
@@ -130,12 +131,14 @@ class AttachTry:
             if gently:
                 await self._gateway.end()
         except GatewayTrouble as error:
-            world.events.record(RunEnded(at_rest=False, cut=f"since {error.what}"))
+            cut = f"since {error.what}"
             raise
         finally:
             self._gateway.close()
             await self._servers.close()
             world.disk.discard()
+            if cut:
+                world.events.record(RunEnded(at_rest=False, cut=cut))
         world.events.record(RunEnded(at_rest=True))
         return Trace(header=self.header, events=tuple(world.log.events))
 

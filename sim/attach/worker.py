@@ -98,7 +98,7 @@ class _JobRun:
             self.log = error.log
             return error.what
         except UsageError as error:
-            return str(error)
+            return error.facts if type(error) is UsageError else str(error)
         finally:
             watching.cancel()
         return self._why

@@ -93,6 +93,8 @@ class GatewayControl:
             if self._world.now() - began > self._profile.start_within:
                 missing = ", ".join(self._missing())
                 raise self.trouble_of(f"was not ready within {self._profile.start_within:g} s: it lacks {missing}")
+            if self._rest.flooded:
+                raise self.trouble_of(self._rest.flooded)
             await anyio.sleep(LOOK)
         await anyio.sleep(self._profile.ready.after)
         if self._tree is not tree:
