@@ -56,9 +56,12 @@ def test_an_answer_that_does_not_come_is_waited_for_with_patience() -> None:
     assert run.ends() == 25
 
 
-def test_a_notice_ends_the_questions_of_its_place() -> None:
+def test_a_notice_ends_the_questions_of_its_place_that_the_gateway_had() -> None:
     run = Run()
     run.said(1, "m1")
+    run.accepted(2, "⚠️ restarted")
+    assert run.ends() == 21
+    run.at(2, ModelAsked(model="m1", marks=("m1",)))
     run.accepted(3, "⚠️ restarted", THERE)
     assert run.ends() == 21
     run.accepted(3, "⚠️ restarted")
