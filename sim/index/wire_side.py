@@ -155,18 +155,18 @@ class RunWireSide(Projection):
         return above == place.conversation and message in (on, where.thread, where.conversation)
 
     def concerns(self, question: MarkedQuestion, where: Address) -> bool:
-        """Whether the asker of a question reads what is said of it there: in its place, or alone with the gateway.
+        """Whether the asker of a question reads what is said of it there: in its place.
 
-        Of a question whose place is gone, also in the conversation of that place.
+        Of a question whose place is gone, also in the conversation of that place, or alone with the gateway.
         """
         place = question.place
         if self.in_place(question, where):
             return True
-        if (where.channel, where.account) != (place.channel, place.account):
+        if (where.channel, where.account) != (place.channel, place.account) or place.lane not in self._gone:
             return False
-        if where.kind is ChatKind.DIRECT and where.conversation == question.body.peer.id:
-            return True
-        return place.lane in self._gone and where.conversation in (place.conversation, place.parent)
+        if where.kind is ChatKind.DIRECT:
+            return where.conversation == question.body.peer.id
+        return where.conversation in (place.conversation, place.parent)
 
     def gone_since(self, place: Address) -> Event | None:
         """The event since which a place is gone, if it is."""

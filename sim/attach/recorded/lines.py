@@ -43,8 +43,8 @@ from trunkline.sim.events.world import (
 from trunkline.sim.index.wire_side import CUT
 
 _Line = dict[str, Any]
-#: characters of an answer that were recorded
-_ANSWER = 120
+#: of long answers the first 120 characters were recorded: what ends at such a length from here on may be cut
+_ANSWER, _STEP = 80, 20
 #: escapes of Telegram's Markdown
 _ESCAPED = re.compile(r"\\([_*\[\]()~`>#+\-=|{}.!\\])")
 #: platforms of which it was recorded when they hand a message out
@@ -360,7 +360,8 @@ class RecordedLines:
     def _model_answered(self, line: _Line) -> None:
         text = str(line.get("text") or "")
         self._answered |= {mark.question for mark in answers_in(text)}
-        body = ModelAnswered(status=int(line.get("status") or 200), text=text + (CUT if len(text) >= _ANSWER else ""))
+        cut = CUT if len(text) >= _ANSWER and len(text) % _STEP == 0 else ""
+        body = ModelAnswered(status=int(line.get("status") or 200), text=text + cut)
         self._record(body, self._asked.get(int(line.get("call") or 0)), node="model")
 
 
