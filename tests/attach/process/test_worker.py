@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -80,10 +81,10 @@ class Try:
         )
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self, **options: Any) -> subprocess.Popen[bytes]:
+    def start(self, command: list[str] | None = None, **options: Any) -> subprocess.Popen[bytes]:
         with (self.folder / "errors").open("wb") as errors:
             self.process = process = subprocess.Popen(
-                [sys.executable, "-m", "trunkline.sim.attach.worker"],
+                command or [sys.executable, "-m", "trunkline.sim.attach.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -328,6 +329,41 @@ for _ in range(2):
     assert log == ["OSError 101", "gaierror -3"] * 2
 
 
+#: denies namespaces to everything that follows, as hardened machines do
+DENIED = """
+import runpy
+from pathlib import Path
+from trunkline.sim.attach.process.guard import unshare
+unshare(0)
+Path("/proc/sys/user/max_user_namespaces").write_text("0")
+runpy.run_module("trunkline.sim.attach.worker", run_name="__main__")
+"""
+
+
+def test_where_namespaces_are_denied_a_try_says_so_and_goes_on(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            pytest.skip("this machine has no address but loopback")
+        address = probe.getsockname()[0]
+    with socket.create_server((address, 0)) as server:
+        port = server.getsockname()[1]
+        speaks = f"import socket; kept.append(socket.create_connection(({address!r}, {port})))\n"
+        one = Try(tmp_path, POLLS.replace('call("getMe")', speaks + 'call("getMe")') + FOREVER, settle="1s")
+        one.start(command=[sys.executable, "-c", DENIED])
+        outcome = one.end()
+    assert outcome.problem == ""
+    network, processes = outcome.notes
+    assert network.startswith("the network could not be closed off (")
+    assert network.endswith("): a gateway that is set up wrongly can reach real platforms")
+    assert processes.startswith("the processes of the gateway had no namespace of their own (")
+    found = [(one.protocol, one.address, one.port, one.stopped) for one in one.events("gateway.reached_out")]
+    assert found == [("tcp", address, port, False)]
+    assert not lives(one.home, "main")
+    assert not lives(one.home, "child")
+
+
 # ---------------------------------------------------------------- warm states
 
 
@@ -351,3 +387,23 @@ def test_a_first_conversation_that_fails_leaves_no_state(tmp_path: Path) -> None
     one.job = msgspec.structs.replace(one.job, states=str(tmp_path / "states"))
     assert "in its first conversation" in one.play().problem
     assert not [one for one in (tmp_path / "states").iterdir() if one.suffix not in (".lock", ".making")]
+
+
+def test_numbers_of_updates_and_messages_go_on_from_try_to_try(tmp_path: Path) -> None:
+    body = (
+        POLLS
+        + """
+offset = 0
+while True:
+    for one in json.loads(call("getUpdates", timeout=10, offset=offset))["result"]:
+        offset = one["update_id"] + 1
+        with open("seen", "a") as file: file.write(f"{one['update_id']} {one['message']['message_id']}\\n")
+"""
+    )
+    one = Try(tmp_path, body, warm_up=True)
+    one.job = msgspec.structs.replace(one.job, states=str(tmp_path / "states"))
+    assert one.play().problem == ""
+    first, second = [list(map(int, line.split())) for line in (one.home / "seen").read_text().splitlines()]
+    # A gateway that remembers what its first conversation was must not take the try for a repetition.
+    assert all(later > earlier for earlier, later in zip(first, second, strict=True))
+    assert second[1] < 2**31
