@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import clean, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone, listed
-from trunkline.app.view.wire_side.questions import QuestionRows, SeenAnswer, seen_answers
+from trunkline.app.view.wire_side.questions import QuestionRows, SeenAnswer, notices, seen_answers
 from trunkline.app.view.wire_side.sent import WireSends, outcome
 from trunkline.app.view.wire_side.unknown import not_known
 from trunkline.core.events import Event
@@ -88,6 +88,8 @@ def question_facts(view: RunView, rows: QuestionRows, question: MarkedQuestion) 
         yield _seen(view, rows.wire, question, one, number, len(found))
     if not found:
         yield Fact(label="seen", text="no answer was seen", tone=Tone.WARN, seq=question.event.seq)
+        for one in notices(rows.wire, question, seq):
+            yield Fact(label="notice", text=f"#{one.accepted.seq} {quoted(one.text)}", seq=one.accepted.seq)
 
 
 def _seen(view: RunView, wire: RunWireSide, question: MarkedQuestion, one: SeenAnswer, number: int, of: int) -> Fact:

@@ -18,8 +18,10 @@ from trunkline.app.view.text.cells import count
 from trunkline.core.events import Event
 from trunkline.core.values import Address
 from trunkline.sim.attach.marks import AnswerMark, answers_in, questions_in
-from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.wire import WireAccepted, WireDeleted
 from trunkline.sim.index.wire_side import MarkedQuestion, ModelTurn, RunWireSide
+
+_AGAIN = TranscriptDifference.COPY
 
 
 class WirePlaces(Sessions):
@@ -66,33 +68,38 @@ class WirePlaces(Sessions):
     def _sent(self, place: PlaceKey, seen: VisibleMessage, shown: set[AnswerMark]) -> Iterator[AlignedPair]:
         """What the gateway showed: an answer beside the model's, the same answer again, or words of its own."""
         marks = answers_in(seen.text)
-        accepted = isinstance(self.view.event(seen.seq).body, WireAccepted)
-        if not marks or not accepted:
-            shown.update(marks)
-            yield AlignedPair(seen=seen, note="" if not accepted else self._own_words(seen))
+        if not marks:
+            yield AlignedPair(seen=seen, note=self._words_of(seen))
             return
         again = all(mark in shown for mark in marks)
-        elsewhere = [one for one in self._asked(marks) if one.place.lane != place]
-        if elsewhere and not any(self._wire.in_place(one, self._address(place)) for one in elsewhere):
-            where = self.view.places.label(elsewhere[0].place)
-            difference = TranscriptDifference.FOREIGN_MIRROR
-            yield AlignedPair(seen=seen, difference=difference, note=f"answers a question of {where}")
+        asked = self._asked(marks)
+        if asked and not any(self._wire.in_place(one, self._address(place)) for one in asked):
+            note = f"answers a question of {self.view.places.label(asked[0].place)}"
+            yield AlignedPair(seen=seen, difference=TranscriptDifference.FOREIGN_MIRROR, note=note)
         elif again:
-            yield AlignedPair(seen=seen, difference=TranscriptDifference.COPY)
+            # An edit that leaves the answer as it is shows it no second time.
+            copied = isinstance(self.view.event(seen.seq).body, WireAccepted)
+            yield AlignedPair(seen=seen, difference=_AGAIN if copied else TranscriptDifference.NONE)
         else:
             said = next((turn for mark in marks if (turn := self._said(mark)) is not None), None)
             line = _line(said.answered, "model", said.answer) if said and said.answered else None
             yield AlignedPair(line=line, seen=seen)
         shown.update(marks)
 
-    def _own_words(self, seen: VisibleMessage) -> str:
+    def _words_of(self, seen: VisibleMessage) -> str:
         """What a text without a mark is."""
+        event = self.view.event(seen.seq)
         if self._wire.notified(seen.text) or self._wire.remarked(seen.text):
             return "a notice of the gateway"
-        message = self.view.wire.messages.changed_by(self.view.event(seen.seq)) if self.view.wire else None
-        if message is not None and self._wire.part_of(message) is not None:
-            return "said by the model, to no question"
-        return "the gateway's own words"
+        message = self._wire.messages.changed_by(event)
+        if message is None or isinstance(event.body, WireDeleted):
+            return ""
+        if any(text.marks for text in message.texts):
+            return "while the answer grows"
+        turn = self._wire.part_of(message)
+        if turn is None:
+            return "the gateway's own words"
+        return "a part of an answer" if turn.last else "said by the model, to no question"
 
     def _never_seen(self, question: MarkedQuestion, shown: set[AnswerMark]) -> Iterator[AlignedPair]:
         """Answers of the model that people never saw in the place of their question."""
@@ -132,7 +139,7 @@ class WirePlaces(Sessions):
             name=f"{count(len(turns), 'turn')}, {answered} answered",
             place=self._label(place),
             heard=heard,
-            said=len(seen) - heard,
+            said=sum(isinstance(self.view.event(one.seq).body, WireAccepted) for one in seen),
             copies=index.copies(seq),
             differences=index.differences(seq),
             last=index.last(seq),

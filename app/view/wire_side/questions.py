@@ -59,6 +59,13 @@ def seen_answers(wire: RunWireSide, question: MarkedQuestion, seq: int) -> list[
     return sorted(found, key=lambda one: one.seq)
 
 
+def notices(wire: RunWireSide, question: MarkedQuestion, seq: int) -> list[BotMessage]:
+    """The known notices in the place of a question after it, up to event `seq`."""
+    since, lane = question.event.seq, question.place.lane
+    own = (one for one in wire.messages.all if since < one.accepted.seq <= seq and one.address.lane == lane)
+    return [one for one in own if wire.notified(one.text)]
+
+
 class QuestionRows:
     """Every question of a run, as it was after any event."""
 
@@ -198,6 +205,8 @@ class QuestionRows:
             return LabelCell(text="✓ ANSWERED", more=f"✓ ANSWERED after {seconds(max(after, 0))} s", tone=Tone.GOOD)
         if found:
             return LabelCell(text="– TAKEN BACK", tone=Tone.WARN)
+        if notices(self.wire, question, seq):
+            return LabelCell(text="– NOTIFIED", more="– NOTIFIED, not answered", tone=Tone.WARN)
         broken = self.broken(question, seq)
         over = self._view.over <= seq
         text = "✗ NO ANSWER" if over else "○ OPEN"

@@ -91,7 +91,7 @@ class RequestRows:
     def _response(self, row: SentOnWire, seq: int) -> LabelCell:
         """What the gateway got to know."""
         if row.lost(seq):
-            return LabelCell(text="lost", more="the response was lost", tone=Tone.WARN)
+            return LabelCell(text="lost", more="lost on its way", tone=Tone.WARN)
         done = row.responded
         if done is None or done.seq > seq or not isinstance(done.body, WireResponded):
             return LabelCell(text="none", tone=Tone.WARN)
