@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs Hermes Agent, a gateway that is not ours, into .gateways/hermes, from tools/attach/hermes.lock.
 #
-#   tools/attach/hermes.sh                     does nothing if .gateways/hermes is whole and newer than the lock file
-#   tools/attach/hermes.sh --lock VERSION      pins another version (needs uv)
+#   tools/attach/hermes.sh             does nothing if .gateways/hermes is whole and newer than the lock file
+#   tools/attach/hermes.sh --lock      pins again what tools/attach/hermes.in asks for (needs uv)
 #
 # It shares no environment with ours, because it needs other versions. Every package is checked against its hash in the
 # lock file. PYTHON names another interpreter than that of .venv; Hermes needs Python 3.11 to 3.13.
@@ -18,13 +18,12 @@ fail() {
 }
 
 if [ "${1:-}" = --lock ]; then
-    [ $# -eq 2 ] || fail "usage: tools/attach/hermes.sh --lock VERSION"
     # Only versions and hashes are written: where packages come from is each machine's own setting.
-    printf 'hermes-agent[messaging]==%s\n' "$2" | uv pip compile - --universal --python-version 3.11 --generate-hashes \
-        --no-header --no-annotate --upgrade --output-file "$lock" --quiet
+    uv pip compile tools/attach/hermes.in --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+        --output-file "$lock" --quiet
     exit 0
 fi
-[ $# -eq 0 ] || fail "usage: tools/attach/hermes.sh [--lock VERSION]"
+[ $# -eq 0 ] || fail "usage: tools/attach/hermes.sh [--lock]"
 
 is_right() {
     "$1" -c 'import sys, venv, ensurepip; raise SystemExit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1

@@ -105,6 +105,9 @@ class MatrixSends:
             log = self._server.syncing.log(caller.account)
             if made.event_id not in log.events:
                 found = event(room_id, made.kind, made.event_id, caller.me, self._server.date(), made.content)
+                if "redacts" in made.content:
+                    # Servers say it in both places: clients of rooms before version 11 look beside the content.
+                    found["redacts"] = made.content["redacts"]
                 log.add(room_id, {**found, "unsigned": {**found["unsigned"], "transaction_id": made.txn}})
             return web.json_response({"event_id": made.event_id})
 
