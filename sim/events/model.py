@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from trunkline.core.values import Address
 from trunkline.sim.events.base import PlatformBody
 
 
@@ -26,6 +27,8 @@ class ModelAsked(PlatformBody, frozen=True, kw_only=True):
     tools: int = 0
     #: the end of the prompt, for readers
     tail: str = ""
+    #: where the newest of the questions was asked
+    origin: Address | None = None
 
     @property
     def text(self) -> str:
@@ -39,3 +42,5 @@ class ModelAnswered(PlatformBody, frozen=True, kw_only=True):
     kind: ClassVar[str] = "model.answered"
     status: int
     text: str = ""
+    #: that of the `model.asked`
+    origin: Address | None = None

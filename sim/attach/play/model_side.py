@@ -43,8 +43,8 @@ class ModelSide:
         #: mark of an answer -> the event that it is known by: asked, later answered
         self._answers: dict[AnswerMark, int] = {}
         self._secrets: list[str] = []
-        #: requests that are not answered -> the seq of the event, and the marks of the answer
-        self._asked: dict[int, tuple[int, tuple[AnswerMark, ...]]] = {}
+        #: requests that are not answered -> the seq of the event, where it was asked, and the marks of the answer
+        self._asked: dict[int, tuple[int, Address | None, tuple[AnswerMark, ...]]] = {}
         world.log.subscribe(self._see_said, PeerSaid)
 
     def _see_said(self, event: Event) -> None:
@@ -65,6 +65,7 @@ class ModelSide:
         body = self._model.asked(asked, self._secrets)
         places = [self._said[mark] for mark in body.marks if mark in self._said]
         place, cause = max(places, key=lambda one: one[1], default=(None, None))
+        body = msgspec.structs.replace(body, origin=place)
         seq = self._events.record(body, cause)
         fault = None if body.beside else self._world.model_fault(place, "\n".join(body.said), seq)
         if fault is None or fault.do == "slow":
@@ -75,15 +76,16 @@ class ModelSide:
         else:
             reply = struck_reply(fault, body)
         marks = answers_in(text_said(reply))
-        self._asked[id(asked)] = seq, marks
+        self._asked[id(asked)] = seq, place, marks
         # A gateway that streams sends before the answer is complete.
         self._answers |= dict.fromkeys(marks, seq)
         return reply
 
     def answered(self, asked: Asked, reply: ModelReply) -> None:
         """The last byte of an answer was written."""
-        cause, marks = self._asked.pop(id(asked), (None, ()))
-        seq = self._events.record(ModelAnswered(status=reply.status, text=text_said(reply)), cause)
+        cause, place, marks = self._asked.pop(id(asked), (None, None, ()))
+        body = ModelAnswered(status=reply.status, text=text_said(reply), origin=place)
+        seq = self._events.record(body, cause)
         self._answers |= dict.fromkeys(marks, seq)
 
 

@@ -72,6 +72,16 @@ def test_an_answer_of_the_model_counts_when_its_last_byte_is_written() -> None:
     assert answered.at - asked.at >= 0.4
 
 
+def test_a_step_waits_for_the_model_being_asked_in_a_place() -> None:
+    other = 'at: 0s, id: two, as: ben, in: telegram/ops/deploy, say: "a slow one"'
+    for event in ("model.asked", "model.answered"):
+        crash = f"at: 0s, crash: {{when: {{event: {event}, in: telegram/ops/deploy}}, restart_after: 100ms}}"
+        events = tried(crash, other, 'at: 100ms, id: one, as: ana, in: "telegram/@ana", say: "up?"')
+        struck = next(number for number, one in enumerate(events) if one.kind == "process.crashed")
+        before = next(one for one in reversed(events[:struck]) if one.kind == event)
+        assert getattr(before.body, "origin", None) == getattr(first(events, "peer.said", "slow").body, "address", "")
+
+
 def test_sigterm_lets_the_gateway_end_its_work() -> None:
     slow = 'at: 0s, id: one, as: ana, in: "telegram/@ana", say: "a slow one"'
     events = tried(slow, "at: 0s, restart: {when: {event: model.asked}, down: 100ms}")
