@@ -1,24 +1,21 @@
-"""The lines of a recorded wire, each as the events that a trace has for it."""
+"""The lines of a recorded wire, each as the events that a trace has for it: requests, and what the model is asked."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
-from trunkline.core.events import Body, EventLog
+from trunkline.core.events import EventLog
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
 from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.attach.profile import GatewayProfile
-from trunkline.sim.attach.recorded.places import ACCOUNT, address_of, name_of, person_of
+from trunkline.sim.attach.recorded.places import address_of
 from trunkline.sim.attach.recorded.prompts import PromptReader, RecordedPrompt
 from trunkline.sim.attach.recorded.requests import called
-from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady
+from trunkline.sim.attach.recorded.world_lines import Line, WorldLines
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
-from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import (
     WireAccepted,
@@ -30,25 +27,12 @@ from trunkline.sim.events.wire import (
     WireResponded,
     WireResponseLost,
 )
-from trunkline.sim.events.world import (
-    PeerSaid,
-    PlatformConfirmed,
-    PlatformConnected,
-    PlatformPushed,
-    ThreadClosed,
-    ThreadOpened,
-    WorldPerson,
-    WorldPlace,
-)
 from trunkline.sim.index.wire_side import CUT
 
-_Line = dict[str, Any]
 #: of long answers the first 120 characters were recorded: what ends at such a length from here on may be cut
 _ANSWER, _STEP = 80, 20
 #: escapes of Telegram's Markdown
 _ESCAPED = re.compile(r"\\([_*\[\]()~`>#+\-=|{}.!\\])")
-#: platforms of which it was recorded when they hand a message out
-_HANDS_OUT = frozenset({"telegram", "discord", "slack"})
 #: faults after which a request has no response
 _WITHHELD = frozenset({"lose-response", "reset-before", "kill", "kill-before", "hang"})
 #: faults that refuse, and may pass
@@ -56,20 +40,12 @@ _REFUSALS = {"429": Reason.RATE_LIMITED, "500": Reason.PLATFORM_ERROR, "502": Re
 _STATUS = {Reason.RATE_LIMITED: 429, Reason.PLATFORM_ERROR: 500}
 
 
-class RecordedLines:
+class RecordedLines(WorldLines):
     """Takes the lines of one recording, in order, and records their events."""
 
     def __init__(self, log: EventLog, profile: GatewayProfile | None) -> None:
-        self._log = log
+        super().__init__(log)
         self._prompts = PromptReader(profile)
-        #: the gateway was started, and is not connected
-        self.starting = False
-        self._starts = 0
-        self._places: set[tuple[str, str, str, str]] = set()
-        self._people: set[tuple[str, str]] = set()
-        #: by update, message and envelope: the event of what a person said
-        self._said: dict[str, tuple[int, PeerSaid]] = {}
-        self._pushed: set[int] = set()
         #: seq of a line -> its event, its body and the fault that struck it
         self._calls: dict[int, tuple[int, WireCalled]] = {}
         self._faults: dict[int, str] = {}
@@ -79,21 +55,7 @@ class RecordedLines:
         self._prompted: set[str] = set()
         #: (chat, message) -> where it is, and its text
         self._messages: dict[tuple[str, str], tuple[Address, str]] = {}
-        self._takes: dict[str, Callable[[_Line], None]] = {
-            "process.started": self._started,
-            "process.polls": self._connected,
-            "process.killed": self._killed,
-            "process.stopped": self._stopped,
-            "process.exited": self._exited,
-            "process.frozen": self._frozen,
-            "process.thawed": self._thawed,
-            "ws.identify": self._online,
-            "ws.resume": self._online,
-            "peer.said": self._peer_said,
-            "pushed": self._handed_out,
-            "poll": self._confirmed,
-            "acked": self._acknowledged,
-            "dropped": self._dropped,
+        self._takes |= {
             "call": self._call,
             "fault.fired": self._fault,
             "accepted": self._accepted,
@@ -103,127 +65,17 @@ class RecordedLines:
             "deleted": self._deleted,
             "model.asked": self._model_asked,
             "model.answered": self._model_answered,
-            "thread.opened": self._thread_opened,
-            "thread.closed": self._thread_closed,
-            "thread.deleted": self._thread_closed,
-            "thread.gone": self._thread_closed,
-            "place.gone": self._thread_closed,
         }
-
-    def take(self, line: _Line) -> None:
-        """Record the events of a line. Raises `ValueError` and its like for one that has not what its kind needs."""
-        take = self._takes.get(line["kind"])
-        if take is not None:
-            take(line)
-
-    def _record(self, body: Body, cause: int | None = None, node: str = "sim") -> int:
-        return self._log.recorder(node).record(body, cause)
-
-    def _on_wire(self, line: _Line, body: Body, cause: int | None = None) -> int:
-        return self._record(body, cause, str(line.get("platform") or "platform"))
-
-    # ------------------------------------------------------------ processes
-
-    def _started(self, line: _Line) -> None:
-        self._starts += 1
-        self.starting = True
-        self._record(GatewayLaunched(number=self._starts, command=tuple(map(str, line.get("command") or ()))))
-
-    def _connected(self, line: _Line) -> None:
-        self.starting = False
-        self._record(GatewayReady(number=self._starts, after=float(line.get("after") or 0.0)))
-
-    def _killed(self, line: _Line) -> None:
-        self._record(ProcessCrashed(why=str(line.get("why") or "killed")))
-
-    def _stopped(self, line: _Line) -> None:
-        self._record(ProcessStopped(why=str(line.get("why") or "SIGTERM")))
-
-    def _exited(self, line: _Line) -> None:
-        self._record(GatewayExited(number=self._starts, code=int(line.get("code") or 0)))
-
-    def _frozen(self, line: _Line) -> None:
-        self._record(ProcessFrozen(why=str(line.get("why") or "SIGSTOP")))
-
-    def _thawed(self, _line: _Line) -> None:
-        self._record(ProcessThawed())
-
-    def _online(self, line: _Line) -> None:
-        self._on_wire(line, PlatformConnected(channel=str(line["platform"]), account=ACCOUNT))
-
-    # ------------------------------------------------------------ what people say
-
-    def _place(self, line: _Line, address: Address) -> None:
-        if address.lane in self._places:
-            return
-        above = None
-        room = address.conversation if address.thread else address.parent
-        if room:
-            parent = address_of(address.channel, room)
-            self._place(line, parent)
-            above = name_of(parent)
-        self._places.add(address.lane)
-        self._on_wire(line, WorldPlace(address=address, name=name_of(address), under=above))
-
-    def _peer_said(self, line: _Line) -> None:
-        platform = str(line["platform"])
-        address = address_of(platform, line.get("chat"), line.get("thread"))
-        self._place(line, address)
-        peer = person_of(address)
-        if (platform, peer.id) not in self._people:
-            self._people.add((platform, peer.id))
-            self._record(WorldPerson(channel=platform, peer=peer))
-        message_id = str(line["message_id"])
-        body = PeerSaid(address=address, peer=peer, message_id=message_id, text=str(line.get("text") or ""))
-        seq = self._on_wire(line, body)
-        names = [f"message {message_id}", f"update {line.get('update_id')}"]
-        if platform == "slack":
-            # An envelope has the number of its message.
-            names.append(f"envelope env-{int(message_id.rpartition('.')[2])}")
-        self._said |= dict.fromkeys(names, (seq, body))
-        if platform not in _HANDS_OUT:
-            pushed = PlatformPushed(address=address, message_id=message_id, original_id=message_id)
-            self._on_wire(line, pushed, seq)
-
-    def _handed_out(self, line: _Line) -> None:
-        if line.get("connections") == 0:
-            return
-        for name in _names_of(line):
-            found = self._said.get(name)
-            if found is not None:
-                seq, said = found
-                replay = seq in self._pushed
-                self._pushed.add(seq)
-                body = PlatformPushed(
-                    address=said.address, message_id=said.message_id, original_id=said.message_id, replay=replay
-                )
-                self._on_wire(line, body, seq)
-
-    def _confirm(self, line: _Line, names: list[str], *, dropped: bool = False) -> None:
-        for name in names:
-            found = self._said.get(name)
-            if found is not None:
-                body = PlatformConfirmed(address=found[1].address, message_id=found[1].message_id, dropped=dropped)
-                self._on_wire(line, body, found[0])
-
-    def _confirmed(self, line: _Line) -> None:
-        self._confirm(line, [f"update {one}" for one in line.get("confirmed") or ()])
-
-    def _acknowledged(self, line: _Line) -> None:
-        self._confirm(line, _names_of(line))
-
-    def _dropped(self, line: _Line) -> None:
-        self._confirm(line, _names_of(line), dropped=True)
 
     # ------------------------------------------------------------ requests
 
-    def _call(self, line: _Line) -> None:
+    def _call(self, line: Line) -> None:
         body = called(line)
         body = msgspec.structs.replace(body, text=_seen(body.channel, body.text))
         self._last_call = int(line.get("seq") or 0)
         self._calls[self._last_call] = (self._on_wire(line, body), body)
 
-    def _fault(self, line: _Line) -> None:
+    def _fault(self, line: Line) -> None:
         platform, do = str(line.get("platform") or ""), str(line.get("do") or "")
         method = str(line.get("method") or "")
         on = platform if platform == "model" else "confirm" if method == "confirm" else "send"
@@ -238,7 +90,7 @@ class RecordedLines:
         if reason is not None and at[1].address is not None:
             self._refuse(line, self._last_call, at[1].address, reason, f"by a fault: {do}")
 
-    def _refuse(self, line: _Line, call: int, address: Address, reason: Reason, detail: str) -> None:
+    def _refuse(self, line: Line, call: int, address: Address, reason: Reason, detail: str) -> None:
         seq = self._calls[call][0] if call in self._calls else None
         retry = line.get("retry_after")
         body = WireRefused(
@@ -252,7 +104,7 @@ class RecordedLines:
         self._on_wire(line, body, seq)
         self._respond(line, call, _STATUS.get(reason, 400))
 
-    def _respond(self, line: _Line, call: int, status: int = 200) -> None:
+    def _respond(self, line: Line, call: int, status: int = 200) -> None:
         found = self._calls.get(call)
         if found is None or self._faults.get(call) in _WITHHELD:
             return
@@ -262,7 +114,7 @@ class RecordedLines:
         )
         self._on_wire(line, done, seq)
 
-    def _accepted(self, line: _Line) -> None:
+    def _accepted(self, line: Line) -> None:
         platform, call = str(line["platform"]), int(line.get("call") or 0)
         address = address_of(platform, line.get("chat"), line.get("thread"))
         self._place(line, address)
@@ -286,7 +138,7 @@ class RecordedLines:
             self._on_wire(line, WireResponseLost(address=address, chunk=1, attempt=1), seq)
         self._respond(line, call)
 
-    def _deduplicated(self, line: _Line) -> None:
+    def _deduplicated(self, line: Line) -> None:
         call, key = int(line.get("call") or 0), str(line.get("nonce") or line.get("txn") or "")
         found = self._calls.get(call)
         address = None if found is None else found[1].address
@@ -300,13 +152,13 @@ class RecordedLines:
         self._on_wire(line, body, None if found is None else found[0])
         self._respond(line, call)
 
-    def _refused(self, line: _Line) -> None:
+    def _refused(self, line: Line) -> None:
         address = address_of(str(line["platform"]), line.get("chat"), line.get("thread"))
         why = str(line.get("why") or "")
         gone = re.search(r"(?i)not.?found|unknown channel|closed|deleted|archived|locked", why) is not None
         self._refuse(line, int(line.get("call") or 0), address, Reason.PLACE_GONE if gone else Reason.REFUSED, why)
 
-    def _of_message(self, line: _Line) -> tuple[str, Address, str, int | None]:
+    def _of_message(self, line: Line) -> tuple[str, Address, str, int | None]:
         """A message that is changed: its id, where it is, its text until now, and the request."""
         message_id = str(line["message_id"])
         known = self._messages.get((str(line.get("chat")), message_id))
@@ -315,31 +167,21 @@ class RecordedLines:
         where, before = (address, "") if known is None else known
         return message_id, where, before, None if found is None else found[0]
 
-    def _edited(self, line: _Line) -> None:
+    def _edited(self, line: Line) -> None:
         message_id, address, before, cause = self._of_message(line)
         text = _seen(address.channel, str(line.get("text") or ""))
         self._messages[str(line.get("chat")), message_id] = (address, text)
         self._on_wire(line, WireEdited(address=address, message_id=message_id, text=text, before=before), cause)
         self._respond(line, int(line.get("call") or 0))
 
-    def _deleted(self, line: _Line) -> None:
+    def _deleted(self, line: Line) -> None:
         message_id, address, before, cause = self._of_message(line)
         self._on_wire(line, WireDeleted(address=address, message_id=message_id, before=before), cause)
         self._respond(line, int(line.get("call") or 0))
 
-    def _thread_opened(self, line: _Line) -> None:
-        address = address_of(str(line["platform"]), line.get("chat"), line.get("thread"), _text_or_none(line, "parent"))
-        on = address.thread or address.conversation
-        known = f"message {on}" in self._said
-        self._on_wire(line, ThreadOpened(address=address, name=name_of(address), on_message=on if known else None))
-
-    def _thread_closed(self, line: _Line) -> None:
-        address = address_of(str(line["platform"]), line.get("chat"), line.get("thread"))
-        self._on_wire(line, ThreadClosed(address=address, how=str(line.get("how") or "deleted")))
-
     # ------------------------------------------------------------ the model
 
-    def _model_asked(self, line: _Line) -> None:
+    def _model_asked(self, line: Line) -> None:
         given = msgspec.convert({name: line[name] for name in line if line[name] is not None}, RecordedPrompt)
         said = dict.fromkeys(mark for _, body in self._said.values() for mark in questions_in(body.text))
         waiting = [mark for mark in said if mark not in self._prompted]
@@ -357,27 +199,12 @@ class RecordedLines:
         )
         self._asked[int(line.get("seq") or 0)] = self._record(body, node="model")
 
-    def _model_answered(self, line: _Line) -> None:
+    def _model_answered(self, line: Line) -> None:
         text = str(line.get("text") or "")
         self._answered |= {mark.question for mark in answers_in(text)}
         cut = CUT if len(text) >= _ANSWER and len(text) % _STEP == 0 else ""
         body = ModelAnswered(status=int(line.get("status") or 200), text=text + cut)
         self._record(body, self._asked.get(int(line.get("call") or 0)), node="model")
-
-
-def _names_of(line: _Line) -> list[str]:
-    """By what a line names messages of people."""
-    names = [f"update {one}" for one in line.get("updates") or ()]
-    if line.get("message_id") is not None:
-        names.append(f"message {line['message_id']}")
-    if line.get("envelope") is not None:
-        names.append(f"envelope {line['envelope']}")
-    return names
-
-
-def _text_or_none(line: _Line, name: str) -> str | None:
-    found = line.get(name)
-    return None if found is None else str(found)
 
 
 def _seen(platform: str, text: str) -> str:
