@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from trunkline.app.report.json_junit import write_whole
 from trunkline.core.errors import UnknownName, UsageError
 from trunkline.sim import scenario_home
 from trunkline.sim.attach.doctor import Checkup, checkup, look
+from trunkline.sim.attach.own_command import own_profile, profile_text
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.profile_files import load_profile, profile_path
 
@@ -29,8 +32,8 @@ class AttachedGateway(msgspec.Struct, frozen=True, kw_only=True):
     install: Path
     #: its version; empty if its profile has no command that prints it
     version: str = ""
-    #: how a command names it; empty: by its name
-    option: str = ""
+    #: how a command names it
+    option: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -84,7 +87,18 @@ def attached(name: str, install: Path | None = None) -> AttachedGateway:
         ]
         raise UsageError("\n".join(lines))
     path = find_profile(name)
-    return AttachedGateway(profile=load_profile(path), path=path, install=where, version=found.version, option=name)
+    return AttachedGateway(
+        profile=load_profile(path), path=path, install=where, version=found.version, option=("--gateway", name)
+    )
+
+
+def own_gateway(command: str, work: Path, notices: Sequence[str] = ()) -> AttachedGateway:
+    """The gateway that a command starts. Its profile is written below `work`. Raises `UsageError`."""
+    profile = own_profile(command, notices=notices)
+    path = work / f"{profile.name}.yaml"
+    option = ("--command", command, *(word for notice in notices for word in ("--notice", notice)))
+    write_whole(path, profile_text(profile).encode())
+    return AttachedGateway(profile=profile, path=path, install=Path.cwd(), option=option)
 
 
 def examined(name: str, install: Path | None = None) -> tuple[Checkup, Path]:

@@ -76,7 +76,12 @@ def breaches_of(finished: Sequence[FinishedTry]) -> tuple[TryBreach, ...]:
 def command_of(record: CellRecord) -> str:
     """The command that repeats the tries of a cell, often enough for a claim."""
     cell = record.cell
-    words = ["trunkline", "attach", cell.file.path.as_posix(), "--gateway", cell.gateway.option or cell.gateway.name]
+    words = [
+        "trunkline",
+        "attach",
+        cell.file.path.as_posix(),
+        *(cell.gateway.option or ("--gateway", cell.gateway.name)),
+    ]
     for name, value in (("--patience", cell.patience), ("--settle", cell.settle)):
         words += [name, f"{value:g}"] if value is not None else []
     words += ["--at", cell.kill_at.slug] if cell.kill_at is not None else []

@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import App, Group, Parameter
 
 from trunkline.app.attach.cells import Cell, CellRecord
-from trunkline.app.attach.gateways import AttachedGateway, attached, examined
+from trunkline.app.attach.gateways import AttachedGateway, attached, examined, own_gateway
 from trunkline.app.attach.progress import AttachProgress
 from trunkline.app.attach.results import cell_lines, checkup_lines, profile_lines, summary_line
 from trunkline.app.attach.runner import TryRunner
@@ -45,6 +45,12 @@ class AttachOptions:
     """List the gateways that can be named, and whether they are installed, and end."""
     gateway: Many = ()
     """The gateway: the name of a profile (`--list` has them), or the path of a profile file. May be given several
+    times."""
+    command: str | None = None
+    """The command that starts a gateway of your own, instead of a profile. Addresses and tokens reach it as environment
+    variables such as `TELEGRAM_API_ROOT`, `TELEGRAM_BOT_TOKEN` and `OPENAI_BASE_URL`, or as slots `${telegram.url}`."""
+    notice: Many = ()
+    """With --command: a text of the gateway that says what became of a question, such as `Sorry, *`. May be given several
     times."""
     tries: int = 1
     """Play each scenario so many times. A finding should be claimed from 5 tries on."""
@@ -95,7 +101,12 @@ def attach_scenarios(*paths: Path, options: Annotated[AttachOptions, Parameter(n
         print_lines(*profile_lines([examined(name)[0] for name in shipped_profiles()]))
         return 0
     _check(options)
-    gateways = _gateways(options)
+    with tempfile.TemporaryDirectory(prefix="trunkline-attach-") as work:
+        return _attach(paths, Path(work), options)
+
+
+def _attach(paths: Sequence[Path], work: Path, options: AttachOptions) -> int:
+    gateways = _gateways(options, work)
     files = _files(paths, options.keyword)
     point = None if options.at is None else named_kill_point(options.at)
     records = [
@@ -108,12 +119,11 @@ def attach_scenarios(*paths: Path, options: Annotated[AttachOptions, Parameter(n
         for one in gateways
     ]
     _check_fit(records)
-    with tempfile.TemporaryDirectory(prefix="trunkline-attach-") as work:
-        folder = TryFolder(options.report or options.trace or Path(work) / "tries")
-        try:
-            return _play(records, folder, Path(work), options)
-        finally:
-            folder.close()
+    folder = TryFolder(options.report or options.trace or work / "tries")
+    try:
+        return _play(records, folder, work, options)
+    finally:
+        folder.close()
 
 
 def _check(options: AttachOptions) -> None:
@@ -123,16 +133,21 @@ def _check(options: AttachOptions) -> None:
     for name, seconds in (("--patience", options.patience), ("--settle", options.settle)):
         if seconds is not None and not 0 < seconds <= 3600:
             raise UsageError(f"{name} {seconds:g}: expected seconds above 0, at most 3600")
-    if not options.gateway:
-        raise UsageError(f"--gateway names the gateway to attach: {', '.join(shipped_profiles())}, or a profile file")
+    if not options.gateway and options.command is None:
+        raise UsageError(
+            f"--gateway names the gateway to attach: {', '.join(shipped_profiles())}, or a profile file; --command "
+            "starts one of your own"
+        )
     if options.explore and options.at is not None:
         raise UsageError("--explore and --at exclude each other: every event, or one of them")
+    if options.notice and options.command is None:
+        raise UsageError("--notice goes with --command: a profile has its own notices")
     if options.install is not None and len(options.gateway) > 1:
         raise UsageError("--install is for a single --gateway")
     check_folders(options.json, options.junit)
 
 
-def _gateways(options: AttachOptions) -> list[AttachedGateway]:
+def _gateways(options: AttachOptions, work: Path) -> list[AttachedGateway]:
     """The gateways of the command line. Raises one `UsageError` that names every problem."""
     found: dict[str, AttachedGateway] = {}
     problems: list[str] = []
@@ -145,6 +160,9 @@ def _gateways(options: AttachOptions) -> list[AttachedGateway]:
         if one.name in found:
             problems.append(f"--gateway {name}: two profiles are called {one.name}: rename one")
         found[one.name] = one
+    if options.command is not None:
+        one = own_gateway(options.command, work, options.notice)
+        found.setdefault(one.name, one)
     if problems:
         raise UsageError("\n".join(problems))
     return list(found.values())

@@ -74,6 +74,17 @@ def test_the_same_command_goes_on_and_a_changed_scenario_begins_again(trunkline,
     assert "2 tries of another version" in out
 
 
+def test_anybodys_own_gateway_by_its_command(trunkline, calm, lost):
+    command = f"{sys.executable} sim/attach/toy/gateway.py"
+    options = ("--command", command, "--settle", "0.5", "--patience", "3")
+    code, out, _ = trunkline("attach", calm, *options)
+    assert code == 0 and "holds in 1 try" in out
+    code, out, _ = trunkline("attach", lost, *options)
+    assert code == 1 and "X6 1 of 1" in out
+    code, out, _ = trunkline("attach", lost, *options, "--notice", "⚠️ *")
+    assert code == 0 and "holds in 1 try" in out
+
+
 def test_exploring_kills_the_gateway_at_each_event(trunkline, toy, calm, tmp_path):
     code, out, _ = trunkline(
         "attach", calm, "--gateway", toy, "--explore", "--jobs", "3", "--json", tmp_path / "x.json"
@@ -128,6 +139,8 @@ def test_a_gateway_that_never_connects(trunkline, calm, tmp_path):
         (["--gateway", "toy", "--at", "wire.accepted-m1-1", "--explore"], "exclude each other"),
         (["--gateway", "toy", "-k", "no-such-word"], "no scenario of"),
         (["--gateway", "toy", "--json", "/nowhere/x.json"], "there is no folder /nowhere"),
+        (["--command", "no-such-program x"], "'no-such-program' is not on PATH"),
+        (["--gateway", "toy", "--notice", "x"], "--notice goes with --command"),
         (["nowhere.yaml", "--gateway", "toy"], "nowhere.yaml does not exist"),
         (["--gateway", "toy", "--gateway", "hermes", "--install", "x"], "--install is for a single --gateway"),
     ],
@@ -185,6 +198,13 @@ def test_hostile_output_of_a_gateway_reaches_no_terminal(trunkline, calm, tmp_pa
     assert "evil" in out and "\x1b" not in out + err and "\x07" not in out + err
 
 
+#: a shell's background jobs ignore Ctrl-C, and what they start inherits that
+MAIN = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from trunkline.app.cli import main; sys.exit(main())"
+)
+
+
 def alive(word: str) -> list[str]:
     """Processes whose command line has a word."""
     found = []
@@ -209,7 +229,7 @@ def test_an_interruption_ends_every_process_and_keeps_what_is_finished(number, c
     profile = toy_profile(
         tmp_path, command=f'["${{python}}", -I, -S, "${{attach}}/toy/gateway.py", {word}]', name="mine"
     )
-    command = [sys.executable, "-m", "trunkline", "attach", str(quick), str(slow), "--gateway", str(profile)]
+    command = [sys.executable, "-c", MAIN, "attach", str(quick), str(slow), "--gateway", str(profile)]
     command += ["--report", str(tmp_path / "report"), "--jobs", "2"]
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
