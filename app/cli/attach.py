@@ -50,8 +50,8 @@ class AttachOptions:
     """The command that starts a gateway of your own, instead of a profile. Addresses and tokens reach it as environment
     variables such as `TELEGRAM_API_ROOT`, `TELEGRAM_BOT_TOKEN` and `OPENAI_BASE_URL`, or as slots `${telegram.url}`."""
     notice: Many = ()
-    """With --command: a text of the gateway that says what became of a question, such as `Sorry, *`. May be given several
-    times."""
+    """With --command: a text of the gateway that says what became of a question, such as `Sorry, *`. May be given
+    several times."""
     tries: int = 1
     """Play each scenario so many times. A finding should be claimed from 5 tries on."""
     more: int = 0
