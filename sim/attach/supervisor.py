@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from trunkline.sim.attach.play.gateway import LOOK, GatewayControl
 from trunkline.sim.attach.play.model_side import ModelSide
 from trunkline.sim.attach.play.rest import QuietWire, Waits
 from trunkline.sim.attach.play.script import AttachedScript, KillStroke
-from trunkline.sim.attach.play.servers import TryServers
+from trunkline.sim.attach.play.servers import TryServers, seconds_since_ids_began
 from trunkline.sim.attach.play.trouble import GatewayTrouble
 from trunkline.sim.attach.process.gateway_log import GatewayLog
 from trunkline.sim.attach.profile import GatewayProfile
@@ -29,8 +28,6 @@ from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.wire.model.server import ModelServer
 
-#: 1 November 2026
-_IDS_BEGAN = 1_793_491_200
 __all__ = ["AttachTry", "GatewayTrouble", "waits_of"]
 
 
@@ -155,11 +152,6 @@ class AttachTry:
             if self._rest.flooded:
                 raise self._gateway.trouble_of(self._rest.flooded)
             await anyio.sleep(LOOK)
-
-
-def seconds_since_ids_began() -> int:
-    """Seconds since a day that is over: ids of messages that grow with it fit into 31 bits until 2030."""
-    return int(time.time() - _IDS_BEGAN)  # noqa: TID251 -- a gateway remembers ids from run to run
 
 
 def waits_of(

@@ -23,6 +23,8 @@ from trunkline.sim.wire.servers import make_server
 
 #: requests that are not recorded by themselves: polls
 _POLLS = frozenset({"getUpdates", "GET /_matrix/client/{version}/sync"})
+#: 1 November 2026
+_IDS_BEGAN = 1_793_491_200
 
 
 class TryServers:
@@ -108,6 +110,11 @@ class TryServers:
         task = asyncio.ensure_future(restart())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
+
+
+def seconds_since_ids_began() -> int:
+    """Seconds since a day that is over: ids of messages that grow with it fit into 31 bits until 2030."""
+    return int(time.time() - _IDS_BEGAN)  # noqa: TID251 -- a gateway remembers ids from run to run
 
 
 def _free_port() -> int:
