@@ -3,10 +3,12 @@
 import pytest
 
 from tests.attach.play.tries import HEAD, scenario, toy
-from tests.support.paths import ATTACH_FILES
+from tests.support.paths import ATTACH_FILES, ROOT
 from trunkline.sim import load_scenario
 from trunkline.sim.attach.fit import attach_unfit
+from trunkline.sim.attach.kill_points import KILLABLE
 from trunkline.sim.attach.profile_files import SHIPPED, load_profile
+from trunkline.sim.scenario.load import load_text
 
 SAY = 'at: 0s, as: ana, in: "telegram/@ana", say: hello'
 
@@ -100,3 +102,15 @@ def test_the_shipped_scenarios_fit_the_shipped_profiles(profile: str) -> None:
     others = [name for name, reasons in found.items() if any("the profile" not in reason for reason in reasons)]
     assert others == []
     assert sum(not reasons for reasons in found.values()) >= 30
+
+
+def test_the_documented_scenario_is_valid_and_fits() -> None:
+    page = (ROOT / "docs" / "attach" / "scenarios.md").read_text()
+    file = load_text(page.partition("```yaml\n")[2].partition("```")[0], "documented.yaml")
+    assert attach_unfit(file, toy()) == ()
+
+
+def test_the_page_has_every_event_at_which_one_can_kill() -> None:
+    page = (ROOT / "docs" / "attach" / "scenarios.md").read_text()
+    rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert rows == list(KILLABLE)
