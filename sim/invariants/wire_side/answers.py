@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from trunkline.core.events import Event
 from trunkline.sim.attach.marks import AnswerMark
+from trunkline.sim.events.attach import GatewayExited, GatewayLaunched
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
+from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited
 from trunkline.sim.index.bot_messages import BotMessage, letters
@@ -140,6 +142,18 @@ class OneTurn(WireSideChecker):
         super().__init__(run)
         #: mark -> the turn of its message
         self._turns: dict[str, ModelTurn] = {}
+        #: no process runs
+        self._ended = False
+        #: turns of which only the request was left when their process had ended
+        self._orphans: set[int] = set()
+
+    @on(ProcessCrashed, GatewayExited)
+    def _process_ended(self, _event: Event, _body: ProcessCrashed | GatewayExited) -> None:
+        self._ended = True
+
+    @on(GatewayLaunched)
+    def _process_started(self, _event: Event, _body: GatewayLaunched) -> None:
+        self._ended = False
 
     @on(ModelAsked)
     def _asked(self, event: Event, body: ModelAsked) -> None:
@@ -148,6 +162,9 @@ class OneTurn(WireSideChecker):
         turn, mark = ModelTurn(event, body), body.marks[-1]
         before = self._turns.get(mark)
         self._turns[mark] = turn
+        if self._ended:
+            # What a process has written before its end is read after it.
+            self._orphans.add(event.seq)
         if before is None:
             self.exercised += 1
         elif not self._has_to_ask_again(mark, before, event):
@@ -160,6 +177,8 @@ class OneTurn(WireSideChecker):
             )
 
     def _has_to_ask_again(self, mark: str, before: ModelTurn, event: Event) -> bool:
+        if before.event.seq in self._orphans and not self._seen_before(mark, event.seq):
+            return True
         first, last = before.event.seq, event.seq
         for one in self.wire.troubles:
             if not first < one.seq < last:

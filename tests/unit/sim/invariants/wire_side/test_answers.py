@@ -5,7 +5,8 @@ from __future__ import annotations
 from tests.support.wire_story import BEN, DEPLOY, OPS, WireStory
 from trunkline.core.values import Peer
 from trunkline.sim import Status
-from trunkline.sim.events.processes import ProcessFrozen, ProcessThawed
+from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessThawed
+from trunkline.sim.events.script import FaultFired
 
 LONG = "a part of an answer that is long enough to be no chance, whatever else is said in this place"
 
@@ -193,6 +194,28 @@ def test_a_turn_may_run_again_after_the_process_was_killed_in_it():
     story.send(NOTICE_OF_RESTART)
     story.send(story.turn("a1"))
     assert story.end().broken == []
+
+
+def test_what_a_killed_process_had_asked_is_read_after_its_end_and_may_be_asked_again():
+    """The request was in the socket when the process was killed."""
+    story = WireStory()
+    story.ask("a1")
+    story.tell(FaultFired(fault="crash"))
+    story.tell(ProcessCrashed(why="crash"), after=0.0)
+    story.prompt("a1")
+    story.start()
+    story.send(story.turn("a1"))
+    assert story.end().broken == []
+
+
+def test_what_the_next_process_asks_twice_is_two_turns():
+    """The first of the two was asked by the process that runs."""
+    story = WireStory()
+    story.ask("a1")
+    story.crash()
+    story.prompt("a1")
+    story.send(story.turn("a1"))
+    assert story.end().broken == ["X5"]
 
 
 def test_a_turn_may_run_again_after_a_freeze():
