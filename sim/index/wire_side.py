@@ -238,9 +238,10 @@ class RunWireSide(Projection):
     def _handed_out(self, event: Event, body: PlatformPushed | PlatformConfirmed) -> None:
         question = self._said.get(event.cause or 0)
         if question is not None and isinstance(body, PlatformConfirmed) and body.dropped:
-            question.dropped = True
+            # Whatever was handed out of it before was never confirmed.
+            question.dropped, question.handed_out = True, False
         elif question is not None:
-            question.handed_out = True
+            question.dropped, question.handed_out = False, True
             if question.first_handed_out is None:
                 question.first_handed_out = event.seq
 

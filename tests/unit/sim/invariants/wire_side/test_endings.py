@@ -8,7 +8,7 @@ from tests.support.wire_story import ANA, BEN, DEPLOY, NOTICE, OPS, REMARK, ROLL
 from trunkline.core.reasons import Reason
 from trunkline.sim import Status
 from trunkline.sim.events.script import FaultFired
-from trunkline.sim.events.world import PlatformConfirmed
+from trunkline.sim.events.world import PlatformConfirmed, PlatformPushed
 
 
 def test_a_question_without_an_answer_is_x4_alone():
@@ -122,6 +122,26 @@ def test_what_the_gateway_had_dropped_is_lost():
     asked = story.ask("a1", taken=False)
     story.tell(PlatformConfirmed(address=ANA, message_id="q-a1", dropped=True), asked)
     assert story.end().broken == ["X4"]
+
+
+def test_what_was_handed_out_and_then_dropped_is_lost_whatever_the_gateway_says():
+    story = WireStory()
+    story.answered("w0")
+    asked = story.ask("a1")
+    story.crash()
+    story.tell(PlatformConfirmed(address=ANA, message_id="q-a1", dropped=True), asked)
+    story.send("The session was restored. What next?")
+    assert story.end().broken == ["X4"]
+
+
+def test_what_was_dropped_and_handed_out_again_is_judged_as_ever():
+    story = WireStory()
+    asked = story.ask("a1", taken=False)
+    story.tell(PlatformConfirmed(address=ANA, message_id="q-a1", dropped=True), asked)
+    story.tell(PlatformPushed(address=ANA, message_id="q-a1", original_id="q-a1"), asked)
+    story.crash()
+    story.send(NOTICE)
+    assert story.end().broken == []
 
 
 def test_another_bot_needs_no_answer():
