@@ -134,6 +134,8 @@ class ProcessTree:
 
     def freeze(self) -> None:
         """SIGSTOP to every process; all stand still when this returns."""
+        if self._code is None and self._guard is not None:
+            self._signal_known(signal.SIGSTOP)
         self._do(guard.STOP)
 
     def thaw(self) -> None:
@@ -150,6 +152,13 @@ class ProcessTree:
         self._done.clear()
         self._order(order)
         self._listen_until(lambda: order.decode() in self._done)
+
+    def _signal_known(self, number: signal.Signals) -> None:
+        """A signal to each process below the guard, while that one certainly lives."""
+        if self._init and (self._held < 0 or not _readable(self._held, 0.0)):
+            for pid in guard.descendants(self._init):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, number)
 
     def _order(self, what: bytes) -> None:
         if self._control >= 0:
@@ -213,7 +222,11 @@ class ProcessTree:
     # ------------------------------------------------------------ the end
 
     def _kill_guard(self) -> None:
-        """Kill the first process of the namespace: the kernel ends all others before it reports the end of that one."""
+        """Kill the first process of the namespace: the kernel ends all others before it reports the end of that one.
+
+        On a busy machine that one first has to get its turn. So those that are known get their signal before.
+        """
+        self._signal_known(signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             if self._held >= 0:
                 signal.pidfd_send_signal(self._held, signal.SIGKILL)
