@@ -110,9 +110,15 @@ class CellRecord:
 def next_cell(records: Sequence[CellRecord], tries: int, more: int) -> CellRecord | None:
     """The cell to try next: the one with the fewest tries, so that everything is tried once before anything again.
 
-    None if every cell has its tries, or will have when those that run have ended.
+    A cell of which a try broke off has one at a time from then on. None if every cell has its tries, or will have when those that run have ended.
     """
-    open_ = [one for one in records if one.left(tries, more) > one.running and not gateway_given_up(one, records)]
+    open_ = [
+        one
+        for one in records
+        if one.left(tries, more) > one.running
+        and not (one.troubles and one.running)
+        and not gateway_given_up(one, records)
+    ]
     return min(open_, key=lambda one: len(one.finished) + one.running + len(one.troubles), default=None)
 
 

@@ -38,6 +38,13 @@ def test_a_cell_that_breaks_off_is_given_up_and_a_good_try_is_not_forgotten():
     assert next_cell([record], 2, 0) is None
 
 
+def test_a_cell_of_which_a_try_broke_off_has_one_at_a_time():
+    record = a_record(troubles=[TROUBLE], running=1)
+    assert next_cell([record], 5, 0) is None
+    record.running = 0
+    assert next_cell([record], 5, 0) is record
+
+
 def test_a_gateway_that_cannot_be_run_is_not_started_for_every_scenario():
     broken, untried, other = a_record(troubles=[TROUBLE] * 2), a_record(), a_record(name="other")
     assert gateway_given_up(untried, [broken, untried, other])
