@@ -110,7 +110,8 @@ class CellRecord:
 def next_cell(records: Sequence[CellRecord], tries: int, more: int) -> CellRecord | None:
     """The cell to try next: the one with the fewest tries, so that everything is tried once before anything again.
 
-    A cell of which a try broke off has one at a time from then on. None if every cell has its tries, or will have when those that run have ended.
+    A cell of which a try broke off has one at a time from then on. None if every cell has its tries, or will have when
+    those that run have ended.
     """
     open_ = [
         one
