@@ -25,6 +25,8 @@ from trunkline.sim.wire.telegram.sends import shown
 _Handler = Callable[[BotCaller, Parameters], Awaitable[web.StreamResponse]]
 _ICON = 7322096
 _LONGEST_NAME = 128
+#: the topic General, as people see the room itself: typing has its number, sends leave it out
+_GENERAL = 1
 
 
 class BotChanges:
@@ -204,6 +206,8 @@ class BotChanges:
         if not given.text("action"):
             raise BadParameter("wrong parameter action in request")
         chat_number, topic = self._numbers(given, topical=False)
+        if topic == _GENERAL:
+            given, topic = Parameters({"chat_id": given.raw("chat_id")}, {}), 0
         caller.word(Wording(place=self._server.place(caller.account, given)))
         return await self._awaited(
             caller, self._bot(caller).send_typing(chat_number, topic or None), lambda _: ok(True)

@@ -51,6 +51,9 @@ async def tour(here: Recording) -> None:
     await call("pinChatMessage", **of)
     await call("sendPoll", question="when?", options=[{"text": "now"}, {"text": "later"}], **place)
     await call("sendChatAction", action="typing", **place)
+    # General has a number for typing only.
+    await call("sendChatAction", action="typing", chat_id=chat, message_thread_id=1)
+    await call("sendMessage", "ApiError", chat_id=chat, text="in General", message_thread_id=1)
     await call("getChat", chat_id=chat)
     opened = await call("createForumTopic", chat_id=chat, name="release")
     await call("closeForumTopic", chat_id=chat, message_thread_id=opened["message_thread_id"])

@@ -43,6 +43,17 @@ def play(test: Callable[[Client], Awaitable[None]]) -> None:
     play_telegram(run)
 
 
+def test_the_topic_general_has_a_number_for_typing_only() -> None:
+    async def test(client: Client) -> None:
+        general: dict[str, Any] = {"chat_id": client.room, "message_thread_id": 1}
+        assert (await client.call("sendChatAction", action="typing", **general))["result"] is True
+        assert await client.error("sendMessage", text="x", **general) == "Bad Request: message thread not found"
+        other = {**general, "message_thread_id": 404}
+        assert await client.error("sendChatAction", action="typing", **other) == "Bad Request: message thread not found"
+
+    play(test)
+
+
 def test_parameters_come_in_four_forms() -> None:
     async def test(client: Client) -> None:
         markup = {"inline_keyboard": [[{"text": "Yes", "callback_data": "y"}]]}
