@@ -46,7 +46,7 @@ def test_the_schema_is_for_editors() -> None:
 
 def test_every_action_is_a_field() -> None:
     companions = {"at", "after", "as", "in", "id", "secret", "reply_chain", "bot", "via", "proxy", "locked"}
-    companions |= {"of", "remove"}
+    companions |= {"of", "remove", "when"}
     assert set(STEP_ACTIONS) | companions == set(fields_of(ScriptStep))
     assert set(AGENT_ACTIONS) == set(fields_of(AgentAction))
 
