@@ -10,10 +10,10 @@ from trunkline.app.report.message_sections import hand_sections, message_section
 from trunkline.app.report.summary import EXPECTATIONS, LINES, VIOLATIONS, shortened_path
 from trunkline.app.report.wire_sections import (
     inside_fact,
-    judged_here,
     place_sections,
     question_sections,
     request_facts,
+    unjudged_fact,
     wire_run_facts,
 )
 from trunkline.app.view.explain.binding_facts import record_facts
@@ -126,7 +126,7 @@ def _run(view: RunView) -> Iterator[Fact]:
 
 def _holds(view: RunView) -> Fact:
     run = view.run
-    exercised = f"{run.exercised} of {count(len(run.verdicts), 'invariant')} exercised"
+    exercised = f"{run.exercised} of {count(len(view.verdicts), 'invariant')} exercised"
     if run.holds:
         return Fact(label="verdict", text=f"all hold{view.so_far}, {exercised}", tone=Tone.GOOD, mark="✓")
     texts = [f"violated: {' '.join(run.violated)}"] if run.violated else []
@@ -139,12 +139,10 @@ _ORDER = (Status.VIOLATED, Status.OK, Status.NOT_EXERCISED)
 
 def _verdicts(view: RunView) -> Iterator[Section]:
     yield Section(title="Verdicts")
-    verdicts, inside = judged_here(view.run.verdicts) if view.wire_side else (view.run.verdicts, [])
-    for verdict in sorted(verdicts, key=lambda one: _ORDER.index(one.status)):
+    for verdict in sorted(view.verdicts, key=lambda one: _ORDER.index(one.status)):
         yield Section(title=f"{verdict.id} {verdict.title}", level=2, facts=tuple(_verdict(view, verdict)))
-    if inside:
-        ids = Fact(label="verdict", text=f"not exercised: {' '.join(one.id for one in inside)}", tone=Tone.DIM)
-        yield Section(title="What needs the gateway's inside", level=2, facts=(ids, inside_fact(view)))
+    if view.wire_side:
+        yield Section(title="What needs the gateway's inside", level=2, facts=(unjudged_fact(view),))
     for unmet in view.run.unmet[:EXPECTATIONS]:
         where = f", line {unmet.line}" if unmet.line else ""
         facts = [Fact(label="missed", text=clean(unmet.summary), tone=Tone.BAD)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from trunkline.app.runs.model import Run, so_far
+from trunkline.app.runs.model import Run, judgeable, so_far
 from trunkline.app.view.explain.explanation import path_of, reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import NOT_JUDGED
@@ -29,7 +29,8 @@ def run_line(run: Run) -> str:
     header = run.trace.header
     facts = [_played(header)]
     if run.holds:
-        facts.append(f"{run.exercised} of {len(run.verdicts)} invariants exercised{so_far(run.trace.cut)}")
+        judged = len(judgeable(header, run.verdicts))
+        facts.append(f"{run.exercised} of {judged} invariants exercised{so_far(run.trace.cut)}")
     else:
         facts.append(f"violated: {' '.join(run.violated)}" if run.violated else "invariants hold")
         if run.unmet:

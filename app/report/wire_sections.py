@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.sessions.alignment_index import AlignedPair
@@ -14,7 +14,7 @@ from trunkline.app.view.wire_side.places import WirePlaces
 from trunkline.app.view.wire_side.requests import RequestRows
 from trunkline.app.view.wire_side.unknown import gateway_name, not_known
 from trunkline.sim.attach.marks import without_marks
-from trunkline.sim.invariants.base import Status, Verdict
+from trunkline.sim.invariants import INVARIANTS
 
 
 def wire_run_facts(view: RunView) -> Iterator[Fact]:
@@ -94,7 +94,8 @@ def inside_fact(view: RunView) -> Fact:
     return Fact(label="", text=f"sessions, transcripts, queue, bindings and delegations: {not_known(view.header)}")
 
 
-def judged_here(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
-    """The verdicts of a run, and apart from them those that need the inside of a gateway."""
-    inside = [one for one in verdicts if one.status is Status.NOT_EXERCISED and not one.id.startswith("X")]
-    return [one for one in verdicts if one not in inside], inside
+def unjudged_fact(view: RunView) -> Fact:
+    """The invariants that nobody can judge from outside."""
+    judged = {one.id for one in view.verdicts}
+    ids = " ".join(name for name in INVARIANTS if name not in judged)
+    return Fact(label="verdict", text=f"not judged: {ids}; {not_known(view.header)}", tone=Tone.DIM)

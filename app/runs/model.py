@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import msgspec
 
+from trunkline.core.events.trace import TraceHeader
+from trunkline.sim.invariants import WIRE_SIDE_CHECKERS
+from trunkline.sim.invariants.base import Verdict
 from trunkline.sim.run.expectations import UnmetExpectation
 from trunkline.sim.run.result import Run
 
@@ -76,7 +79,16 @@ class BranchSource(RunSource, Protocol):
         ...
 
 
-__all__ = ["BranchSource", "Run", "RunSource", "ScenarioEntry", "UnmetExpectation"]
+__all__ = ["BranchSource", "Run", "RunSource", "ScenarioEntry", "UnmetExpectation", "judgeable", "so_far"]
+
+
+#: the invariants that need nothing but the wire
+_OF_WIRE = frozenset(checker.id for checker in WIRE_SIDE_CHECKERS)
+
+
+def judgeable(header: TraceHeader, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """The verdicts on what is known of a run: where that is only the wire, those that need nothing else."""
+    return tuple(one for one in verdicts if header.side != "wire" or one.id in _OF_WIRE or one.violations)
 
 
 def so_far(cut: str, *, growing: bool = False) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from time import perf_counter
 
 from trunkline.app import gc_policy
@@ -11,8 +12,10 @@ from trunkline.app.runs.model import Run
 from trunkline.app.runs.trace_follower import Budget, FeedState
 from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.tui.state.search import Search
+from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Event, Trace
 from trunkline.sim import judge
+from trunkline.sim.invariants.base import Verdict
 
 #: what a frame may spend on reading, judging and indexing; the rest is for the picture
 FRAME = Budget(2000, 0.012)
@@ -57,11 +60,17 @@ class LiveSession:
         """Resume reading."""
         self.live.paused = opened.playback.held = False
 
+    def _grow(self, view: RunView, events: Sequence[Event], verdicts: Sequence[Verdict]) -> None:
+        """Let a view take events; the header, which says what can be known of them, goes first."""
+        if self.live.feed.header is not None:
+            view.begin(self.live.feed.header)
+        view.grow(events, verdicts)
+
     def pull(self, opened: OpenRun, search: Search) -> tuple[OpenRun, bool]:
         """Read new events. Returns the run, a new one if events were rejected, and whether anything changed."""
         before = opened.view.last
         opened.playback.stops_at_broken = search.breakpoints.on_broken
-        done = self.live.pull(opened.view.grow, self.budget)
+        done = self.live.pull(partial(self._grow, opened.view), self.budget)
         anew = self.live.feed.take_anew()
         if anew:
             # Of what was pulled before nothing is shown any more.
@@ -71,7 +80,7 @@ class LiveSession:
         if self.live.problem:
             opened = _rescued(opened, self.live)
         if self.live.feed.header is not None:
-            opened.view.header = self.live.feed.header
+            opened.view.begin(self.live.feed.header)
         if done and not self.live.problem:
             opened.playback.grown(search.met(opened, before))
             self._settle(done)

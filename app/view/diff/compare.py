@@ -15,6 +15,7 @@ import msgspec
 
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Body, Event
+from trunkline.sim.events.attach import GatewayLaunched, GatewayReady
 from trunkline.sim.events.script import BugEnabled
 from trunkline.sim.events.world import ThreadOpened, WorldPlace
 
@@ -24,6 +25,8 @@ _NAMES = ("original_id", "key", "session_key", "name", "fault", "phase", "bug", 
 _NUMBERS = frozenset(
     ("provider_id", "message_id", "original_id", "retry_at", "until", "at", "token", "owner", "retry_in", "before")
 )
+#: starts of a gateway that is not ours: where it is installed and how long it took are no differences
+_STARTS = (GatewayLaunched, GatewayReady)
 _fields: dict[type[Body], tuple[str, ...]] = {}
 
 
@@ -163,7 +166,7 @@ def differences(ours: Body, theirs: Body) -> list[tuple[str, object, object]]:
     """The fields that differ, with their values in A and in B."""
     kind = type(ours)
     if kind not in _fields:
-        _fields[kind] = tuple(name for name in kind.__struct_fields__ if name not in _NUMBERS)
+        _fields[kind] = _compared(kind)
     pairs = ((name, getattr(ours, name), getattr(theirs, name)) for name in _fields[kind])
     return [pair for pair in pairs if pair[1] != pair[2]]
 
@@ -187,3 +190,10 @@ def _stops(marks: Sequence[DiffMark]) -> list[int]:
             found.append(index)
         before = mark
     return found
+
+
+def _compared(kind: type[Body]) -> tuple[str, ...]:
+    """The fields of a kind that are compared."""
+    if issubclass(kind, _STARTS):
+        return ("number",)
+    return tuple(name for name in kind.__struct_fields__ if name not in _NUMBERS)

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
-from trunkline.app.runs.model import Run, so_far
+from trunkline.app.runs.model import Run, judgeable, so_far
 from trunkline.app.view.index.bindings import BindingHistory
 from trunkline.app.view.index.causality import Causes
 from trunkline.app.view.index.delegation_names import DelegationNames
@@ -23,7 +23,7 @@ from trunkline.app.view.index.session_states import SessionStates
 from trunkline.app.view.index.transcripts import Transcripts
 from trunkline.app.view.index.visible_messages import VisibleMessages
 from trunkline.core.decisions import BOUND_TIER
-from trunkline.core.events import Body, Event, Trace
+from trunkline.core.events import Body, Event, Trace, TraceHeader
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.bindings import RouterDecided
 from trunkline.core.events.gateway import InboundReceived, RouteDecided, SessionLeft
@@ -67,7 +67,7 @@ class RunView(Projection):
         self.session_moves = SessionMoves()
         self.bindings = BindingHistory(self.events)
         self.causes = Causes(())
-        self._proved = MarkCauses() if self.wire_side else None
+        self._proved: MarkCauses | None = None
         self.marks = Evidence((), self.events, self.causes)
         self.sessions = SessionStates(self.events)
         self._by_intent: dict[str, list[Event]] = {}
@@ -82,15 +82,23 @@ class RunView(Projection):
         #: events by which a conversation got another session
         self.left: list[Event] = []
         #: questions, answers and requests, where only the wire of the gateway is known
-        self.wire = RunWireSide() if self.wire_side else None
+        self.wire: RunWireSide | None = None
         own = (self.places, self.session_moves, self.transcripts, self.visible, self.heartbeats, self.delegations)
-        self._feed = EventFeed(*own, *([] if self.wire is None else [self.wire]), self)
+        self._feed = EventFeed(*own, self)
         #: the views that grow with the run, each after those that it reads
         self._views: list[Growing] = []
         #: invariant -> number of violations that were indexed
         self._known: dict[str, int] = {}
+        self.begin(self.header)
         self.grow(run.trace.events, run.verdicts)
         self._run = run
+
+    def begin(self, header: TraceHeader) -> None:
+        """Take the header of a run whose events come later; of a watched run it is read after this view was made."""
+        self.header = header
+        if self.wire_side and self.wire is None and not self.events:
+            self.wire, self._proved = RunWireSide(), MarkCauses()
+            self._feed.connect(self.wire)
 
     @property
     def wire_side(self) -> bool:
@@ -118,7 +126,7 @@ class RunView(Projection):
         self.last = len(self.events)
         for event in events:
             self._take(event)
-        self.verdicts = tuple(verdicts)
+        self.verdicts = judgeable(self.header, verdicts)
         self.marks.grow(self._new_violations())
         for view in self._views:
             view.grow()

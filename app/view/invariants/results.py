@@ -35,7 +35,7 @@ FAMILIES = {
     "P": "audience",
     "V": "visibility",
     "A": "actions",
-    "X": "seen from outside",
+    "X": "from outside",
 }
 
 

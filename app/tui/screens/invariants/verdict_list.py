@@ -38,7 +38,9 @@ class VerdictList(ChoosableList[VerdictRow]):
             return
         self.rows = self.workspace.run.verdicts.rows(self.workspace.cursor)
         span = self.workspace.run.view.so_far or " of the whole run"
-        self.set_titles(self._title(), f"status at the cursor, ok times{span}")
+        unknown = self.workspace.inside_unknown()
+        span = f"the others: {unknown}" if unknown else f"status at the cursor, ok times{span}"
+        self.set_titles(self._title(), span)
         self.invalidate()
         self.select(self.selected if self.selected >= 0 else self._worst())
 

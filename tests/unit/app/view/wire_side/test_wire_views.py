@@ -8,6 +8,9 @@ import pytest
 from tests.support.app.wire_runs import ALL, GROWING, KILLED, NEXT_DOOR, RESENT, wire_run
 from trunkline.app.report.run_text import report
 from trunkline.app.report.summary import run_line
+from trunkline.app.runs.model import Run
+from trunkline.app.view.diff.compare import Diff
+from trunkline.app.view.diff.text import run_name
 from trunkline.app.view.explain.explanation import explain, reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.sessions.alignment_index import TranscriptDifference
@@ -19,7 +22,8 @@ from trunkline.app.view.wire_side.facts import question_rows
 from trunkline.app.view.wire_side.places import WirePlaces
 from trunkline.app.view.wire_side.requests import RequestRows
 from trunkline.app.view.wire_side.sent import SentOnWire
-from trunkline.core.events import Body
+from trunkline.core.events import Body, Trace, TraceHeader
+from trunkline.sim.events.attach import GatewayLaunched
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.wire import WireAccepted, WireCalled
 from trunkline.sim.events.world import PeerSaid
@@ -133,7 +137,7 @@ def test_every_event_of_a_run_is_explained(name: str):
 def test_a_run_that_grows_equals_the_whole_one(name: str):
     whole = view_of(name)
     run = wire_run(name)
-    growing = RunView(type(run)(trace=type(run.trace)(header=run.trace.header, events=()), verdicts=()))
+    growing = RunView(Run(trace=Trace(header=run.trace.header, events=()), verdicts=()))
     lanes = growing.register(TimelineLanes(growing))
     timeline = growing.register(Timeline(growing, lanes))
     rows = question_rows(growing)
@@ -146,9 +150,41 @@ def test_a_run_that_grows_equals_the_whole_one(name: str):
     assert sends == [row.seq for row in question_rows(whole).sends.rows]
 
 
+def test_a_watched_run_has_its_header_after_the_view_was_made():
+    run = wire_run(RESENT)
+    watched = RunView(Run(trace=Trace(header=TraceHeader(scenario="live"), events=()), verdicts=()))
+    timeline = watched.register(Timeline(watched, watched.register(TimelineLanes(watched))))
+    watched.begin(run.trace.header)
+    watched.grow(run.trace.events, run.verdicts)
+    assert cells(watched) == cells(view_of(RESENT))
+    whole = view_of(RESENT)
+    assert timeline.seqs == Timeline(whole, TimelineLanes(whole)).seqs
+    assert watched.causes.path(watched.last) == whole.causes.path(whole.last)
+
+
+def test_only_what_the_wire_can_show_is_judged():
+    view = view_of(RESENT)
+    assert [verdict.id for verdict in view.verdicts] == [f"X{number}" for number in range(1, 11)]
+    assert "of 10 invariants exercised" in run_line(wire_run(KILLED))
+
+
+def test_a_diff_of_two_tries_names_both_and_leaves_out_how_a_gateway_starts():
+    one, other = wire_run(RESENT), wire_run(RESENT)
+    events = tuple(
+        msgspec.structs.replace(event, body=msgspec.structs.replace(event.body, command=("elsewhere",)))
+        if isinstance(event.body, GatewayLaunched)
+        else event
+        for event in other.trace.events
+    )
+    moved = Run(trace=Trace(header=other.trace.header, events=events), verdicts=other.verdicts)
+    ours, theirs = RunView(one), RunView(moved)
+    assert run_name(ours) == "lost-answer on toy 1.0  27 events"
+    assert Diff(ours, theirs).different == ()
+
+
 def test_a_request_loses_its_row_when_the_platform_takes_it():
     run = wire_run(RESENT)
-    growing = RunView(type(run)(trace=type(run.trace)(header=run.trace.header, events=()), verdicts=()))
+    growing = RunView(Run(trace=Trace(header=run.trace.header, events=()), verdicts=()))
     timeline = Timeline(growing, growing.register(TimelineLanes(growing)))
     growing.register(timeline)
     called = next(event.seq for event in run.trace.events if isinstance(event.body, WireCalled) and event.body.address)
@@ -178,7 +214,7 @@ def test_a_command_repeats_it_and_the_status_names_the_gateway():
 def test_texts_from_the_wire_reach_no_terminal_raw():
     run = wire_run(KILLED)
     events = tuple(msgspec.structs.replace(event, body=_spoiled(event.body)) for event in run.trace.events)
-    view = RunView(type(run)(trace=type(run.trace)(header=run.trace.header, events=events), verdicts=()))
+    view = RunView(Run(trace=Trace(header=run.trace.header, events=events), verdicts=()))
     texts = [one.text for seq in range(view.last + 1) for one in explain(view, seq).lines]
     rows = RequestRows(view, question_rows(view).sends)
     texts += [cell.text + cell.more for at in range(len(rows)) for cell in rows.line(at, view.last).cells.values()]
