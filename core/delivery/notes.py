@@ -14,12 +14,14 @@ from trunkline.core.values import Address, InboundId, IntentKind, IntentState, P
 
 #: role of the transcript lines
 ROLE = "delivery"
+#: in a note, of a message that is parked
+MAY_NOT_HAVE_ARRIVED = "may not have arrived"
 #: a partial delivery has its mirror, which is marked as a part
 _WHAT = {
     IntentState.FAILED: "did not arrive",
     IntentState.DEAD: "did not arrive",
     IntentState.EXPIRED: "did not arrive",
-    IntentState.UNKNOWN: "may not have arrived",
+    IntentState.UNKNOWN: MAY_NOT_HAVE_ARRIVED,
     IntentState.MISPLACED: "arrived at another place",
 }
 _UNDONE = {

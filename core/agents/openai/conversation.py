@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from trunkline.core.delivery.notes import MAY_NOT_HAVE_ARRIVED
 from trunkline.core.delivery.notes import ROLE as NOTE
 from trunkline.core.hands.callback_message import as_data, one_line
 from trunkline.core.values import Peer, TranscriptLine
@@ -33,6 +34,8 @@ _AGAIN = (
     f"{_NOTE} This turn was interrupted and runs again. What follows was done before the interruption. Do not do it"
     " again."
 )
+#: people may have read it: a model that only knows of the doubt answers once more
+_NOT_AGAIN = "Do not say it again unless you are asked to."
 _DELETED = "[this message was deleted]"
 _PARTIAL = "[only this part of the message arrived]"
 
@@ -145,7 +148,8 @@ def _message_of(line: TranscriptLine, facts: TurnFacts) -> Message:
     if line.role == "assistant":
         return {"role": "assistant", "content": f"{text}\n{_PARTIAL}" if line.partial and not line.deleted else text}
     if line.role == NOTE:
-        return {"role": "user", "content": f"{_NOTE} {' '.join(text.split())}"}
+        again = f" {_NOT_AGAIN}" if MAY_NOT_HAVE_ARRIVED in text else ""
+        return {"role": "user", "content": f"{_NOTE} {' '.join(text.split())}{again}"}
     if line.role == "hand":
         name = "a hand" if line.by is None else one_line(line.by.name)
         return {"role": "user", "content": f"{name} wrote:\n{as_data(text)}"}

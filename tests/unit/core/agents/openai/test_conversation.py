@@ -48,9 +48,16 @@ OWN = line("user", "now", "own")
         (line("hand", "47 mails", by=CLERK), says("user", f"clerk wrote:\n{as_data('47 mails')}\n\nnow")),
         (line("hand", "47 mails"), says("user", f"a hand wrote:\n{as_data('47 mails')}\n\nnow")),
         (line("delivery", "It did\nnot arrive."), says("user", "[note of the gateway] It did not arrive.\n\nnow")),
+        (
+            line("delivery", "It may not have arrived."),
+            says(
+                "user",
+                "[note of the gateway] It may not have arrived. Do not say it again unless you are asked to.\n\nnow",
+            ),
+        ),
         (line("user", "a secret", deleted=True), says("user", "[this message was deleted]\n\nnow")),
     ],
-    ids=["a message", "a result", "a result of an unknown hand", "a note", "a deleted message"],
+    ids=["a message", "a result", "a result of an unknown hand", "a note", "a note of a doubt", "a deleted message"],
 )
 def test_each_kind_of_line_has_its_form(before: TranscriptLine, content: Message) -> None:
     assert sent(facts(before, OWN)) == [content]
