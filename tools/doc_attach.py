@@ -5,6 +5,8 @@ from __future__ import annotations
 from tools.doc_scenarios import reference
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.slots import COMMON, OF_PLATFORM
+from trunkline.sim.attach.toy.defects import TOY_DEFECTS
+from trunkline.sim.attach.toy.gateway import DEFECTS
 
 
 def profile_reference() -> str:
@@ -17,4 +19,12 @@ def slots_table() -> str:
     rows = ["| slot | |", "|---|---|", *(f"| `${{{name}}}` | {what} |" for name, what in COMMON.items())]
     for platform, slots in OF_PLATFORM.items():
         rows += [f"| `${{{platform}.{name}}}` | {what} |" for name, what in slots.items()]
+    return "\n".join(["", *rows, "", ""])
+
+
+def toy_defects_table() -> str:
+    """The defects of the toy gateway as a table."""
+    rows = ["| defect | the mistake | breaks |", "|---|---|---|"]
+    for one in TOY_DEFECTS:
+        rows.append(f"| `{one.name}` | {DEFECTS[one.name]} | {', '.join([one.found_by, *one.also])} |")
     return "\n".join(["", *rows, "", ""])

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools.doc_actions import actions_table, channel_actions_table
-from tools.doc_attach import profile_reference, slots_table
+from tools.doc_attach import profile_reference, slots_table, toy_defects_table
 from tools.doc_catalogue import (
     bugs_table,
     event_table,
@@ -95,6 +95,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "profile-fields": profile_reference,
     "profile-slots": slots_table,
     "serve-fields": serve_reference,
+    "toy-defects": toy_defects_table,
 }
 
 
