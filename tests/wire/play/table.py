@@ -3,18 +3,17 @@
 from functools import cache
 from pathlib import Path
 
-from trunkline.sim import BUGS, INVARIANTS, ScenarioFile, find_scenarios, load_scenario
+from tests.support.paths import SCENARIO_FILES
+from trunkline.sim import BUGS, INVARIANTS, ScenarioFile, load_scenario
 from trunkline.sim.wire.play.fit import unfit
 
-SCENARIOS = Path(__file__).parents[3] / "scenarios"
 TABLE = Path(__file__).with_name("not_on_the_wire.txt")
 
 
 @cache
 def shipped() -> tuple[ScenarioFile, ...]:
-    """All scenarios that ship."""
-    paths = find_scenarios((SCENARIOS,))
-    return tuple(load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS) for path in paths)
+    """All scenarios that ship, without those for gateways that are not ours."""
+    return tuple(load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS) for path in SCENARIO_FILES)
 
 
 def fitting() -> tuple[ScenarioFile, ...]:

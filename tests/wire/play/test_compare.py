@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from tests.wire.play.table import SCENARIOS
+from tests.support.paths import SCENARIOS
 from trunkline.core.events import Trace
 from trunkline.core.events.base import RunEnded
 from trunkline.sim import load_scenario, run_scenario
