@@ -90,7 +90,6 @@ WITHOUT_PROJECTION = {
     "delivery.failed": "the platform had accepted the message, which is judged",
     "chunker.failed": "the message is split anyway, and is judged",
     "cron.ended": "what the turn says is judged",
-    "gateway.launched": "a start changes nothing that people see",
     "gateway.reached_out": "it was stopped there, or went where no checker looks",
     "hand.progressed": "progress changes nothing that people see",
     "platform.confirming": "the repeated delivery that may follow is judged",
