@@ -27,7 +27,7 @@ def test_every_package_has_a_hash() -> None:
 
 
 def test_it_names_no_address() -> None:
-    assert re.findall(r"https?:|file:|index-url|find-links", LOCK) == []
+    assert re.findall(r"https?:|file:|index[-]url|find[-]links", LOCK) == []
 
 
 def test_it_has_what_is_asked_for() -> None:
