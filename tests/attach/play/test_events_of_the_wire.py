@@ -110,7 +110,8 @@ def test_a_gateway_that_does_not_run_is_not_killed_again() -> None:
 
 def test_a_plain_turn_has_every_point_and_each_strikes() -> None:
     points = kill_points(tried(ASKED))
-    assert [point.event for point in points] == list(KILLABLE)
+    # The toy polls and asks the model at the same time, so their order is open.
+    assert sorted(point.event for point in points) == sorted(KILLABLE)
     assert {point.question for point in points} == {"one"}
     for point in points:
         events = tried(ASKED, kill_at=point)
