@@ -65,7 +65,7 @@ _COMMANDS = {
     ),
     "import": (
         "import_:app",
-        "Read what another gateway has stored, such as OpenClaw, and report what is noteworthy.",
+        "Read what another gateway has stored, and report what is noteworthy.",
     ),
     "schema": (
         "schema:print_schema",
