@@ -85,8 +85,10 @@ class AttachProgress:
         found = f"violated: {' '.join(run.violated)}" if run.violated else "holds"
         if run.unmet:
             found += f", {count(len(run.unmet), 'expectation')} missed"
+        if one.missed and run.holds:
+            found = "not everything of the script happened"
         of = record.wanted(self._tries, self._more)
-        sign = "✓" if run.holds else "✗"
+        sign = "✗" if not run.holds else "–" if one.missed else "✓"
         self._say(f"{sign} {record.cell.name:<{_WIDTH}} try {one.number} of {of} · {found} · {span(one.seconds)}")
 
     def troubled(self, record: CellRecord, trouble: Trouble) -> None:

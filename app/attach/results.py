@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from trunkline.app.attach.cells import CellRecord, FinishedTry, gateway_given_up
 from trunkline.app.report.summary import report_lines
-from trunkline.app.view.text.cells import clean, count
+from trunkline.app.view.text.cells import clean, count, shell_words
 from trunkline.sim.attach.doctor import Checkup
 from trunkline.sim.attach.tries import MIN_TRIES, JudgedTry, over_tries
 from trunkline.sim.invariants import Status
@@ -85,7 +84,7 @@ def command_of(record: CellRecord) -> str:
     for name, value in (("--patience", cell.patience), ("--settle", cell.settle)):
         words += [name, f"{value:g}"] if value is not None else []
     words += ["--at", cell.kill_at.slug] if cell.kill_at is not None else []
-    return clean(shlex.join([*words, "--tries", str(max(MIN_TRIES, len(record.finished)))]))
+    return shell_words([*words, "--tries", str(max(MIN_TRIES, len(record.finished)))])
 
 
 def exercised(record: CellRecord) -> int:
@@ -158,10 +157,13 @@ def summary_line(records: Sequence[CellRecord], *, interrupted: bool) -> str:
     """The last line."""
     tries = sum(len(one.finished) for one in records)
     bad = sum(one.violated for one in records)
-    good = sum(bool(one.finished) and not one.violated for one in records)
-    rest = len(records) - bad - good
+    held = [one for one in records if one.finished and not one.violated]
+    good = sum(exercised(one) > 0 for one in held)
+    idle = len(held) - good
+    rest = len(records) - bad - len(held)
     words = [f"{bad} violated"] if bad else []
-    words += [f"{good} {'hold' if good != 1 else 'holds'}"] if good or not bad else []
+    words += [f"{good} {'hold' if good != 1 else 'holds'}"] if good or not (bad or idle) else []
+    words += [f"{idle} not exercised"] if idle else []
     words += [f"{rest} without a result"] if rest else []
     head = f"{count(len(records), 'scenario')} on a gateway, {count(tries, 'try', 'tries')}: {', '.join(words)}"
     return f"interrupted. So far: {head}" if interrupted else head

@@ -142,6 +142,8 @@ def _check(options: AttachOptions) -> None:
         raise UsageError("--explore and --at exclude each other: every event, or one of them")
     if options.notice and options.command is None:
         raise UsageError("--notice goes with --command: a profile has its own notices")
+    if options.report is not None and options.trace is not None:
+        raise UsageError("--report and --trace exclude each other: a report keeps the traces too, in DIR/tries")
     if options.install is not None and len(options.gateway) > 1:
         raise UsageError("--install is for a single --gateway")
     check_folders(options.json, options.junit)

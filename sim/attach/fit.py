@@ -12,6 +12,7 @@ from itertools import chain
 
 from trunkline.core.events import BODIES
 from trunkline.sim.attach.profile import GatewayProfile
+from trunkline.sim.run.script.triggers import has_place, has_text
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.model.scenario import AgentRule, Fault, PlatformSpec, Scenario, ScriptStep
 from trunkline.sim.scenario.model.steps import When
@@ -140,6 +141,11 @@ def _of_step(step: ScriptStep) -> Iterator[str]:
 def _of_event(when: When, what: str) -> Iterator[str]:
     if not _is_outside(when.event):
         yield f"{what} {when.event}, which is recorded inside a gateway"
+        return
+    if when.text is not None and not has_text(when.event):
+        yield f"{what} {when.event} with a text: such an event has none"
+    if when.place is not None and not has_place(when.event):
+        yield f"{what} {when.event} in a place: such an event has none"
 
 
 def _is_outside(kind: str) -> bool:

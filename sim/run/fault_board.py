@@ -25,6 +25,8 @@ from trunkline.sim.store.preloaded import damage
 DEAD = "dead"
 #: what a fault strikes from the moment it is armed, for its duration
 PERIODS = ("mirror", "ready")
+#: attributes of events that can be their place
+PLACES = ("address", "conversation", "asked", "origin")
 
 
 def text_matches(pattern: str, text: str) -> bool:
@@ -35,7 +37,7 @@ def text_matches(pattern: str, text: str) -> bool:
 
 def where(body: Body) -> Address | None:
     """The place of an event: its address, that of its binding, the requested one, or where the turn came from."""
-    found = (getattr(body, name, None) for name in ("address", "conversation", "asked", "origin"))
+    found = (getattr(body, name, None) for name in PLACES)
     return next((place for place in found if isinstance(place, Address)), None)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import unicodedata
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 
@@ -36,6 +38,20 @@ def clean_lines(text: str) -> str:
 def _harmless(char: str) -> bool:
     # Direction overrides and other format characters (Cf) would reorder the line; unusual spaces (Zs) would not.
     return char.isprintable() or unicodedata.category(char) == "Zs"
+
+
+def shell_words(words: Iterable[str]) -> str:
+    """A command as one types it. What `clean` would change is spelled as bash and zsh know it, so that it stays so."""
+    return " ".join(shlex.quote(word) if clean(word) == word else f"$'{_spelled(word)}'" for word in words)
+
+
+def _spelled(word: str) -> str:
+    return "".join(f"\\{char}" if char in "\\'" else char if clean(char) == char else _bytes(char) for char in word)
+
+
+def _bytes(char: str) -> str:
+    # A code point would depend on the locale of the shell.
+    return "".join(f"\\x{one:02x}" for one in char.encode("utf-8", "surrogateescape"))
 
 
 def quoted(text: str) -> str:

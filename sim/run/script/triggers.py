@@ -6,9 +6,27 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from trunkline.core.events import BODIES, Body, Event
-from trunkline.sim.run.fault_board import text_matches
+from trunkline.sim.events.wire import WireDeduplicated, WireRefused, WireResponseLost
+from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformConfirming, PlatformPushed
+from trunkline.sim.run.fault_board import PLACES, text_matches
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.model.steps import ScriptStep, When
+
+#: events about a message of a person, which do not have its text
+OF_A_MESSAGE = (PlatformPushed, PlatformConfirming, PlatformConfirmed)
+#: events about a request, which do not have its text; their cause is the request where only the wire is known
+OF_A_REQUEST = (WireRefused, WireDeduplicated, WireResponseLost)
+
+
+def has_text(kind: str) -> bool:
+    """Whether an event of this kind can be waited for by a text."""
+    body = BODIES[kind]
+    return hasattr(body, "text") or issubclass(body, (*OF_A_MESSAGE, *OF_A_REQUEST))
+
+
+def has_place(kind: str) -> bool:
+    """Whether an event of this kind can be waited for in a place."""
+    return any(hasattr(BODIES[kind], name) for name in PLACES)
 
 
 @dataclass(slots=True)
@@ -39,7 +57,12 @@ class Triggers:
         self._world = world
         self._delayed = delayed
         self._waiting: dict[str, list[_Trigger]] = {}
-        kinds: set[type[Body]] = {BODIES[when.event] for when in awaited}
+        #: (conversation, message id) -> what a person wrote, if anything waits for the fate of a message with a text
+        self._said: dict[tuple[str, str], str] = {}
+        every = tuple(awaited)
+        if any(when.text is not None and issubclass(BODIES[when.event], OF_A_MESSAGE) for when in every):
+            world.log.subscribe(self._remember, PeerSaid)
+        kinds: set[type[Body]] = {BODIES[when.event] for when in every}
         if kinds:
             world.log.subscribe(self._see, *kinds)
 
@@ -75,8 +98,26 @@ class Triggers:
     def _fits(self, when: When, event: Event) -> bool:
         if not self._world.matches(event, place=when.place):
             return False
-        text = getattr(event.body, "text", None)
-        return when.text is None or (isinstance(text, str) and text_matches(when.text, text))
+        text = None if when.text is None else self._text_of(event)
+        return when.text is None or (text is not None and text_matches(when.text, text))
+
+    def _text_of(self, event: Event) -> str | None:
+        """The text of an event, or of the message or the request that it is about."""
+        body = event.body
+        text = getattr(body, "text", None)
+        if isinstance(text, str):
+            return text
+        if isinstance(body, OF_A_REQUEST):
+            request = None if event.cause is None else self._world.log.events[event.cause - 1]
+            return None if request is None else getattr(request.body, "text", None)
+        if isinstance(body, PlatformPushed):
+            return self._said.get((body.address.conversation, body.original_id))
+        return self._said.get((body.address.conversation, body.message_id)) if isinstance(body, OF_A_MESSAGE) else None
+
+    def _remember(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, PeerSaid)
+        self._said[body.address.conversation, body.message_id] = body.text
 
 
 def _then(fire: Callable[[Event], None], ended: Callable[[], None]) -> Callable[[Event], None]:

@@ -135,6 +135,7 @@ def test_a_gateway_that_never_connects(trunkline, calm, tmp_path):
         (["--gateway", "toy", "--settle", "nan"], "--settle nan: expected seconds above 0"),
         (["--gateway", "toy", "--at", "nowhere"], "such as wire.accepted-m1-1"),
         (["--gateway", "toy", "--at", "wire.accepted-m1-1", "--explore"], "exclude each other"),
+        (["--gateway", "toy", "--report", "x", "--trace", "y"], "--report and --trace exclude each other"),
         (["--gateway", "toy", "-k", "no-such-word"], "no scenario of"),
         (["--gateway", "toy", "--json", "/nowhere/x.json"], "there is no folder /nowhere"),
         (["--command", "no-such-program x"], "'no-such-program' is not on PATH"),

@@ -1,12 +1,15 @@
 """What is said while tries are played."""
 
+import subprocess
+
 import pytest
 from msgspec import structs
 
 from tests.support.attach.cells import a_record, finished, idle, once, twice
 from trunkline.app.attach.cells import Trouble
 from trunkline.app.attach.progress import AttachProgress, last_kind, time_left
-from trunkline.app.attach.results import breaches_of, cell_lines, summary_line
+from trunkline.app.attach.results import breaches_of, cell_lines, command_of, summary_line
+from trunkline.app.view.text.cells import clean
 
 
 def test_the_time_left_goes_by_what_each_gateway_takes():
@@ -80,6 +83,24 @@ def test_a_try_whose_fault_did_not_strike_shows_nothing():
 )
 def test_a_line_for_each_outcome(record, line):
     assert list(cell_lines(record, [record])) == [line]
+
+
+def test_a_scenario_of_which_nothing_was_shown_does_not_count_as_held():
+    missed = structs.replace(finished(once()), missed=("crash: the event that it waits for did not happen",))
+    only = a_record()
+    only.finished.append(missed)
+    assert summary_line([only], interrupted=False) == "1 scenario on a gateway, 1 try: 1 not exercised"
+    assert summary_line([only, a_record(once())], interrupted=False).endswith("2 tries: 1 holds, 1 not exercised")
+
+
+def test_the_command_that_repeats_a_cell_is_what_was_given():
+    record = a_record(twice())
+    gateway = structs.replace(record.cell.gateway, option=("--command", "x", "--notice", "⚠\ufe0f it's *"))
+    record.cell = structs.replace(record.cell, gateway=gateway)
+    line = command_of(record)
+    assert clean(line) == line
+    words = subprocess.run(["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True, env={}).stdout
+    assert "⚠\ufe0f it's *" in words.decode().split("\0")
 
 
 def test_the_last_line_counts():
