@@ -15,13 +15,18 @@ from trunkline.sim.index.projection import Projection, on
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _NO_LETTER = re.compile(r"[\W_]+")
+#: the language of a block of code, which each part of the block has again
+_FENCE = re.compile(r"```[\w+#.-]*(?=\s|$)")
+#: links, of which some platforms show the words alone
+_LINK, _SLACK_LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]+\)"), re.compile(r"<https?:[^<>|\s]+\|([^<>]+)>")
 #: the number of a part: ``(2/3)``
 _PART = re.compile(r"[(\[]?\b\d+\s*/\s*\d+\b[)\]]?\s*$|^\s*[(\[]?\b\d+\s*/\s*\d+\b[)\]]?")
 
 
 def letters(text: str) -> str:
     """A text without markup, spaces and signs, for comparing what was said with what is shown."""
-    return _NO_LETTER.sub("", html.unescape(_TAG.sub("", _PART.sub("", text)))).casefold()
+    plain = _LINK.sub(r"\1", _FENCE.sub("", _SLACK_LINK.sub(r"\1", _PART.sub("", text))))
+    return _NO_LETTER.sub("", html.unescape(_TAG.sub("", plain))).casefold()
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,13 +185,18 @@ class RunWireSide(Projection):
 
     def part_of(self, message: BotMessage) -> ModelTurn | None:
         """The turn of whose answer a message without a mark is a part, or all of it if nobody asked."""
-        text = letters(message.text)
-        if not text:
-            return None
+        return next(self.parts_of(message), None)
+
+    def parts_of(self, message: BotMessage) -> Iterator[ModelTurn]:
+        """The turns of whose answers a message without a mark may be a part, in order: some have the same words."""
+        text, found = letters(message.text), False
         for turn in self.turns:
-            if turn.event.seq < message.accepted.seq and text in letters(turn.answer):
-                return turn
-        return self._rest_of_a_cut_answer(message)
+            if text and turn.event.seq < message.accepted.seq and text in letters(turn.answer):
+                found = True
+                yield turn
+        cut = self._rest_of_a_cut_answer(message) if text and not found else None
+        if cut is not None:
+            yield cut
 
     def _rest_of_a_cut_answer(self, message: BotMessage) -> ModelTurn | None:
         """The turn whose answer is going on there, if only the beginning of that answer was recorded."""

@@ -51,6 +51,7 @@ class RecordedLines(WorldLines):
         self._faults: dict[int, str] = {}
         self._last_call = 0
         self._asked: dict[int, int] = {}
+        self._last_asked: int | None = None
         self._answered: set[str] = set()
         self._prompted: set[str] = set()
         #: (chat, message) -> where it is, and its text
@@ -79,6 +80,9 @@ class RecordedLines(WorldLines):
         platform, do = str(line.get("platform") or ""), str(line.get("do") or "")
         method = str(line.get("method") or "")
         on = platform if platform == "model" else "confirm" if method == "confirm" else "send"
+        if on == "model":
+            self._record(FaultFired(fault=f"{on}/{do}", detail=method), self._last_asked)
+            return
         at = self._calls.get(self._last_call) if on == "send" else None
         if at is not None and at[1].what == "act":
             on = "act"
@@ -197,7 +201,7 @@ class RecordedLines(WorldLines):
             tools=given.tools,
             tail=given.tail,
         )
-        self._asked[int(line.get("seq") or 0)] = self._record(body, node="model")
+        self._asked[int(line.get("seq") or 0)] = self._last_asked = self._record(body, node="model")
 
     def _model_answered(self, line: Line) -> None:
         text = str(line.get("text") or "")

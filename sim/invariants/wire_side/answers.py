@@ -20,6 +20,8 @@ from trunkline.sim.invariants.wire_side.base import WireSideChecker, marked, whe
 
 #: seconds for which an answer may stand beside the draft that it replaces
 _REPLACED = 2.0
+#: seconds without an answer of the model after which a request may be given up
+_HANGS = 15.0
 #: letters from which on a repeated part of an answer is no chance
 _PART = 40
 
@@ -108,17 +110,22 @@ class AnsweredOnce(WireSideChecker):
         )
 
     def _parts(self) -> None:
-        """Parts of one answer that stand twice in a place, without its mark."""
-        seen: dict[tuple[object, int, str], BotMessage] = {}
+        """Parts of one answer that stand twice in a place, without its mark.
+
+        Two answers may have the same words: each turn of the place may show a part once.
+        """
+        seen: dict[tuple[object, str], tuple[list[BotMessage], set[int]]] = {}
         for message in self.wire.messages.all:
             if message.marks or message.deleted is not None or len(letters(message.text)) < _PART:
                 continue
-            turn = self.wire.part_of(message)
-            if turn is None or not turn.last:
+            turns = [one for one in self.wire.parts_of(message) if one.last]
+            if not turns:
                 continue
-            key = (message.address.lane, turn.event.seq, letters(message.text))
-            before = seen.setdefault(key, message)
-            if before is not message:
+            copies, of = seen.setdefault((message.address.lane, letters(message.text)), ([], set[int]()))
+            copies.append(message)
+            of |= {one.event.seq for one in turns if self._is_of(one, message)} or {turns[0].event.seq}
+            if len(copies) > len(of):
+                before, turn = copies[-2], turns[-1]
                 self.violate(
                     at=message.accepted.seq,
                     summary=f"a part of the answer to {turn.last} is visible twice in {self.place(message.address)}",
@@ -127,6 +134,11 @@ class AnsweredOnce(WireSideChecker):
                     evidence=[before.accepted.seq, message.accepted.seq],
                 )
 
+    def _is_of(self, turn: ModelTurn, message: BotMessage) -> bool:
+        """Whether a turn was for a question of the place of a message."""
+        question = self.wire.questions.get(turn.last)
+        return question is not None and self.wire.in_place(question, message.address)
+
 
 class OneTurn(WireSideChecker):
     """X5: one turn for each message, by what was said last in the prompt."""
@@ -134,14 +146,16 @@ class OneTurn(WireSideChecker):
     id = "X5"
     title = "One turn a message"
     sentence = (
-        "A message starts one turn: the model is asked for it again only after a failure of the model, or after an end "
-        "of the process before people had an answer."
+        "A message starts one turn: the model is asked for it again only after a failure of the model, after a request "
+        "without an answer for 15 s, or after an end of the process before people had an answer."
     )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         #: mark -> the turn of its message
         self._turns: dict[str, ModelTurn] = {}
+        #: mark, turn and the next turn of messages for which the model was asked again, and nothing failed in between
+        self._again: list[tuple[str, ModelTurn, ModelTurn]] = []
         #: no process runs
         self._ended = False
         #: turns of which only the request was left when their process had ended
@@ -168,13 +182,22 @@ class OneTurn(WireSideChecker):
         if before is None:
             self.exercised += 1
         elif not self._has_to_ask_again(mark, before, event):
-            self.violate(
-                at=event.seq,
-                summary=f"the model is asked again for {mark}, {event.at - before.event.at:.1f} s later",
-                expected=["one turn"],
-                actual=[f"turns at #{before.event.seq} and #{event.seq}, and nothing failed in between"],
-                evidence=[before.event.seq, event.seq],
-            )
+            self._again.append((mark, before, turn))
+
+    def finish(self, last: Event) -> None:
+        answered = {one.event.seq for one in self.wire.turns if one.answered is not None}
+        for mark, before, turn in self._again:
+            # A request that had no answer for long, and then or later none, was given up: it is asked again, and is no
+            # other turn.
+            waited = turn.event.at - before.event.at
+            if before.event.seq in answered or waited < _HANGS:
+                self.violate(
+                    at=turn.event.seq,
+                    summary=f"the model is asked again for {mark}, {waited:.1f} s later",
+                    expected=["one turn"],
+                    actual=[f"turns at #{before.event.seq} and #{turn.event.seq}, and nothing failed in between"],
+                    evidence=[before.event.seq, turn.event.seq],
+                )
 
     def _has_to_ask_again(self, mark: str, before: ModelTurn, event: Event) -> bool:
         if before.event.seq in self._orphans and not self._seen_before(mark, event.seq):
@@ -183,9 +206,7 @@ class OneTurn(WireSideChecker):
         for one in self.wire.troubles:
             if not first < one.seq < last:
                 continue
-            if isinstance(one.body, ModelAnswered):
-                return True
-            if isinstance(one.body, FaultFired) and one.body.fault.startswith("model"):
+            if one.cause == before.event.seq and _is_failure_of_the_model(one):
                 return True
             if one in self.wire.interruptions and not self._seen_before(mark, one.seq):
                 return True
@@ -195,3 +216,8 @@ class OneTurn(WireSideChecker):
         """Whether people had an answer before an event."""
         shown = (one for message in self.wire.messages.answering(mark) for one in message.ever(mark))
         return any(one.event.seq < seq for one in shown)
+
+
+def _is_failure_of_the_model(trouble: Event) -> bool:
+    body = trouble.body
+    return isinstance(body, ModelAnswered) or (isinstance(body, FaultFired) and body.fault.startswith("model"))

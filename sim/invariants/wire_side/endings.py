@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trunkline.core.events import Event
+from trunkline.core.values import ChatKind
 from trunkline.sim.attach.marks import questions_in
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.script import FaultFired
@@ -49,7 +50,7 @@ class NothingLostInSilence(WireSideChecker):
         attached, unjudged = self.wire.attached, 0
         patience = 0.0 if attached is None else attached.patience
         for question in self.wire.questions.values():
-            if question.body.bot or self._never_came(question):
+            if question.body.bot or self._never_came(question) or self._nobody_there(question):
                 continue
             ended = self._is_answered(question) or is_notified(self.wire, question)
             waited = last.at - self._since(question)
@@ -67,6 +68,11 @@ class NothingLostInSilence(WireSideChecker):
         """Whether the platform, and not the gateway, lost it: by a fault, or since it keeps nothing for later."""
         lost = question.lost or (question.unheard and question.place.channel in _KEEP_NOTHING)
         return lost and not question.handed_out
+
+    def _nobody_there(self, question: MarkedQuestion) -> bool:
+        """Whether its asker is out of reach: alone with the gateway, and that chat is gone."""
+        gone = self.wire.gone_since(question.place)
+        return question.place.kind is ChatKind.DIRECT and question.place.thread is None and gone is not None
 
     def _is_answered(self, question: MarkedQuestion) -> bool:
         if self.wire.answered_by_model(question):
@@ -125,10 +131,19 @@ def is_notified(wire: RunWireSide, question: MarkedQuestion) -> bool:
             continue
         if not wire.concerns(question, message.address) or wire.remarked(message.text):
             continue
+        if replies_to_another(wire, question, message):
+            continue
         turn = wire.part_of(message)
         if turn is None or (not turn.body.marks and was_taken_up(wire, question, before=turn.event.seq)):
             return True
     return False
+
+
+def replies_to_another(wire: RunWireSide, question: MarkedQuestion, message: BotMessage) -> bool:
+    """Whether a message replies to another question that waits, and that no turn had in its prompt with this one."""
+    waiting = [one for one in wire.open_at(message.address, message.accepted.seq) if one is not question]
+    replied = [one.mark for one in waiting if one.body.message_id == message.reply_to]
+    return bool(replied) and not any({question.mark, *replied} <= set(one.body.marks) for one in wire.turns)
 
 
 def was_taken_up(wire: RunWireSide, question: MarkedQuestion, before: int) -> bool:

@@ -176,6 +176,14 @@ def test_a_response_is_recorded_unless_a_fault_withholds_it(do: str, responses: 
     assert [body.fault for body in bodies(FaultFired, *facts)] == [f"send/{do}"]
 
 
+def test_a_fault_on_the_model_strikes_the_request_before_it():
+    asked = on("model", "model.asked", main=True, marks=["a1"], answers=["a1"], tail="QZa1")
+    trace = read(asked, on("model", "fault.fired", method="chat", do="500"))
+    (fault,) = (event for event in trace.events if isinstance(event.body, FaultFired))
+    (request,) = (event for event in trace.events if isinstance(event.body, ModelAsked))
+    assert fault.cause == request.seq
+
+
 @pytest.mark.parametrize(
     ("do", "reason"),
     [

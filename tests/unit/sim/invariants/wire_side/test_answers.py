@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from tests.support.wire_story import BEN, DEPLOY, OPS, WireStory
+import pytest
+
+from tests.support.wire_story import ANA, BEN, DEPLOY, OPS, WireStory
 from trunkline.core.values import Peer
 from trunkline.sim import Status
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessThawed
 from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.world import PlatformPushed
 
 LONG = "a part of an answer that is long enough to be no chance, whatever else is said in this place"
 
@@ -129,6 +132,59 @@ def test_the_same_part_of_an_answer_twice_is_x1():
     assert story.end().broken == ["X1"]
 
 
+def test_two_answers_may_have_the_same_words():
+    story = WireStory()
+    for mark in ("a1", "a2"):
+        story.ask(mark)
+        text = story.turn(mark, text=LONG)
+        story.send(LONG)
+        story.send(text[len(LONG) :])
+    assert story.end().broken == []
+
+
+def test_a_part_is_shown_twice_although_a_later_answer_has_the_same_words():
+    story = WireStory()
+    for mark in ("a1", "a2"):
+        story.ask(mark)
+        text = story.turn(mark, text=LONG)
+        story.send(LONG)
+        if mark == "a1":
+            story.send(LONG)
+        story.send(text[len(LONG) :])
+    assert story.end().broken == ["X1"]
+    assert "a part of the answer to a1 is visible twice" in story.summaries("X1")[0]
+
+
+def test_the_same_words_for_another_person_allow_no_copy():
+    story = WireStory()
+    for mark, place in (("b1", BEN), ("a1", ANA)):
+        story.ask(mark, place)
+        text = story.turn(mark, text=LONG)
+        story.send(LONG, place)
+        story.send(text[len(LONG) :], place)
+    story.send(LONG)
+    assert story.end().broken == ["X1"]
+
+
+@pytest.mark.parametrize(
+    ("said", "parts"),
+    [
+        (f"See:\n```python\n{LONG}\nmore\n```", (f"See:\n```python\n{LONG}\n```", "```python\nmore\n```")),
+        (f"[The page](https://x.example/a?b=1) {LONG}", ("The page", LONG)),
+        (f"[The page](https://x.example/a) {LONG}", ('<a href="https://x.example/a">The page</a>', LONG)),
+        (f"[The page](https://x.example/a) {LONG}", ("<https://x.example/a|The page>", LONG)),
+    ],
+    ids=["code", "words of a link", "link in HTML", "link of Slack"],
+)
+def test_a_part_may_have_markup_of_its_own(said: str, parts: tuple[str, ...]):
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1", text=said)
+    for part in (*parts, text[len(said) :]):
+        story.send(part)
+    assert story.end().broken == []
+
+
 def test_one_message_may_answer_several_questions():
     story = WireStory()
     for mark in ("a1", "a2", "a3"):
@@ -155,7 +211,7 @@ def test_an_answer_in_its_place_and_in_another_one_is_x1_and_x2():
 def test_a_second_turn_that_nobody_sees_is_x5_alone():
     story = WireStory()
     story.ask("a1")
-    story.prompt("a1")
+    story.turn("a1")
     story.send(story.turn("a1"))
     assert story.end().broken == ["X5"]
 
@@ -171,16 +227,67 @@ def test_a_turn_may_run_again_after_a_failure_of_the_model():
 def test_a_turn_may_run_again_after_a_fault_on_the_model():
     story = WireStory()
     story.ask("a1")
-    story.prompt("a1")
-    story.fault("model/reset")
+    asked = story.prompt("a1")
+    story.tell(FaultFired(fault="model/cut"), asked)
+    story.model_says(asked, "This answer breaks")
     story.send(story.turn("a1"))
     assert story.end().broken == []
+
+
+def test_a_request_that_was_given_up_may_be_made_again():
+    story = WireStory()
+    story.ask("a1")
+    story.prompt("a1")
+    story.now += 14.5
+    story.send(story.turn("a1"))
+    assert story.end().broken == []
+
+
+def test_whoever_does_not_wait_for_the_model_asks_twice():
+    story = WireStory()
+    story.ask("a1")
+    story.prompt("a1")
+    story.now += 13.5
+    story.send(story.turn("a1"))
+    assert story.end().broken == ["X5"]
+
+
+def test_a_request_that_was_given_up_for_the_same_message_is_another_turn():
+    story = WireStory()
+    said = story.ask("a1")
+    story.prompt("a1")
+    story.tell(PlatformPushed(address=ANA, message_id="q-a1", original_id="q-a1", replay=True), said)
+    story.send(story.turn("a1"))
+    assert story.end().broken == ["X5"]
+
+
+def test_two_requests_at_once_that_are_both_answered_are_two_turns():
+    story = WireStory()
+    story.ask("a1")
+    first, second = story.prompt("a1"), story.prompt("a1")
+    story.model_says(first, "Done. AZa1-g1")
+    story.model_says(second, "Done. AZa1-g2")
+    story.send("Done. AZa1-g1")
+    assert story.end().broken == ["X5"]
+
+
+def test_a_failure_of_another_turn_is_no_reason_for_another_one():
+    story = WireStory()
+    story.ask("a1")
+    story.ask("b1", BEN)
+    text = story.turn("a1")
+    story.turn("b1", status=500)
+    story.turn("a1")
+    story.send(text)
+    story.send(story.turn("b1"), BEN)
+    assert story.end().broken == ["X5"]
+    assert "asked again for a1" in story.summaries("X5")[0]
 
 
 def test_a_fault_on_a_send_is_no_reason_for_another_turn():
     story = WireStory()
     story.ask("a1")
-    story.prompt("a1")
+    story.turn("a1")
     story.fault("send/reset")
     story.send(story.turn("a1"))
     assert story.end().broken == ["X5"]
@@ -213,7 +320,7 @@ def test_what_the_next_process_asks_twice_is_two_turns():
     story = WireStory()
     story.ask("a1")
     story.crash()
-    story.prompt("a1")
+    story.turn("a1")
     story.send(story.turn("a1"))
     assert story.end().broken == ["X5"]
 

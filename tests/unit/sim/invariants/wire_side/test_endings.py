@@ -81,6 +81,48 @@ def test_a_notice_in_the_room_is_an_end_if_the_thread_is_gone():
     assert story.end().broken == []
 
 
+def test_a_notice_that_replies_to_another_waiting_question_is_no_end_of_this_one():
+    story = WireStory()
+    story.ask("a1")
+    story.ask("a2")
+    story.send(NOTICE, reply_to="q-a1")
+    assert story.end().broken == ["X4"]
+    assert [text.split()[1] for text in story.summaries("X4")] == ["a2"]
+
+
+def test_a_notice_about_a_turn_of_both_replies_to_one_of_them():
+    story = WireStory()
+    story.ask("a1")
+    story.ask("a2")
+    story.turn("a1", "a2", status=500)
+    story.send(NOTICE, reply_to="q-a2")
+    assert story.end().broken == []
+
+
+def test_a_notice_that_replies_to_an_answered_question_is_about_what_came_after_it():
+    story = WireStory()
+    story.answered("a1")
+    story.ask("a2")
+    story.crash()
+    story.send(NOTICE, reply_to="q-a1")
+    assert story.end().broken == []
+
+
+def test_nobody_can_be_told_whose_own_chat_is_gone():
+    story = WireStory()
+    story.ask("b1", BEN)
+    story.refuse(story.turn("b1"), BEN, Reason.PLACE_GONE, detail="bot was blocked by the user")
+    story.answered("a1")
+    assert story.end().broken == []
+
+
+def test_a_refusal_that_leaves_the_chat_there_is_no_excuse():
+    story = WireStory()
+    story.ask("b1", BEN)
+    story.refuse(story.turn("b1"), BEN, Reason.REFUSED)
+    assert story.end().broken == ["X4"]
+
+
 def test_an_answer_that_is_taken_away_is_lost():
     story = WireStory()
     story.ask("a1")
