@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -229,7 +229,7 @@ def _shown(tree: Any) -> Any:
     if isinstance(tree, str):
         return cut(clean(_REDACTION.text(tree)), 2 * _ERROR)
     if isinstance(tree, dict):
-        return {name: _shown(value) for name, value in tree.items()}
+        return {name: _shown(value) for name, value in cast("dict[str, Any]", tree).items()}
     if isinstance(tree, list | tuple):
-        return [_shown(one) for one in tree]
+        return [_shown(one) for one in cast("Sequence[Any]", tree)]
     return tree

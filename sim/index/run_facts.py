@@ -33,6 +33,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.values import Address, WorkKind
 from trunkline.sim.events.actions import WireActed
+from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PlatformPushed, ThreadOpened, WorldAccount, WorldLimits, WorldPlace
 from trunkline.sim.index.answered_messages import AnsweredMessages
@@ -65,6 +66,8 @@ class RunFacts(Projection):
         #: the configured limits, and the accounts with their support for lost responses
         self.limits: WorldLimits | None = None
         self.accounts: dict[tuple[str, str], WorldAccount] = {}
+        #: seqs of the `peer.said` that a fault lost on their way to the gateway
+        self.lost: set[int] = set()
         #: inbound id -> its inbound.received event
         self.received: dict[str, Event] = {}
         #: delegation id -> the inbound of the turn that delegated
@@ -169,6 +172,11 @@ class RunFacts(Projection):
     @on(WorldPlace)
     def _place(self, event: Event, body: WorldPlace) -> None:
         self._names[body.address.lane], self.witnessed = body.name, True
+
+    @on(FaultFired)
+    def _struck(self, event: Event, body: FaultFired) -> None:
+        if body.fault == "push/drop" and event.cause is not None:
+            self.lost.add(event.cause)
 
     @on(PlatformPushed)
     def _pushed(self, event: Event, body: PlatformPushed) -> None:

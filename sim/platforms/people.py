@@ -105,7 +105,7 @@ class People:
         self._said[name] = (envelope, place, room.accounts)
         for named in (place, shown):
             self._world.name_message(named, message_id, name)
-        kind, extra = self._world.push_fault(place, text) or ("", 0.0)
+        kind, extra = self._world.push_fault(place, text, seq) or ("", 0.0)
         for account in (account for account in room.accounts if account not in room.left and kind != "drop"):
             own = msgspec.structs.replace(envelope, address=msgspec.structs.replace(shown, account=account))
             posted = Posted(

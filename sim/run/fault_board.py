@@ -189,9 +189,11 @@ class WorldFaults(ABC):
         above = place if room is None else room.address(place.account)
         return self._strike(self.faults.take("thread", address=above), str(above))
 
-    def push_fault(self, place: Address, text: str) -> tuple[str, float] | None:
-        """The fault that strikes a person's message on its way to the gateway, and its duration."""
-        return self._strike(self.faults.take("push", address=place, text=text), text)
+    def push_fault(self, place: Address, text: str, said: int) -> tuple[str, float] | None:
+        """The fault that strikes a person's message on its way to the gateway, and its duration. `said`: its event."""
+        found = self.faults.take("push", address=place, text=text)
+        # Of a message that never arrives nothing else tells.
+        return self._strike(found, text, said if found is not None and found.do == "drop" else None)
 
     def model_fault(self, place: Address | None, text: str, cause: int) -> Fault | None:
         """The fault that strikes a question to the model. `place`: where it was asked; `cause`: the `model.asked`."""
@@ -251,10 +253,10 @@ class WorldFaults(ABC):
         ref = self.place(place)
         return ref.platform, ref.account
 
-    def _strike(self, fault: Fault | None, detail: str) -> tuple[str, float] | None:
+    def _strike(self, fault: Fault | None, detail: str, cause: int | None = None) -> tuple[str, float] | None:
         if fault is None:
             return None
-        self.events.record(FaultFired(fault=f"{fault.on}/{fault.do}", detail=detail))
+        self.events.record(FaultFired(fault=f"{fault.on}/{fault.do}", detail=detail), cause)
         return fault.do, fault.for_
 
     def _fail_commit(self) -> str | None:

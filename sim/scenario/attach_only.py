@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayLaunched, GatewayReady
+from trunkline.sim.events.model import ModelAnswered, ModelAsked
+from trunkline.sim.events.wire import WireCalled, WireResponded
+from trunkline.sim.events.world import PlatformConfirmed, PlatformConfirming
+from trunkline.sim.scenario.awaited import awaited_by
 from trunkline.sim.scenario.load import ScenarioFile
 from trunkline.sim.scenario.model.scenario import ScriptStep
+
+#: events of sockets, of the model behind them, and of a gateway that is not ours: no other run has them
+ATTACH_EVENTS = frozenset(
+    body.kind
+    for body in (
+        *(GatewayAttached, GatewayLaunched, GatewayReady, GatewayExited),
+        *(ModelAsked, ModelAnswered),
+        *(WireCalled, WireResponded),
+        *(PlatformConfirming, PlatformConfirmed),
+    )
+)
 
 
 def attach_only(file: ScenarioFile) -> tuple[str, ...]:
@@ -14,6 +30,9 @@ def attach_only(file: ScenarioFile) -> tuple[str, ...]:
 
 
 def _of_step(step: ScriptStep) -> Iterator[str]:
+    for when in awaited_by([step]):
+        if when.event in ATTACH_EVENTS:
+            yield f"a step that waits for {when.event}, which no run of Trunkline records"
     fault, rotate = step.fault, step.rotate
     if fault is not None and fault.on == "model":
         yield f"a fault {fault.on}/{fault.do}: there is no model on a wire"

@@ -1,4 +1,4 @@
-"""Faults of a random scenario: every kind that the language has."""
+"""Faults of a random scenario: every kind that the language has for our own gateway."""
 
 from typing import Any
 
@@ -21,6 +21,8 @@ _ON = {
     "connect": 2,
     "boot": 1,
 }
+#: only `trunkline attach` has sockets to close
+_ATTACH_ONLY = {("connect", "refuse-connection")}
 #: faults with a duration, and how long a fake of a platform with look-up may take
 _LASTING = ("mirror", "ready", "connect", "boot")
 _SLOW = ("2s", "8s", "20s")
@@ -30,7 +32,7 @@ _LONG = ("2s", "15s", "90s")
 def make_fault(draws: Draws, ground: Ground, word: str) -> dict[str, Any]:
     """A fault; `word`: a text that occurs in this scenario."""
     on = draws.weighted(_ON)
-    do = draws.pick(FAULTS[on])
+    do = draws.pick([kind for kind in FAULTS[on] if (on, kind) not in _ATTACH_ONLY])
     made: dict[str, Any] = {"on": on, "do": do}
     if on in ("send", "act", "lookup", "thread", "push", "queue", "ready", "connect", "boot"):
         made |= draws.fields(**{"in": (0.5, lambda: draws.pick(ground.places))})

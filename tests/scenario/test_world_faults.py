@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from trunkline.core.events.base import RunEnded
@@ -20,10 +21,10 @@ from trunkline.core.events.gateway import AdapterFailed, InboundAdmitted, StoreF
 from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState, Transport
-from trunkline.sim import RunResult, Status, run_scenario
+from trunkline.sim import RunResult, Status, judge, run_scenario
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted
-from trunkline.sim.events.world import PlatformConnected
+from trunkline.sim.events.world import PlatformConnected, PlatformPushed
 from trunkline.sim.scenario import load_text
 
 SAY = "as: ana, in: {place}, say: hi"
@@ -291,6 +292,33 @@ def test_only_the_push_that_is_meant_comes_late():
     plain = [script[0].replace("push", "thread"), *script[1:]]
     then, usual = (at(run(steps), WireAccepted) for steps in (script, plain))
     assert then == [usual[0], pytest.approx(usual[1] + 3.0)]
+
+
+def test_a_message_that_is_lost_on_its_way_is_not_the_gateways_to_account_for():
+    script = ["at: 0s, fault: {on: push, do: drop, text: one}", "at: 1s, as: ana, in: ops, say: one"]
+    result = run([*script, "at: 2s, as: ana, in: ops, say: two"])
+    assert [body.text for body in bodies(result, WireAccepted)] == ["re: two"]
+    assert fired(result) == ["push/drop"]
+    assert [verdict.id for verdict in result.verdicts if verdict.status is Status.VIOLATED] == []
+
+
+def test_a_message_that_is_lost_after_a_failed_send_is_not_the_gateways_either():
+    script = ["at: 0s, fault: {on: send, do: refuse}", "at: 1s, as: ana, in: ops, say: one"]
+    lost = ["at: 9s, fault: {on: push, do: drop}", "at: 10s, as: ana, in: ops, say: two"]
+    result = run([*script, *lost, "at: 5m, as: ana, in: ops, say: three"])
+    assert fired(result) == ["send/refuse", "push/drop"]
+    assert [verdict.id for verdict in result.verdicts if verdict.status is Status.VIOLATED] == []
+
+
+def test_a_lost_message_that_is_handed_out_after_all_counts_again():
+    script = ["at: 0s, fault: {on: push, do: drop}", "at: 1s, id: m, as: ana, in: ops, say: one"]
+    result = run([*script, "at: 2s, replay: {messages: [m]}"])
+    assert [body.text for body in bodies(result, WireAccepted)] == ["re: one"]
+    assert [verdict.id for verdict in result.verdicts if verdict.status is Status.VIOLATED] == []
+    pushed = next(event for event in result.trace.events if isinstance(event.body, PlatformPushed))
+    cut = [event for event in result.trace.events if event.seq <= pushed.seq]
+    found = judge([*cut, msgspec.structs.replace(result.trace.events[-1], seq=pushed.seq + 1)])
+    assert "L1" in [verdict.id for verdict in found if verdict.status is Status.VIOLATED]
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def _jobs(names: Sequence[str], options: ExploreOptions) -> list[RunJob]:
     bugs = tuple(bug for name in options.bug for bug in find_bugs(name))
     return [
         RunJob(file=file, seed=first + number, bugs=bugs)
-        for file in load_all(named_scenarios(names), options.keyword)
+        for file in load_all(named_scenarios(names), options.keyword)[0]
         for first in [file.scenario.seed if options.seed is None else options.seed]
         for number in range(options.seeds)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from trunkline.app.cli.run.wire import WireRuns
 from trunkline.app.report.summary import report_lines, summary
 from trunkline.app.runs.model import Run, RunJob
 from trunkline.app.runs.scenario_source import load
+from trunkline.app.view.text.cells import count
 from trunkline.core.errors import UsageError
 from trunkline.core.events import write_trace
 from trunkline.sim import BUGS, ScenarioError, ScenarioFile, find_bugs, find_scenarios, run_scenario, scenario_home
@@ -77,7 +79,8 @@ def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*
         raise UsageError("--seeds must be at least 1")
     check_folders(options.trace, options.junit, options.json)
     wire = _wire(options)
-    jobs = list(_jobs(options, _with_steps(load_all(paths, options.keyword), options.inject)))
+    files, others = load_all(paths, options.keyword)
+    jobs = list(_jobs(options, _with_steps(files, options.inject)))
     if wire is not None:
         jobs = wire.fitting(jobs)
     if not jobs:
@@ -107,7 +110,8 @@ def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*
             if pipe is not None:
                 pipe.end()
             print_lines(*report_lines(run), *differs, file=output)
-    print_lines(*summary(runs).split("\n"), *(wire.end_lines() if wire is not None else ()), file=output)
+    end = (*attach_lines(others), *(wire.end_lines() if wire is not None else ()))
+    print_lines(*summary(runs).split("\n"), *end, file=output)
     _write_reports(options, runs, spent, {} if wire is None else wire.left_out)
     return 0 if all(run.holds for run in runs) and (wire is None or not wire.different) else 1
 
@@ -133,17 +137,26 @@ def _with_steps(files: list[ScenarioFile], steps: Sequence[str]) -> list[Scenari
     return [reduce(with_step_text, steps, files[0])]
 
 
-def load_all(paths: Sequence[Path], keyword: str | None) -> list[ScenarioFile]:
-    """Load the scenarios that match, without those that only `trunkline attach` plays.
+def load_all(paths: Sequence[Path], keyword: str | None) -> tuple[list[ScenarioFile], list[ScenarioFile]]:
+    """Load the scenarios that match: those to run, and those that only `trunkline attach` plays.
 
-    Raises one `UsageError` that names every unreadable file.
+    Raises one `UsageError` that names every unreadable file, or says why there is none to run.
     """
     chosen = load_matching(paths, keyword)
-    played = [file for file in chosen if not attach_only(file)]
-    if not played:
+    others = [file for file in chosen if attach_only(file)]
+    if len(others) == len(chosen):
         reasons = [f"{file.path}: {'; '.join(attach_only(file))}; see `trunkline attach`" for file in chosen]
         raise UsageError("\n".join(reasons))
-    return played
+    return [file for file in chosen if not attach_only(file)], others
+
+
+def attach_lines(others: Sequence[ScenarioFile]) -> Iterator[str]:
+    """That scenarios were left out for `trunkline attach`, and a line for each reason, the most frequent first."""
+    reasons = Counter(reason for file in others for reason in attach_only(file))
+    if others:
+        yield f"{count(len(others), 'scenario')} left out, which only `trunkline attach` plays:"
+    for reason, number in reasons.most_common():
+        yield f"  {reason} ({number})"
 
 
 def load_matching(paths: Sequence[Path], keyword: str | None) -> list[ScenarioFile]:

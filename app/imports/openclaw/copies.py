@@ -37,11 +37,15 @@ def copied(path: Path) -> Generator[sqlite3.Connection, None, None]:
             with closing(sqlite3.connect(copy)) as connection:
                 connection.row_factory = sqlite3.Row
                 # One row with bytes that are no text must not hide the others.
-                connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+                connection.text_factory = _text
                 connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
                 yield connection
         except sqlite3.Error as error:
             raise NotReadable(str(error)) from error
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
 
 def _copy(path: Path, to: Path) -> None:

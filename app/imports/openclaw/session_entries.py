@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -96,7 +96,7 @@ def session_file(path: Path, agent: str, where: str) -> Reading:
     found, unreadable = list[ForeignSession](), list[UnreadableEntry]()
     for key, entry in tree.items():
         if isinstance(entry, dict):
-            found.append(_session(_agent_of(key) or agent, key, entry))
+            found.append(_session(_agent_of(key) or agent, key, cast("dict[str, Any]", entry)))
         else:
             unreadable.append(UnreadableEntry(where=f"{where} {key}", why="no JSON object"))
     return tuple(found), tuple(unreadable)

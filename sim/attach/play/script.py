@@ -12,9 +12,10 @@ from trunkline.sim.attach.play.gateway import GatewayControl
 from trunkline.sim.attach.play.rest import QuietWire
 from trunkline.sim.attach.play.servers import TryServers
 from trunkline.sim.events.script import FaultFired, ScriptSkipped
-from trunkline.sim.run.script.triggers import Triggers, awaited_by
+from trunkline.sim.run.script.triggers import Triggers
 from trunkline.sim.run.script.world_steps import WorldSteps
 from trunkline.sim.run.world import World
+from trunkline.sim.scenario.awaited import awaited_by
 from trunkline.sim.scenario.model.scenario import CrashStep, Fault, ScriptStep
 from trunkline.sim.scenario.model.steps import When
 

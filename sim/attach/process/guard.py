@@ -42,6 +42,10 @@ def unshare(flags: int) -> None:
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
 
 
+def _noted(*_: object) -> None:
+    """A child has ended: `select` wakes, and that is all that the signal is for."""
+
+
 def descendants(pid: int) -> list[int]:
     """All processes below one, the nearest first."""
     found, todo = list[int](), [pid]
@@ -79,7 +83,7 @@ class _Guard:
         self._woken, wake = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(self._woken, False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGCHLD, _noted)
         signal.set_wakeup_fd(wake)
         self._main = self._start()
 

@@ -228,7 +228,7 @@ class NoHeadOfLine(Checker):
             assert isinstance(body, PeerSaid)
             place = body.address
             said = (place.channel, place.conversation, place.thread or "", body.message_id)
-            if said not in taken and last.at - event.at > BOUND:
+            if said not in taken and event.seq not in self.run.lost and last.at - event.at > BOUND:
                 yield event
 
 

@@ -14,9 +14,10 @@ from trunkline.core.values import Poll
 from trunkline.sim.cast.hand_operators import operate_outside
 from trunkline.sim.cast.names import ChatterMessage, chatter
 from trunkline.sim.run.gateway_process import Processes
-from trunkline.sim.run.script.triggers import Triggers, awaited_by
+from trunkline.sim.run.script.triggers import Triggers
 from trunkline.sim.run.script.world_steps import WorldSteps
 from trunkline.sim.run.world import World
+from trunkline.sim.scenario.awaited import awaited_by
 from trunkline.sim.scenario.model.scenario import (
     ClockStep,
     CrashStep,

@@ -10,7 +10,7 @@ from trunkline.sim.events.wire import WireDeduplicated, WireRefused, WireRespons
 from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformConfirming, PlatformPushed
 from trunkline.sim.run.fault_board import PLACES, text_matches
 from trunkline.sim.run.world import World
-from trunkline.sim.scenario.model.steps import ScriptStep, When
+from trunkline.sim.scenario.model.steps import When
 
 #: events about a message of a person, which do not have its text
 OF_A_MESSAGE = (PlatformPushed, PlatformConfirming, PlatformConfirmed)
@@ -34,12 +34,6 @@ class _Trigger:
     when: When
     left: int
     fire: Callable[[Event], None]
-
-
-def awaited_by(script: Iterable[ScriptStep]) -> list[When]:
-    """Everything that the steps of a script wait for."""
-    inner = [step.crash or step.freeze or step.restart for step in script]
-    return [when for when in (*(one.when for one in inner if one), *(step.when for step in script)) if when]
 
 
 class Triggers:

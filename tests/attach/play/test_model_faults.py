@@ -8,6 +8,7 @@ from tests.attach.play.tries import answers, bodies, first, kinds, scenario, toy
 from trunkline.core.errors import ConfigError
 from trunkline.sim import run_scenario
 from trunkline.sim.attach.marks import AnswerMark
+from trunkline.sim.scenario.attach_only import ATTACH_EVENTS, attach_only
 
 ASKED = 'at: 0s, id: one, as: ana, in: "telegram/@ana", say: "is it up?"'
 ONE = [AnswerMark("one", 1)]
@@ -61,6 +62,17 @@ def test_a_fault_strikes_the_question_of_its_place() -> None:
     events = tried("at: 0s, fault: {on: model, do: refuse, in: telegram/ops}", ASKED, other)
     assert answers(events) == ONE
     assert [getattr(body, "status", None) for body in bodies(events, "model.answered")] == [200, 400]
+
+
+@pytest.mark.parametrize("event", sorted(ATTACH_EVENTS))
+def test_a_step_that_waits_for_what_only_attach_records_is_refused_elsewhere(event: str) -> None:
+    for step in (f"crash: {{when: {{event: {event}}}}}", f"when: {{event: {event}}}, note: b"):
+        with pytest.raises(ConfigError, match=f"only: a step that waits for {event}, which no run"):
+            run_scenario(scenario(f"at: 0s, {step}", ASKED))
+
+
+def test_a_step_that_waits_for_what_every_run_records_is_played() -> None:
+    assert attach_only(scenario("at: 0s, crash: {when: {event: wire.accepted}}", ASKED)) == ()
 
 
 def test_a_run_without_a_model_on_the_wire_refuses_them() -> None:

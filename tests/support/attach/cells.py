@@ -1,6 +1,7 @@
 """Runs of which only the wire is known, made by hand: for what `trunkline attach` does around single tries."""
 
 from pathlib import Path
+from typing import Any
 
 from tests.support.paths import ROOT
 from trunkline.app.attach.cells import Cell, CellRecord, FinishedTry
@@ -100,10 +101,10 @@ def a_gateway(name: str = "toy", version: str = "1.0") -> AttachedGateway:
     return AttachedGateway(profile=profile, path=path, install=Path("/nowhere"), version=version)
 
 
-def a_cell(name: str = "toy", **more: object) -> Cell:
+def a_cell(name: str = "toy", **more: Any) -> Cell:
     return Cell(gateway=a_gateway(name), file=load(PLAIN), **more)
 
 
-def a_record(*runs: Run, name: str = "toy", **more: object) -> CellRecord:
+def a_record(*runs: Run, name: str = "toy", **more: Any) -> CellRecord:
     tries = [finished(run, number) for number, run in enumerate(runs, 1)]
     return CellRecord(cell=a_cell(name), finished=tries, **more)

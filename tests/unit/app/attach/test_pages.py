@@ -2,6 +2,7 @@
 
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
@@ -64,7 +65,7 @@ class Seen(HTMLParser):
 HOME = "/ho" + "me"
 
 
-def a_page(run: Run | None = None, **more: object):
+def a_page(run: Run | None = None, **more: Any):
     (page,) = findings_of(a_record(run or twice(), **more), REDACTION)
     return page
 

@@ -14,8 +14,13 @@ from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.values import IntentState
 from trunkline.sim import find_scenarios, load_scenario, run_scenario, scenario_home
+from trunkline.sim.scenario.attach_only import attach_only
 
-SCENARIOS = [pytest.param(path, id=path.stem) for path in find_scenarios((scenario_home(),))]
+SCENARIOS = [
+    pytest.param(path, id=path.stem)
+    for path in find_scenarios((scenario_home(),))
+    if not attach_only(load_scenario(path))
+]
 
 
 def delivered(view: RunView, pair: AlignedPair) -> bool:

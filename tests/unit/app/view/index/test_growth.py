@@ -22,8 +22,9 @@ from trunkline.app.view.timeline.lanes import lay_out
 from trunkline.core.events import Event, Trace
 from trunkline.sim import find_scenarios, judge, run_scenario, scenario_home
 from trunkline.sim.invariants import CHECKERS, Judge
+from trunkline.sim.scenario.attach_only import attach_only
 
-SCENARIOS = sorted(find_scenarios((scenario_home(),)))
+SCENARIOS = [path for path in sorted(find_scenarios((scenario_home(),))) if not attach_only(load(path))]
 #: events of a long run
 LONG = 400
 
