@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trunkline.app.attach.cells import CellRecord, FinishedTry, Trouble, tries_left
+from trunkline.app.attach.incidents import incidents_of
 from trunkline.app.attach.runner import RunningTry
 from trunkline.app.cli.io.output import print_lines
 from trunkline.app.view.text.cells import clean, count, span
@@ -77,11 +78,12 @@ class AttachProgress:
 
     def finished(self, record: CellRecord, one: FinishedTry) -> None:
         """A line for a try that ended."""
-        for note in one.notes:
+        run = one.run
+        for note in (*one.notes, *incidents_of(run.trace.events, record.cell.gateway.name)):
             if note not in self._said:
                 self._said.add(note)
-                self._say(f"! {note}")
-        run = one.run
+                first, *rest = note.split("\n")
+                self._say(f"! {first}", *(f"    {line}" for line in rest))
         found = f"violated: {' '.join(run.violated)}" if run.violated else "holds"
         if run.unmet:
             found += f", {count(len(run.unmet), 'expectation')} missed"

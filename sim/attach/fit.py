@@ -188,7 +188,8 @@ def _of_profile(file: ScenarioFile, profile: GatewayProfile) -> Iterator[str]:
     for name in threaded(file):
         if name in profile.platforms and THREADS not in profile.platforms[name].abilities:
             yield f"threads on {name}: the profile {profile.name} does not have them"
-    able = [set(profile.platforms[name].abilities) for name in platforms if name in profile.platforms]
+    own = [name for name in platforms if name in profile.platforms]
+    able = [set(profile.platforms[name].abilities) for name in own or profile.platforms]
     for need in file.scenario.attach.needs:
         if any(need not in abilities for abilities in able):
             yield f"`attach.needs` {need}: the profile {profile.name} does not have it"

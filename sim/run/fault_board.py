@@ -148,6 +148,8 @@ class WorldFaults(ABC):
     events: Recorder
     platforms: dict[str, FakePlatform]
     disk: Disk
+    #: only the wire is known of this run
+    wire_side: bool = False
 
     @abstractmethod
     def place(self, text: str) -> PlaceRef:
@@ -170,8 +172,9 @@ class WorldFaults(ABC):
                         continue
                     if fault.do == DEAD:
                         platform.pushes.go_silent(account)
-                    else:
-                        platform.pushes.break_connection(account)
+                    elif platform.pushes.break_connection(account) and self.wire_side:
+                        # Other runs record the first refusal; a gateway may try again too late for one.
+                        self._during("connect", f"{channel}:{account}", (channel, account))
 
     def send_fault(self, address: Address, text: str, attempt: int, transport: Transport) -> tuple[str, float] | None:
         """The fault that strikes a send, and its duration."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from trunkline.app.attach.cells import CellRecord
+from trunkline.app.attach.incidents import incidents_of
 from trunkline.app.attach.report.pictures import PlacePicture, pictures_of
 from trunkline.app.attach.report.redaction import PageRedaction
 from trunkline.app.attach.report.wire_rows import WireRow, wire_rows
@@ -126,7 +127,10 @@ def _page(record: CellRecord, breach: TryBreach, redaction: PageRedaction) -> Fi
         rows_left_out=left_out,
         command=redaction.text(command_of(record)),
         shown=one.number,
-        notes=tuple(redaction.text(clean(note)) for note in one.notes),
+        notes=tuple(
+            redaction.text(clean(note))
+            for note in (*one.notes, *incidents_of(one.run.trace.events, record.cell.gateway.name))
+        ),
     )
 
 

@@ -178,12 +178,13 @@ class Pushes:
         if self._connections.get(account) is connection:
             self.break_connection(account)
 
-    def break_connection(self, account: str) -> None:
-        """Break the connection of an account while both sides live; its reader gets `NotSent`."""
+    def break_connection(self, account: str) -> bool:
+        """Break the connection of an account while both sides live; its reader gets `NotSent`. Whether it had one."""
         self.changes += 1
         connection = self._connections.pop(account, None)
         if connection is not None:
             connection.queue.put_nowait(NotSent("the connection broke"))
+        return connection is not None
 
     def disconnect(self, account: str, connection: Connection) -> None:
         """Close a process's connection gracefully."""

@@ -123,6 +123,40 @@ def test_a_gateway_that_never_connects(trunkline, calm, tmp_path):
     assert code == 2 and "within 1 s" in out and "thinking" in out
 
 
+def own(tmp_path: Path, body: str) -> list[str]:
+    """The options for a gateway of a few lines that polls once, and then does something."""
+    head = (
+        "import os, socket, time, urllib.request as u\n"
+        "root = os.environ['TELEGRAM_API_ROOT'] + '/bot' + os.environ['TELEGRAM_BOT_TOKEN']\n"
+        "poll = lambda: u.urlopen(root + '/getUpdates?timeout=1').read()\n"
+    )
+    (tmp_path / "small.py").write_text(head + body)
+    return ["--command", f"{sys.executable} {tmp_path / 'small.py'}", "--settle", "0.5", "--patience", "1.5"]
+
+
+def test_a_gateway_that_ends_in_the_middle_is_quoted(trunkline, calm, tmp_path):
+    body = "poll(); time.sleep(0.3); print('\\x1b[2Jout of memory', flush=True); raise SystemExit(9)"
+    code, out, _ = trunkline("attach", calm, *own(tmp_path, body), "--report", tmp_path / "report")
+    lines = out.splitlines()
+    (at,) = (n for n, line in enumerate(lines) if "! small ended by itself with the code 9, " in line)
+    assert code == 1 and lines[at].endswith("; the end of its log:") and lines[at + 1] == "    out of memory"
+    page = next((tmp_path / "report" / "findings").glob("*.md")).read_text()
+    assert "ended by itself with the code 9" in page and "out of memory" in page
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="attempts to leave are seen in a network namespace, which is Linux")
+def test_a_gateway_that_speaks_to_an_address_that_is_not_ours_is_named(trunkline, calm, tmp_path):
+    body = (
+        "try: socket.create_connection(('198.51.100.7', 443), 2)\n"
+        "except OSError: pass\n"
+        "for _ in range(40): poll(); time.sleep(0.1)\n"
+    )
+    _, out, _ = trunkline("attach", calm, *own(tmp_path, body))
+    if "could not be closed off" in out or "are not seen" in out:
+        pytest.skip("the network cannot be closed off here")
+    assert "! small wanted to reach 198.51.100.7:443, which is not part of the run, and was stopped" in out.splitlines()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -141,3 +141,48 @@ def test_a_message_that_the_platform_loses_is_never_pushed() -> None:
     assert not bodies(events, "platform.pushed")
     assert accepted(events) == []
     assert bodies(events, "fault.fired")
+
+
+def test_messages_are_handed_out_in_another_order() -> None:
+    late = 'at: 0s, fault: {on: push, do: slow, for: 400ms, text: "*first*"}'
+    said = [f'at: {at}ms, id: {name}, as: ana, in: "telegram/@ana", say: "the {what}"' for at, name, what in ORDER]
+    events = tried(late, *said)
+    ids = {getattr(body, "message_id", ""): getattr(body, "text", "") for body in bodies(events, "peer.said")}
+    pushed = [ids[getattr(body, "original_id", "")].split()[1] for body in bodies(events, "platform.pushed")]
+    assert pushed == ["second", "first"]
+    assert answers(events) == [AnswerMark("two", 1), ONE]
+
+
+ORDER = ((0, "one", "first"), (100, "two", "second"))
+
+
+def test_a_message_is_handed_out_twice_at_once() -> None:
+    events = tried("at: 0s, fault: {on: push, do: duplicate}", ASKED)
+    assert len(bodies(events, "platform.pushed")) == 2
+    assert answers(events) == [ONE]
+
+
+@pytest.mark.parametrize("event", ["platform.pushed", "platform.confirmed", "model.asked", "model.answered"])
+@pytest.mark.parametrize("lock", ["archive: true, locked: true", "delete: true"], ids=["locked", "deleted"])
+def test_a_thread_is_closed_at_an_event_before_the_answer(event: str, lock: str) -> None:
+    ask = "at: 0s, id: one, as: ana, in: telegram/ops/deploy, say: up?"
+    events = tried(f"at: 0s, when: {{event: {event}}}, in: telegram/ops/deploy, {lock}", ask)
+    order = kinds(events, event, "thread.closed", "thread.archived", "wire.refused")
+    assert order[0] == event
+    assert order[1] in {"thread.closed", "thread.archived"}
+    assert "wire.refused" in order
+    assert ONE not in answers(events)
+
+
+@pytest.mark.parametrize("event", ["model.asked", "wire.called", "wire.accepted", "platform.confirmed"])
+@pytest.mark.parametrize(
+    "stroke", ["fault: {on: connect, do: refuse-connection, for: 300ms}", "fault: {on: connect, do: error, for: 300ms}"]
+)
+def test_a_connection_breaks_at_an_event(event: str, stroke: str) -> None:
+    text = ', text: "*AZ*"' if event == "wire.called" else ""
+    later = 'when: {event: fault.fired, delay: 600ms}, at: 0s, id: two, as: ana, in: "telegram/@ana", say: "again?"'
+    events = tried(f"at: 0s, when: {{event: {event}{text}}}, {stroke}", later, ASKED)
+    struck = first(events, "fault.fired")
+    assert any(one.kind == event for one in events[: struck.seq])
+    assert answers(events)[-1] == AnswerMark("two", 1)
+    assert not bodies(events, "script.skipped")

@@ -86,8 +86,16 @@ def test_what_a_profile_cannot_do_is_named() -> None:
     without = profile.model_copy(update={"platforms": {"telegram": plain}})
     thread = scenario("at: 0s, as: ana, in: telegram/ops/deploy, say: hello")
     assert attach_unfit(thread, without) == ("threads on telegram: the profile toy does not have them",)
-    discord = scenario("at: 0s, as: ana, in: discord/ops, say: hi", head=HEAD.replace("telegram: {", "discord: {"))
+    discord_head = HEAD.replace("telegram: {", "discord: {")
+    discord = scenario("at: 0s, as: ana, in: discord/ops, say: hi", head=discord_head)
     assert attach_unfit(discord, profile) == ("discord: the profile toy is for telegram",)
+    needs = scenario(
+        "at: 0s, as: ana, in: discord/ops, say: hi", head=discord_head, more="attach: {needs: [streaming]}"
+    )
+    assert attach_unfit(needs, profile) == (
+        "discord: the profile toy is for telegram",
+        "`attach.needs` streaming: the profile toy does not have it",
+    )
 
 
 def test_everything_is_named_at_once() -> None:
