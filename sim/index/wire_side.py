@@ -217,6 +217,16 @@ class RunWireSide(Projection):
                 if not any(at < seq for at in shown):
                     yield question
 
+    def in_doubt_at(self, place: Address, seq: int) -> Iterator[MarkedQuestion]:
+        """The questions that a place concerns, and of whose answer the gateway cannot know whether people see it.
+
+        It was accepted before an event, and no response to it was written.
+        """
+        for question in self.questions.values():
+            sent = [one.accepted for one in self.answers(question) if one.accepted.seq < seq]
+            if sent and not any((one.cause or 0) in self.responded for one in sent) and self.concerns(question, place):
+                yield question
+
     def trouble_between(self, first: int, last: int) -> Event | None:
         """What went wrong between two events, not counting them."""
         return next((one for one in self.troubles if first < one.seq < last), None)

@@ -187,7 +187,7 @@ class NothingUnasked(WireSideChecker):
         seq, turn = message.accepted.seq, self.wire.part_of(message)
         if turn is not None and turn.body.marks:
             return True
-        waiting = list(self.wire.open_at(message.address, seq))
+        waiting = [*self.wire.open_at(message.address, seq), *self.wire.in_doubt_at(message.address, seq)]
         if turn is None or waiting:
             known = self.wire.remarked(message.text) or any(self.wire.notified(one.text) for one in message.texts)
             if known:

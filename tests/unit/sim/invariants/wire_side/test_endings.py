@@ -269,6 +269,28 @@ def test_such_a_turn_is_a_notice_where_a_question_waits():
     assert story.end().broken == []
 
 
+def test_such_a_turn_may_follow_an_answer_of_which_the_gateway_cannot_know():
+    story = WireStory()
+    story.ask("a1")
+    story.send(story.turn("a1"), heard=False)
+    story.crash()
+    asked = story.prompt()
+    story.model_says(asked, "The session was restored.")
+    story.send("The session was restored.")
+    assert story.end().broken == []
+
+
+def test_an_answer_in_doubt_in_another_place_is_no_reason_for_such_a_turn():
+    story = WireStory()
+    story.ask("b1", BEN)
+    story.send(story.turn("b1"), BEN, heard=False)
+    story.crash()
+    asked = story.prompt()
+    story.model_says(asked, "The session was restored.")
+    story.send("The session was restored.")
+    assert story.end().broken == ["X6"]
+
+
 def test_such_a_turn_that_nobody_sees_breaks_nothing():
     story = WireStory()
     story.answered("a1")
