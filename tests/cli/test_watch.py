@@ -51,6 +51,18 @@ def test_a_file_is_followed_from_before_it_exists_to_its_violation(trace: Path, 
         assert shown.after.strip() == ""
 
 
+def test_an_empty_file_is_waited_for(trace: Path, tmp_path: Path):
+    path = tmp_path / "run.jsonl"
+    path.touch()
+    with trunkline("watch", path) as shown:
+        shown.until("waiting for the first line")
+        path.write_bytes(trace.read_bytes())
+        shown.until("AUTO-PAUSED", "broken here")
+        shown.type("q")
+        assert shown.end() == 1
+        restored(shown)
+
+
 def test_a_pipe_is_followed_and_the_keys_still_come_from_the_terminal(trace: Path):
     python = shlex.quote(sys.executable)
     writes = f"{python} -c {shlex.quote(WRITER)} {shlex.quote(str(trace))}"
