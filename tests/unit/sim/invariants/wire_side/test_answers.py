@@ -132,6 +132,36 @@ def test_the_same_part_of_an_answer_twice_is_x1():
     assert story.end().broken == ["X1"]
 
 
+def test_the_beginning_of_an_answer_may_stand_beside_it_until_it_goes():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    draft = story.send(text)
+    story.now += 5.0
+    story.send(f"{text} And more of it.")
+    story.delete(draft, after=5.0)
+    assert story.end().broken == []
+
+
+def test_a_part_that_was_taken_away_may_be_sent_again():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1", text=LONG)
+    story.delete(story.send(LONG))
+    story.send(LONG)
+    story.send(text[len(LONG) :])
+    assert story.end().broken == []
+
+
+def test_short_words_may_come_twice_in_one_answer():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1", text="Step by step.\nStep by step.\nThat is all.")
+    for part in text.split("\n"):
+        story.send(part)
+    assert story.end().broken == []
+
+
 def test_two_answers_may_have_the_same_words():
     story = WireStory()
     for mark in ("a1", "a2"):
