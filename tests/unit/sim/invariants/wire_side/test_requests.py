@@ -207,3 +207,11 @@ def test_words_that_were_said_in_both_places_are_no_secret_there():
     story.ask("b1", BEN, text=f"mine is {SECRET} too", secret=SECRET)
     story.send(story.turn("b1", secrets=(SECRET,)), BEN)
     assert story.end().broken == []
+
+
+def test_a_change_before_the_wait_is_over_is_x7_too():
+    story, text = limited(4.0)
+    story.call(text, what="act")
+    story.now += 5.0
+    story.send(text)
+    assert story.end().broken == ["X7"]
