@@ -8,13 +8,13 @@ import msgspec
 
 from trunkline.core.events import Event
 from trunkline.core.values import Address
+from trunkline.sim.attach.known_texts import KnownTexts
 from trunkline.sim.attach.marks import without_marks
 from trunkline.sim.events.attach import GatewayAttached
 from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited
 from trunkline.sim.invariants import Verdict
 from trunkline.sim.run.expectations import UnmetExpectation, check_expectations
-from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario import ScenarioFile
 
 
@@ -52,7 +52,7 @@ def _seen_by_people(events: Sequence[Event]) -> Iterable[Event]:
             yield event
             continue
         text = final.get(_message(body.address, body.provider_id), body.text)
-        if text is not None and not any(text_matches(one, text) for one in passed):
+        if text is not None and not passed.have(text):
             yield msgspec.structs.replace(event, body=msgspec.structs.replace(body, text=without_marks(text)))
 
 
@@ -61,6 +61,6 @@ def _message(place: Address, message_id: str) -> tuple[str, str, str]:
     return place.channel, place.conversation, message_id
 
 
-def _passed_over(events: Sequence[Event]) -> tuple[str, ...]:
+def _passed_over(events: Sequence[Event]) -> KnownTexts:
     attached = next((event.body for event in events if isinstance(event.body, GatewayAttached)), None)
-    return () if attached is None else (*attached.notices, *attached.remarks)
+    return KnownTexts(() if attached is None else (*attached.notices, *attached.remarks))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from trunkline.core.events import Event
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
+from trunkline.sim.attach.known_texts import KnownTexts
 from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayReady
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
@@ -117,8 +117,8 @@ class RunWireSide(Projection):
     secrets: dict[str, dict[Lane, Event]] = field(default_factory=dict[str, dict[Lane, Event]])
     #: thread -> the message on which it was opened
     _opened_on: dict[Lane, str] = field(default_factory=dict[Lane, str])
-    _notices: tuple[re.Pattern[str], ...] = ()
-    _remarks: tuple[re.Pattern[str], ...] = ()
+    _notices: KnownTexts = field(default_factory=KnownTexts)
+    _remarks: KnownTexts = field(default_factory=KnownTexts)
 
     def handlers(self) -> Handlers:
         """Its own handlers, and those of the messages."""
@@ -129,11 +129,11 @@ class RunWireSide(Projection):
 
     def notified(self, text: str) -> bool:
         """Whether a text is a known notice about the state of a question."""
-        return _matches(self._notices, text)
+        return self._notices.have(text)
 
     def remarked(self, text: str) -> bool:
         """Whether a text is known to say nothing about a question, such as a hint."""
-        return _matches(self._remarks, text)
+        return self._remarks.have(text)
 
     def questions_of(self, message: BotMessage) -> list[MarkedQuestion]:
         """The questions of this run that a message answers now."""
@@ -236,7 +236,7 @@ class RunWireSide(Projection):
     @on(GatewayAttached)
     def _attached(self, _event: Event, body: GatewayAttached) -> None:
         self.attached = body
-        self._notices, self._remarks = _patterns(body.notices), _patterns(body.remarks)
+        self._notices, self._remarks = KnownTexts(body.notices), KnownTexts(body.remarks)
 
     @on(PeerSaid)
     def _peer_said(self, event: Event, body: PeerSaid) -> None:
@@ -332,17 +332,3 @@ class RunWireSide(Projection):
     @on(RunPhase)
     def _phase(self, _event: Event, body: RunPhase) -> None:
         self.rested = self.rested or body.phase == "rest"
-
-
-def _patterns(texts: Iterable[str]) -> tuple[re.Pattern[str], ...]:
-    """Patterns in which only ``*`` is special, for texts as `_read` returns them."""
-    return tuple(re.compile(".*".join(map(re.escape, _read(text).split("*"))), re.DOTALL) for text in texts)
-
-
-def _matches(patterns: Iterable[re.Pattern[str]], text: str) -> bool:
-    return any(pattern.fullmatch(_read(text)) for pattern in patterns)
-
-
-def _read(text: str) -> str:
-    """A text as people read it: without escapes, and with single spaces."""
-    return " ".join(text.replace("\\", "").split())

@@ -8,6 +8,7 @@ import msgspec
 
 from trunkline.core.events import Event, EventLog
 from trunkline.core.values import Address
+from trunkline.sim.attach.known_texts import KnownTexts
 from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.events.attach import GatewayReady
 from trunkline.sim.events.model import ModelAsked
@@ -15,7 +16,6 @@ from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireCalled, WireEdited, WireRefused
 from trunkline.sim.events.world import PeerSaid, PlatformConnected
-from trunkline.sim.run.fault_board import text_matches
 
 #: requests of a gateway, and questions to its model, that are no work but a flood: so many within so many seconds
 FLOOD, WITHIN = 3000, 10.0
@@ -42,7 +42,7 @@ class QuietWire:
         self, log: EventLog, waits: Waits, notices: Iterable[str] = (), lasting: Mapping[str, float] | None = None
     ) -> None:
         self._waits = waits
-        self._notices = tuple(notices)
+        self._notices = KnownTexts(notices)
         self._lasting = dict(lasting or {})
         #: mark -> where it was asked
         self._open: dict[str, Address] = {}
@@ -97,7 +97,7 @@ class QuietWire:
         """A text is visible, new or by an edit."""
         for one in answers_in(text):
             self._open.pop(one.question, None)
-        if isinstance(body, WireAccepted) and any(text_matches(notice, text) for notice in self._notices):
+        if isinstance(body, WireAccepted) and self._notices.have(text):
             here = [mark for mark, place in self._open.items() if place.lane == body.address.lane]
             for mark in self._taken_up.intersection(here):
                 del self._open[mark]

@@ -76,13 +76,15 @@ class WorkerTry:
 
     def start(self, command: list[str] | None = None, **options: Any) -> subprocess.Popen[bytes]:
         with (self.folder / "errors").open("wb") as errors:
-            self.process = process = subprocess.Popen(
+            started: Any = subprocess.Popen(
                 command or [sys.executable, "-m", "trunkline.sim.attach.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 **options,
             )
+        process: subprocess.Popen[bytes] = started
+        self.process = process
         assert process.stdin is not None
         process.stdin.write(msgspec.json.encode(self.job))
         process.stdin.close()

@@ -1,0 +1,27 @@
+"""The texts of a gateway that its profile names: notices and remarks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+#: they ask for a coloured or a plain picture of the sign before them; texts that are copied often lose them
+_VARIANTS = {0xFE0E: None, 0xFE0F: None}
+
+
+class KnownTexts:
+    """Patterns in which only ``*`` is special, for texts as people read them: without escapes, with single spaces.
+
+    Selectors of the look of an emoji do not count, in patterns and in texts.
+    """
+
+    def __init__(self, patterns: Iterable[str] = ()) -> None:
+        self._patterns = [re.compile(".*".join(map(re.escape, _read(one).split("*"))), re.DOTALL) for one in patterns]
+
+    def have(self, text: str) -> bool:
+        """Whether a text is one of them."""
+        return any(pattern.fullmatch(_read(text)) for pattern in self._patterns)
+
+
+def _read(text: str) -> str:
+    return " ".join(text.translate(_VARIANTS).replace("\\", "").split())
