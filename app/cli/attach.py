@@ -119,7 +119,7 @@ def _attach(paths: Sequence[Path], work: Path, options: AttachOptions) -> int:
         for one in gateways
     ]
     _check_fit(records)
-    folder = TryFolder(options.report or options.trace or work / "tries")
+    folder = TryFolder(options.report or options.trace or work / "report")
     try:
         return _play(records, folder, work, options)
     finally:

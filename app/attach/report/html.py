@@ -145,14 +145,15 @@ def _bubble(one: Bubble) -> HtmlText:
 
 
 def _rows(rows: Sequence[WireRow]) -> HtmlText:
-    head = element("tr", *(element("th", name) for name in ("time", "where", "event", "what")))
-    return element("table", element("thead", head), element("tbody", [_row(one) for one in rows]))
+    head = element("tr", *(element("th", name) for name in ("#", "time", "where", "event", "what")))
+    return element("table", element("thead", head), element("tbody", [_row(one) for one in rows]), class_="wire")
 
 
 def _row(one: WireRow) -> HtmlText:
     classes = [name for name, on in (("fault", one.fault), ("evidence", one.evidence), ("wrong", one.wrong)) if on]
     return element(
         "tr",
+        element("td", str(one.seq), class_="time"),
         element("td", one.at, class_="time"),
         element("td", one.node),
         element("td", element("code", one.kind)),

@@ -116,7 +116,7 @@ def _bubble(one: Bubble) -> Iterator[str]:
 
 def _row(one: WireRow) -> str:
     sign = "✗" if one.wrong else "!" if one.fault else "*" if one.evidence else " "
-    return f"{sign} {one.at:>11}  {one.node:<10} {one.kind:<18} {one.text}"
+    return f"{sign} #{one.seq:<4} {one.at:>11}  {one.node:<10} {one.kind:<18} {one.text}"
 
 
 def _facts(page: FindingPage) -> Iterator[str]:

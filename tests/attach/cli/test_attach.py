@@ -81,8 +81,16 @@ def test_anybodys_own_gateway_by_its_command(trunkline, calm, lost):
     code, out, _ = trunkline("attach", calm, *options)
     assert code == 0 and "holds in 1 try" in out
     code, out, _ = trunkline("attach", lost, *options)
+    assert code == 0 and "holds in 1 try" in out
+
+
+def test_a_notice_of_ones_own_gateway_is_named(trunkline):
+    command = f"env TOY_DEFECTS=greets {sys.executable} sim/attach/toy/gateway.py"
+    scenario = "tests/attach/toy/restarted.yaml"
+    options = ("--command", command, "--settle", "0.5", "--patience", "3")
+    code, out, _ = trunkline("attach", scenario, *options)
     assert code == 1 and "X6 1 of 1" in out
-    code, out, _ = trunkline("attach", lost, *options, "--notice", "⚠️ *")
+    code, out, _ = trunkline("attach", scenario, *options, "--notice", "*back*")
     assert code == 0 and "holds in 1 try" in out
 
 
