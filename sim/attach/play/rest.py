@@ -10,7 +10,7 @@ from trunkline.core.events import Event, EventLog
 from trunkline.core.values import Address
 from trunkline.sim.attach.known_texts import KnownTexts
 from trunkline.sim.attach.marks import answers_in, questions_in
-from trunkline.sim.events.attach import GatewayReady
+from trunkline.sim.events.attach import GatewayExited, GatewayReady
 from trunkline.sim.events.model import ModelAsked
 from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.events.script import FaultFired
@@ -19,6 +19,8 @@ from trunkline.sim.events.world import PeerSaid, PlatformConnected
 
 #: requests of a gateway, and questions to its model, that are no work but a flood: so many within so many seconds
 FLOOD, WITHIN = 3000, 10.0
+#: a gateway that has ended by itself so often is not waited for again: one that always ends would keep the run for ever
+ENDS = 5
 
 
 class Waits(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +53,8 @@ class QuietWire:
         #: when something happened that concerns people, and when the wait for answers began
         self._last = self._since = 0.0
         self._restarted = False
+        #: how often the gateway has ended by itself
+        self._ends = 0
         self._owed = 0
         self._flood = _Flood()
         #: whether the gateway waits for the response to a request: when it has given up, it may make it again
@@ -83,7 +87,10 @@ class QuietWire:
             self._wait_from(event.at)
         elif isinstance(body, GatewayReady):
             self._restarted = self._restarted or body.number > 1
-            self._wait_from(event.at)
+            if self._ends < ENDS:
+                self._wait_from(event.at)
+        elif isinstance(body, GatewayExited):
+            self._ends += 1
         elif isinstance(body, ProcessThawed):
             self._wait_from(event.at)
         elif isinstance(body, FaultFired):
