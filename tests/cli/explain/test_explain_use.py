@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from tests.support.cli.explanations import INBOUND, asked, explanation
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, SCENARIO_FILES
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import TargetResolved
 from trunkline.core.events.gateway import ConfigReloaded, InboundReceived, RouteDecided
 from trunkline.core.explain.decide import decide_inbound
-from trunkline.sim import ScenarioFile, find_scenarios, load_scenario, run_scenario, scenario_home
+from trunkline.sim import ScenarioFile, load_scenario, run_scenario
 
 # ---------------------------------------------------------------- wrong use
 
@@ -87,7 +87,7 @@ def test_no_screen_and_no_simulator_is_imported(config):
 # ---------------------------------------------------------------- asked and lived are the same
 
 
-SCENARIOS = find_scenarios((scenario_home(),))
+SCENARIOS = SCENARIO_FILES
 
 
 def routed(file: ScenarioFile) -> list[tuple[GatewayConfig, InboundReceived, RouteDecided]]:
