@@ -112,10 +112,10 @@ class RunFacts(Projection):
         """Its own handlers, and those of its parts."""
         parts = (self.bindings, self.processes, self.hooks, self.answered, self.heartbeats, self.hands, self.calls)
         found: dict[type[Body], Handle] = {}
-        for part in parts:
-            for kind, handler in part.handlers().items():
+        for handlers in (*(part.handlers() for part in parts), super().handlers()):
+            for kind, handler in handlers.items():
                 found[kind] = handler if kind not in found else _both(found[kind], handler)
-        return {**found, **super().handlers()}
+        return found
 
     # ------------------------------------------------------------ questions
 
