@@ -112,8 +112,8 @@ class MarkedModel:
         if body.beside:
             return says("a short title") if stream else says_at_once("a short title")
         if not body.marks:
-            told = self._told(asked)
-            return says(told) if stream else says_at_once(told)
+            instructed = self._instructed(asked)
+            return says(instructed) if stream else says_at_once(instructed)
         scripted = [self._answer_to(mark) for mark in body.marks]
         lines: list[str] = []
         for mark, one in zip(body.marks, scripted, strict=True):
@@ -124,11 +124,11 @@ class MarkedModel:
         made = says(text, wait=pause, size=size) if stream else says_at_once(text)
         return msgspec.structs.replace(made, before=max(one.wait for one in scripted))
 
-    def _told(self, asked: Asked) -> str:
+    def _instructed(self, asked: Asked) -> str:
         """What an obedient model says that is asked nothing."""
         text = "\n".join(said_since_the_last_answer(_messages(asked)))
-        told = [say for pattern, say in self._obey if say and pattern.search(text)]
-        return told[-1] if told else "Nothing was asked."
+        instructed = [say for pattern, say in self._obey if say and pattern.search(text)]
+        return instructed[-1] if instructed else "Nothing was asked."
 
 
 def _messages(asked: Asked) -> list[dict[str, Any]]:

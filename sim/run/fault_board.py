@@ -195,7 +195,7 @@ class WorldFaults(ABC):
     def push_fault(self, place: Address, text: str, said: int) -> tuple[str, float] | None:
         """The fault that strikes a person's message on its way to the gateway, and its duration. `said`: its event."""
         found = self.faults.take("push", address=place, text=text)
-        # Of a message that never arrives nothing else tells.
+        # Nothing else records that a message never arrives.
         return self._strike(found, text, said if found is not None and found.do == "drop" else None)
 
     def model_fault(self, place: Address | None, text: str, cause: int) -> Fault | None:
