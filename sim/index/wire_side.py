@@ -227,9 +227,25 @@ class RunWireSide(Projection):
             if sent and not any((one.cause or 0) in self.responded for one in sent) and self.concerns(question, place):
                 yield question
 
-    def trouble_between(self, first: int, last: int) -> Event | None:
-        """What went wrong between two events, not counting them."""
-        return next((one for one in self.troubles if first < one.seq < last), None)
+    def trouble_for(self, question: MarkedQuestion, before: int) -> Event | None:
+        """What went wrong after a question and before an event, and may have kept the gateway from answering it.
+
+        A request refused for good, a lost response and a closed thread count in the places that concern it. Faults,
+        ends of processes, failures of the model and limits may strike every place.
+        """
+        after = question.event.seq
+        return next((one for one in self.troubles if after < one.seq < before and self._strikes(one, question)), None)
+
+    def _strikes(self, trouble: Event, question: MarkedQuestion) -> bool:
+        body = trouble.body
+        if isinstance(body, WireRefused) and body.reason in PASSING:
+            return True
+        if not isinstance(body, WireRefused | WireResponseLost | ThreadClosed):
+            return True
+        called = self._called.get(trouble.cause or 0)
+        text = called.body.text if called is not None and isinstance(called.body, WireCalled) else ""
+        answers_it = any(mark.question == question.mark for mark in answers_in(text))
+        return answers_it or self.concerns(question, body.address)
 
     # ------------------------------------------------------------ what happens
 

@@ -201,7 +201,7 @@ class NothingUnasked(WireSideChecker):
             return False
         command = question.body.text.startswith("/")
         replies = message.reply_to == question.body.message_id
-        struck = self.wire.trouble_between(question.event.seq, message.accepted.seq) is not None
+        struck = self.wire.trouble_for(question, before=message.accepted.seq) is not None
         return command or replies or struck or message.deleted is not None
 
     def _report(self, message: BotMessage, what: str) -> None:
