@@ -189,14 +189,16 @@ class _JobRun:
         if self._network is None:
             looking = asyncio.ensure_future(_look_at_sockets(strangers))
         elif self._network.sees:
-            loop.add_reader(self._network.fileno(), _take, self._network, strangers)
+            for one in self._network.filenos():
+                loop.add_reader(one, _take, self._network, strangers)
         try:
             await played.play(gently=gently)
         finally:
             if looking is not None:
                 looking.cancel()
             elif self._network is not None and self._network.sees:
-                loop.remove_reader(self._network.fileno())
+                for one in self._network.filenos():
+                    loop.remove_reader(one)
             if played.log.problem:
                 self._notes.append(played.log.problem)
 

@@ -156,7 +156,6 @@ class WireServer(ABC, Generic[P]):
         future = self.world.future()
         if self.calls is not None:
             about = (change.address, change.text or "", change.message_id, change.action)
-            about = (change.address, change.text or "", change.message_id, change.action)
             seq = await self.calls.arrived(request, "act", *about, digest=digest_of(change))
             change = msgspec.structs.replace(change, cause=seq)
         self.platform.actions.act(change, future, token)

@@ -12,7 +12,14 @@ import pytest
 
 from trunkline.sim.attach.process.closed_network import NameServers, Strangers
 from trunkline.sim.attach.process.open_sockets import strangers_of
-from trunkline.sim.attach.process.packets import Attempt, attempt_in, unreachable
+from trunkline.sim.attach.process.packets import (
+    Attempt,
+    attempt_by_ip6,
+    attempt_in,
+    returned_packet,
+    unreachable,
+    unreachable_by_ip6,
+)
 
 
 def packet(protocol: int, body: bytes, to: str = "192.0.2.7") -> bytes:
@@ -74,6 +81,42 @@ def test_the_answer_quotes_the_packet_and_adds_up() -> None:
     assert (total & 0xFFFF) + (total >> 16) in (0xFFFF, 0)
 
 
+def packet6(protocol: int, body: bytes, to: str = "2001:db8::7") -> bytes:
+    head = struct.pack("!IHBB", 6 << 28, len(body), protocol, 64)
+    return head + socket.inet_pton(socket.AF_INET6, "::1") + socket.inet_pton(socket.AF_INET6, to) + body
+
+
+def returned(what: bytes, kind: int = 1, unused: int = 0) -> bytes:
+    return packet6(58, struct.pack("!BBHI", kind, 0, 0, unused) + what, "::1")
+
+
+def test_a_packet_by_ip6_that_the_kernel_returns_is_an_attempt() -> None:
+    assert attempt_by_ip6(returned(packet6(6, tcp(0x02)))) == Attempt(protocol="tcp", address="2001:db8::7", port=443)
+    asked = attempt_by_ip6(returned(packet6(17, udp(question(b"slack.com"), 53))))
+    assert asked == Attempt(protocol="udp", address="2001:db8::7", port=53, name="slack.com")
+
+
+def test_the_answer_by_ip6_quotes_the_packet_and_is_not_taken_for_one_of_the_kernel() -> None:
+    lost = packet6(6, tcp(0x02))
+    assert returned_packet(returned(lost)) == lost
+    answer = unreachable_by_ip6(lost)
+    assert answer[:2] == b"\x01\x00"
+    assert answer[8:] == lost
+    assert returned_packet(packet6(58, answer, "::1")) == b""
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"", bytes(60), b"\x60" + bytes(60), packet(6, tcp(0x02)), packet6(6, tcp(0x02))),
+        *(returned(b""), returned(packet(6, tcp(0x02))), returned(packet6(6, tcp(0x02)), kind=3)),
+        *(returned(packet6(6, b"abc")), returned(packet6(6, tcp(0x12))), returned(packet6(17, b""))),
+    ],
+)
+def test_what_is_no_attempt_by_ip6(data: bytes) -> None:
+    assert attempt_by_ip6(data) is None
+
+
 NAMES = NameServers.of("# a comment\nnameserver 10.0.0.2\nnameserver\nsearch corp.example lan\n")
 
 
@@ -98,6 +141,11 @@ def test_a_question_to_the_name_server_of_the_machine_is_for_the_name() -> None:
     assert reported(asks("slack.com"), asks("slack.com", "127.0.0.53"), asks("slack.com.corp.example")) == [
         Attempt(protocol="udp", address="", port=0, name="slack.com")
     ]
+
+
+def test_a_name_server_is_known_by_its_address_however_that_is_written() -> None:
+    names = NameServers.of("nameserver 2001:DB8:0::53%eth0\nnameserver nonsense\n")
+    assert names.servers == {"2001:db8::53", "nonsense"}
 
 
 def test_another_name_server_is_a_stranger_itself() -> None:
