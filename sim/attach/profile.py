@@ -7,8 +7,9 @@ description says so; `trunkline.sim.attach.slots` lists them. ``$${`` stands for
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
@@ -38,7 +39,10 @@ def _name(text: str) -> str:
     return text
 
 
-def _inside(files: dict[str, Any]) -> dict[str, Any]:
+Paths = TypeVar("Paths", bound=Iterable[str])
+
+
+def _inside(files: Paths) -> Paths:
     for name in files:
         path = PurePosixPath(name)
         if not name or path.is_absolute() or ".." in path.parts or "\\" in name or path == PurePosixPath():
@@ -137,6 +141,9 @@ class GatewayProfile(Model):
     """Commands that are run in its folder before its first start, after its files were written. With slots."""
     warm_up: bool = False
     """Its first start takes long: it is started and spoken to once, and each try gets a copy of the state it left."""
+    conversation_files: Annotated[tuple[str, ...], AfterValidator(_inside)] = ()
+    """Where it keeps conversations, in its folder; `*` stands for any part of a name. They are left out of that state:
+    a try must not take up a conversation with somebody who is not in its world."""
     command: tuple[str, ...] = Field(min_length=1)
     """The command that starts the gateway. With slots."""
     environment: dict[str, str] = Field(default_factory=dict)

@@ -27,7 +27,7 @@ from trunkline.sim.attach.process.open_sockets import strangers_of
 from trunkline.sim.attach.process.packets import Attempt
 from trunkline.sim.attach.process.process_tree import ProcessTree
 from trunkline.sim.attach.process.trace_file import TraceFile
-from trunkline.sim.attach.process.warm_states import copy_state, first_conversation, state_name, warm_state
+from trunkline.sim.attach.process.warm_states import copy_state, first_conversation, leave_out, state_name, warm_state
 from trunkline.sim.attach.profile_files import load_profile
 from trunkline.sim.attach.rendering import filled
 from trunkline.sim.attach.supervisor import AttachTry, GatewayTrouble
@@ -142,6 +142,7 @@ class _JobRun:
             except GatewayTrouble as error:
                 what = f"{error.what} (in its first conversation, whose state is to be kept for all tries)"
                 raise GatewayTrouble(what, error.log) from error
+            leave_out(place / "home", profile.conversation_files)
 
         self._state = await warm_state(
             Path(job.states), state_name(profile, self._version, platforms, job.install), make

@@ -93,6 +93,15 @@ async def _locked(descriptor: int) -> None:
             return
 
 
+def leave_out(home: Path, patterns: Iterable[str]) -> None:
+    """Remove what matches, files and folders, from a state. Raises `OSError`."""
+    for path in [path for pattern in patterns for path in home.glob(pattern)]:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
 def copy_state(state: Path, home: Path) -> None:
     """Copy a state to a folder that does not exist. Raises `UsageError`."""
     try:

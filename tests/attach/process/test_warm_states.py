@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from trunkline.core.errors import UsageError
-from trunkline.sim.attach.process.warm_states import copy_state, first_conversation, state_name, warm_state
+from trunkline.sim.attach.process.warm_states import copy_state, first_conversation, leave_out, state_name, warm_state
 from trunkline.sim.attach.profile_files import SHIPPED, load_profile
 from trunkline.sim.scenario import load_text
 
@@ -72,6 +72,14 @@ def test_links_are_copied_as_links_and_sockets_not_at_all(tmp_path: Path) -> Non
     assert (tmp_path / "home" / "link").readlink() == Path("deep/file")
     with pytest.raises(UsageError, match="no state can be copied"):
         copy_state(tmp_path / "nowhere", tmp_path / "home2")
+
+
+def test_conversations_are_left_out(tmp_path: Path) -> None:
+    for name in ("state.db", "state.db-wal", "sessions/one.json", "cache/models.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("words")
+    leave_out(tmp_path, ["state.db*", "sessions", "not-there", "cache/*.db"])
+    assert sorted(str(one.relative_to(tmp_path)) for one in tmp_path.rglob("*")) == ["cache", "cache/models.json"]
 
 
 def test_each_version_and_set_of_platforms_has_its_own_state() -> None:

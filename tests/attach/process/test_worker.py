@@ -185,6 +185,14 @@ def test_a_state_is_made_once_and_copied_for_each_try(tmp_path: Path) -> None:
     assert (state / "starts").read_text() == "x"
 
 
+def test_a_try_begins_without_the_first_conversation(tmp_path: Path) -> None:
+    body = POLLS + "open('starts', 'a').write('x')\nopen('sessions.db', 'a').write('x')\n" + FOREVER
+    one = WorkerTry(tmp_path, body, warm_up=True, patience="300ms", conversation_files=["*.db"])
+    one.job = msgspec.structs.replace(one.job, states=str(tmp_path / "states"))
+    assert one.play().problem == ""
+    assert ((one.home / "starts").read_text(), (one.home / "sessions.db").read_text()) == ("xx", "x")
+
+
 def test_a_first_conversation_that_fails_leaves_no_state(tmp_path: Path) -> None:
     one = WorkerTry(tmp_path, "sys.exit(2)", warm_up=True)
     one.job = msgspec.structs.replace(one.job, states=str(tmp_path / "states"))
