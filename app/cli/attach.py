@@ -230,8 +230,8 @@ def _write_reports(records: Sequence[CellRecord], work: Path, options: AttachOpt
     """Write what was asked for; a line for each. Raises `UsageError`."""
     from trunkline.app.attach.report.machine import attach_json, attach_junit
     from trunkline.app.attach.report.pages import WrittenReport
-    from trunkline.app.attach.report.redaction import PageRedaction
     from trunkline.app.report.json_junit import write_whole
+    from trunkline.app.report.redaction import PageRedaction
 
     folders = [(work, "(a folder of its own)"), *((one.cell.gateway.install, "(installed)") for one in records)]
     redaction = PageRedaction(folders=folders)

@@ -44,6 +44,7 @@ def openclaw(
     """
     # Nothing else of the command line needs them.
     from trunkline.app.imports.openclaw.reading import read_state
+    from trunkline.app.report.json_junit import write_whole
     from trunkline.app.report.openclaw_state import state_json, state_markdown, state_text
 
     if report is not None:
@@ -52,10 +53,10 @@ def openclaw(
     if report is not None:
         try:
             report.mkdir(parents=True, exist_ok=True)
-            (report / _PAGE).write_text(state_markdown(state), encoding="utf-8")
-            (report / _DATA).write_text(state_json(state) + "\n", encoding="utf-8")
         except OSError as error:
             raise UsageError(f"{report}: the report cannot be written: {error.strerror or error}") from error
+        write_whole(report / _PAGE, state_markdown(state).encode())
+        write_whole(report / _DATA, f"{state_json(state)}\n".encode())
     if json:
         print_json(state_json(state))
     else:

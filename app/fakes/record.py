@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event, TraceHeader, encode_event
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.trace import encode_header
+from trunkline.sim.wire.line_file import LineFile
 
 
 class WireRecord:
@@ -34,11 +34,11 @@ class WireRecord:
             scenario=self._scenario, title="the wire of trunkline fakes", of_gateway=True, on_wire=True
         )
         try:
-            self._file = path.open("wb")
-            self._file.write(encode_header(header) + b"\n")
+            self._file = LineFile(path, "the record")
         except OSError as error:
             raise UsageError(f"--record {path}: {error.strerror or error}") from error
         self.files.append(path)
+        self._line(encode_header(header))
 
     def write(self, event: Event) -> None:
         """Write an event."""
@@ -46,13 +46,9 @@ class WireRecord:
         self._line(encode_event(event))
 
     def _line(self, line: bytes) -> None:
-        if self.problem:
-            return
-        try:
-            self._file.write(line + b"\n")
-            self._file.flush()
-        except OSError as error:
-            self.problem = f"{self.files[-1]}: {error.strerror or error}: the record ends here"
+        if not self.problem:
+            self._file.write(line)
+            self.problem = self._file.problem
 
     def begin_next(self) -> None:
         """Go on in the next file: the world begins again."""
@@ -67,7 +63,5 @@ class WireRecord:
 
     def close(self) -> None:
         """Close the file."""
-        try:
-            self._file.close()
-        except OSError as error:
-            self.problem = self.problem or f"{os.fspath(self.files[-1])}: {error.strerror or error}"
+        self._file.close()
+        self.problem = self.problem or self._file.problem

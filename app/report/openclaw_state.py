@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import msgspec
 
-from trunkline.app.attach.report.redaction import PageRedaction
 from trunkline.app.imports.openclaw.findings import Merger, OpenClawFindings, Prospect, Split, find
 from trunkline.app.imports.openclaw.values import (
     ForeignPlace,
@@ -20,14 +19,14 @@ from trunkline.app.imports.openclaw.values import (
     QueuedDelivery,
     WaitingMessage,
 )
+from trunkline.app.report.markdown_text import code
+from trunkline.app.report.redaction import PageRedaction
 from trunkline.app.view.text.cells import clean, count, cut
 
 #: version of the JSON
 IMPORT_VERSION = 1
 #: cells of a message's text, and of an error
 _TEXT, _ERROR = 60, 100
-
-
 #: tokens may be in texts, and in errors that name the address of a request
 _REDACTION = PageRedaction(environment={})
 
@@ -81,22 +80,13 @@ def state_text(state: OpenClawState) -> list[str]:
 
 def state_markdown(state: OpenClawState) -> str:
     """A page of Markdown; texts of strangers are code, so that nothing in them is markup."""
-    found = ["# What an OpenClaw gateway has stored", "", *(f"- {_code(line)}" for line in _head(state))]
+    found = ["# What an OpenClaw gateway has stored", "", *(f"- {code(line)}" for line in _head(state))]
     for part in parts(state):
         found += ["", f"## {part.title} ({len(part.lines)})", ""]
         if part.meaning:
             found += [f"{part.meaning.capitalize()}.", ""]
-        found += [f"- {_code(line)}" for line in part.lines]
+        found += [f"- {code(line)}" for line in part.lines]
     return "\n".join(found) + "\n"
-
-
-def _code(line: str) -> str:
-    line = clean(line)
-    fence = "`"
-    while fence in line:
-        fence += "`"
-    space = " " if len(fence) > 1 else ""
-    return f"{fence}{space}{line}{space}{fence}"
 
 
 def _head(state: OpenClawState) -> Iterator[str]:
@@ -147,10 +137,10 @@ def _entry(entry: QueuedDelivery) -> str:
 def _owed(session: ForeignSession) -> str:
     assert session.owed is not None
     states = sorted({state for _, state in session.owed.deliveries})
-    told = "the next message there is answered with a notice of it first" if session.owes_notice else ""
+    notice = "the next message there is answered with a notice of it first" if session.owes_notice else ""
     place = session.owed.place or session.speaks_in
     texts = (session.owed.text,) if session.owed.text else ()
-    return _joined(f"{session.key} to {_where(place)}: {_said(texts)}", " and ".join(states), told)
+    return _joined(f"{session.key} to {_where(place)}: {_said(texts)}", " and ".join(states), notice)
 
 
 def _stranded(session: ForeignSession) -> str:

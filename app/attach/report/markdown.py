@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from trunkline.app.attach.report.finding import BrokenPromise, FindingPage, Link
@@ -18,35 +17,8 @@ from trunkline.app.attach.report.words import (
     ROWS_LEFT_OUT,
     asked_lines,
 )
-from trunkline.app.view.text.cells import clean, clean_lines, count
-
-_TICKS = re.compile("`+")
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@&$-])")
-#: between the name of an account and the sign that mentions it
-_APART = "\u200b"
-
-
-def plain(text: str) -> str:
-    """A text in a paragraph or a heading: nothing in it formats, links or mentions."""
-    line = clean(" ".join(text.split()))
-    return _SPECIAL.sub(r"\\\1", line).replace("\\@", f"\\@{_APART}")
-
-
-def code(text: str) -> str:
-    """A text as code in a line."""
-    line = clean(" ".join(text.split()))
-    longest = max((len(found) for found in _TICKS.findall(line)), default=0)
-    ticks = "`" * (longest + 1)
-    space = " " if line.startswith("`") or line.endswith("`") else ""
-    return f"{ticks}{space}{line}{space}{ticks}" if line else ""
-
-
-def block(lines: Sequence[str]) -> list[str]:
-    """Lines as a block of code."""
-    text = clean_lines("\n".join(lines))
-    longest = max((len(found) for found in _TICKS.findall(text)), default=0)
-    ticks = "`" * max(3, longest + 1)
-    return [f"{ticks}text", *text.split("\n"), ticks]
+from trunkline.app.report.markdown_text import block, code, plain
+from trunkline.app.view.text.cells import count
 
 
 def _in_cell(text: str) -> str:
@@ -81,13 +53,19 @@ def finding_markdown(page: FindingPage) -> str:
         lines += [f"### {code(place.name)}", "", *block(list(_chat(place))), ""]
     lines += [MARKS, "", "## On the wire", "", *block([_row(one) for one in page.rows]), ""]
     lines += [ROWS_LEFT_OUT.format(count(page.rows_left_out, "event")), ""]
-    lines += ["## Repeat it", "", *_command(page.command), "", *_facts(page), "", "---", "", plain(INTRODUCTION), ""]
+    lines += [
+        "## Repeat it",
+        "",
+        *block([page.command], "sh"),
+        "",
+        *_facts(page),
+        "",
+        "---",
+        "",
+        plain(INTRODUCTION),
+        "",
+    ]
     return "\n".join(lines)
-
-
-def _command(command: str) -> list[str]:
-    first, *rest = block([command])
-    return [first.replace("text", "sh"), *rest]
 
 
 def _broken(one: BrokenPromise) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from trunkline.app.attach.report.redaction import PageRedaction
+from trunkline.app.report.redaction import PageRedaction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import clean_lines
 from trunkline.core.events import Event

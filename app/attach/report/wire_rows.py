@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trunkline.app.attach.report.redaction import PageRedaction
+from trunkline.app.report.redaction import PageRedaction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.text.cells import clean
+from trunkline.app.view.text.cells import clean, cut
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
 from trunkline.sim.events.script import FaultFired, RunPhase
@@ -18,6 +18,7 @@ from trunkline.sim.invariants import Violation
 
 #: rows of a page
 _ROWS = 80
+#: cells of what a row says
 _LONGEST = 400
 #: kinds that say nothing about a finding: the world as it was set up
 _SETUP = frozenset(
@@ -78,13 +79,12 @@ def _nearest(events: Sequence[Event], about: set[int]) -> list[Event]:
 
 
 def _row(view: RunView, event: Event, about: set[int], wrong: set[int], redaction: PageRedaction) -> WireRow:
-    text = redaction.text(clean(describe(view, event)))
     return WireRow(
         seq=event.seq,
         at=f"+{event.at:.3f} s",
         node=clean(event.node),
         kind=event.kind,
-        text=text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …",
+        text=cut(redaction.text(clean(describe(view, event))), _LONGEST),
         fault=_struck(event),
         evidence=event.seq in about,
         wrong=event.seq in wrong,

@@ -9,6 +9,7 @@ from trunkline.core.errors import UsageError
 from trunkline.core.events import Event, TraceHeader, encode_event
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.trace import encode_header
+from trunkline.sim.wire.line_file import LineFile
 
 
 class TraceFile:
@@ -19,16 +20,20 @@ class TraceFile:
 
     def __init__(self, path: Path, broken: Callable[[], None]) -> None:
         self.path = path
-        self.problem = ""
         self._broken = broken
         #: what happened before the header was known
         self._waiting: list[Event] | None = []
         self._last: Event | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("wb")
+            self._file = LineFile(path, "the trace")
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror or error}: the trace cannot be written") from error
+
+    @property
+    def problem(self) -> str:
+        """Why the file has ended too early."""
+        return self._file.problem
 
     def begin(self, header: TraceHeader) -> None:
         """Write the header, and the events before it."""
@@ -50,19 +55,12 @@ class TraceFile:
         last = self._last
         if last is not None and not isinstance(last.body, RunEnded):
             self._line(encode_event(Event(seq=last.seq + 1, at=last.at, node="sim", body=_cut(cut))))
-        try:
-            self._file.close()
-        except OSError as error:
-            self.problem = self.problem or f"{self.path}: {error.strerror or error}"
+        self._file.close()
 
     def _line(self, line: bytes) -> None:
-        if self.problem:
-            return
-        try:
-            self._file.write(line + b"\n")
-            self._file.flush()
-        except OSError as error:
-            self.problem = f"{self.path}: {error.strerror or error}: the trace ends there"
+        broken = self.problem
+        self._file.write(line)
+        if self.problem and not broken:
             self._broken()
 
 

@@ -12,10 +12,11 @@ from trunkline.app.attach.cells import Trouble
 from trunkline.app.attach.report.elements import HtmlText, element
 from trunkline.app.attach.report.finding import findings_of, sources_of
 from trunkline.app.attach.report.html import finding_html, index_html
-from trunkline.app.attach.report.markdown import block, code, finding_markdown, index_markdown, plain
+from trunkline.app.attach.report.markdown import finding_markdown, index_markdown
 from trunkline.app.attach.report.matrix import CellOutcome, matrix_of
 from trunkline.app.attach.report.pages import WrittenReport
-from trunkline.app.attach.report.redaction import PageRedaction
+from trunkline.app.report.markdown_text import block, code, plain
+from trunkline.app.report.redaction import PageRedaction
 from trunkline.app.runs.model import Run
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.invariants import Status

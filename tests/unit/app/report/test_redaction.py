@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.app.attach.report.redaction import REDACTED, PageRedaction
+from trunkline.app.report.redaction import REDACTED, PageRedaction
 
 NOTHING = PageRedaction({})
 
