@@ -73,8 +73,8 @@ class AttachTry:
         world.build()
         self._rest = rest = QuietWire(world.log, waits, profile.notices, lasting_of(file))
         model = ModelSide(world, file, profile, rest)
-        server = ModelServer(model.reply, answered=model.answered)
-        self._servers = servers = TryServers(world, server, model.cause_of)
+        server = ModelServer(model.reply, answered=model.answered, counted=self._count)
+        self._servers = servers = TryServers(world, server, model.cause_of, self._count)
         rest.waits_for_response = servers.have_unanswered
         self._gateway = GatewayControl(
             world,
@@ -138,6 +138,9 @@ class AttachTry:
                 world.events.record(RunEnded(at_rest=False, cut=cut))
         world.events.record(RunEnded(at_rest=True))
         return Trace(header=self.header, events=tuple(world.log.events))
+
+    def _count(self, what: str) -> None:
+        self._rest.requested(what, self.world.now())
 
     def _render(self) -> RenderedGateway:
         values = self._servers.values(self._folder / "home", self._install)

@@ -26,7 +26,7 @@ class CallLog:
     """Records the requests to one server. `method_of`: its name for a request, as the platform spells it.
 
     `quiet`: methods that are not recorded by themselves, such as polls. `cause_of`: the event that caused a request
-    with a text, if one is known.
+    with a text, if one is known. `counted`: called with the method of every request when it arrives, a poll too.
     """
 
     def __init__(
@@ -36,12 +36,15 @@ class CallLog:
         method_of: Callable[[web.Request], str] | None = None,
         quiet: frozenset[str] = frozenset(),
         cause_of: Callable[[str], int | None] = lambda _: None,
+        counted: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._events = events
         self._channel = channel
         self._method_of = method_of or method_name
         self._quiet = quiet
         self._cause_of = cause_of
+        #: also for the frames of a socket
+        self.counted = counted
         #: the requests, by the seq of their arrival, that the platform does not take: their sender died then
         self.untaken: set[int] = set()
         #: the sends and changes, by the seq of their arrival, that have no response yet and whose sender waits for one
@@ -103,12 +106,16 @@ class CallLog:
             self.unanswered.discard(request.get(_SEQ, 0))
 
     async def _recorded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        response = await handler(request)
+        self.counted(self._method_of(request))
+        try:
+            response = await handler(request)
+        except web.HTTPException:
+            # A path that nobody serves, or a body that is too long.
+            self._other(request)
+            raise
         body = request.get(_BODY)
         if body is None:
-            method = self._method_of(request)
-            if method not in self._quiet:
-                self._events.record(WireCalled(channel=self._channel, method=method))
+            self._other(request)
         elif body.what != "ask":
             # The response has left before it is recorded.
             await response.prepare(request)
@@ -122,6 +129,12 @@ class CallLog:
             )
             self._events.record(done, request[_SEQ])
         return response
+
+    def _other(self, request: web.Request) -> None:
+        """Record a request that is no send, change or question, unless it is a poll."""
+        method = self._method_of(request)
+        if request.get(_BODY) is None and method not in self._quiet:
+            self._events.record(WireCalled(channel=self._channel, method=method))
 
     @property
     def middleware(self) -> Middleware:

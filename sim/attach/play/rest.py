@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
@@ -17,8 +18,10 @@ from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireCalled, WireEdited, WireRefused
 from trunkline.sim.events.world import PeerSaid, PlatformConnected
 
-#: requests of a gateway, and questions to its model, that are no work but a flood: so many within so many seconds
+#: requests of a gateway, polls and questions to its model too, that are a flood: so many within so many seconds
 FLOOD, WITHIN = 3000, 10.0
+#: different names that are counted, and characters of a name that are quoted: a gateway may make them up
+_NAMES, _LONGEST = 1000, 80
 #: a gateway that has ended by itself so often is not waited for again: one that always ends would keep the run for ever
 ENDS = 5
 
@@ -73,10 +76,12 @@ class QuietWire:
 
     # ------------------------------------------------------------ what happens
 
+    def requested(self, what: str, at: float) -> None:
+        """A request has arrived, also one of which no event tells. `what`: its method, or its path."""
+        self._flood.count(what, at)
+
     def _see(self, event: Event) -> None:
         body = event.body
-        if isinstance(body, WireCalled | ModelAsked):
-            self._flood.count(event.at)
         if isinstance(body, ModelAsked):
             self._taken_up |= set(body.marks)
         if isinstance(body, PlatformConnected) or (isinstance(body, WireCalled) and not body.what):
@@ -140,12 +145,21 @@ class _Flood:
     """Counts requests in windows of `WITHIN` seconds."""
 
     def __init__(self) -> None:
-        self._window, self._count = 0, 0
+        self._window, self._all = 0, 0
+        self._counts = Counter[str]()
         self.found = ""
 
-    def count(self, at: float) -> None:
+    def count(self, what: str, at: float) -> None:
+        if self.found:
+            return
         window = int(at // WITHIN)
-        self._count = self._count + 1 if window == self._window else 1
-        self._window = window
-        if self._count >= FLOOD:
-            self.found = f"made {FLOOD} requests within {WITHIN:g} s, at {at:.0f} s of the run"
+        if window != self._window:
+            self._window, self._all = window, 0
+            self._counts.clear()
+        self._all += 1
+        if what in self._counts or len(self._counts) < _NAMES:
+            self._counts[what] += 1
+        if self._all >= FLOOD:
+            ((name, times),) = self._counts.most_common(1)
+            of = f"{'all' if times == self._all else times} of them {name[:_LONGEST]}"
+            self.found = f"made {FLOOD} requests within {WITHIN:g} s, {of}, at {at:.0f} s of the run"

@@ -28,11 +28,20 @@ _IDS_BEGAN = 1_793_491_200
 
 
 class TryServers:
-    """All servers of one try. `cause_of`: the event that caused a request with a text, if one is known."""
+    """All servers of one try. `cause_of`: the event that caused a request with a text, if one is known.
 
-    def __init__(self, world: World, model: ModelServer, cause_of: Callable[[str], int | None]) -> None:
+    `counted`: called with the name of each request to a platform.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        model: ModelServer,
+        cause_of: Callable[[str], int | None],
+        counted: Callable[[str], object] = lambda _: None,
+    ) -> None:
         self._world = world
-        self._cause_of = cause_of
+        self._cause_of, self._counted = cause_of, counted
         self.model = model
         self.listeners: dict[str, WireListener] = {}
         #: for the gateway; the same at each of its starts
@@ -47,7 +56,7 @@ class TryServers:
         epoch = time.time() - loop.time()  # noqa: TID251 -- the gateway lives by the machine's clock
         for name, platform in self._world.platforms.items():
             server = make_server(platform, self._world, NoAttribution(), epoch=epoch)
-            server.calls = CallLog(platform.events, name, quiet=_POLLS, cause_of=self._cause_of)
+            server.calls = CallLog(platform.events, name, quiet=_POLLS, cause_of=self._cause_of, counted=self._counted)
             listener = self.listeners[name] = WireListener(server)
             await listener.open()
         await self.model.open()

@@ -154,6 +154,8 @@ class GatewayHub:
         return ws
 
     async def _received(self, link: GatewayLink, data: str | bytes) -> None:
+        if self._server.calls is not None:
+            self._server.calls.counted("frames to the gateway socket")
         try:
             payload = json.loads(data)
             op, body = payload["op"], payload.get("d")

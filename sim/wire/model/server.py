@@ -50,7 +50,8 @@ class ModelServer:
 
     When the script is used up, `otherwise` is the answer. `key`: that of clients; another one gets
     401, in a text that quotes it. `models`: those that there are; None: any. `seen` is called with each request, before
-    its answer, and `answered` with its reply, after the last byte.
+    its answer, and `answered` with its reply, after the last byte. `counted` is called with the path of everything that
+    arrives, also of what is no question.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class ModelServer:
         models: Sequence[str] | None = None,
         seen: Callable[[Asked], object] | None = None,
         answered: Callable[[Asked, ModelReply], object] | None = None,
+        counted: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._make = script if callable(script) else None
         self._left: list[Answer] = [] if callable(script) else list(script)
@@ -70,6 +72,7 @@ class ModelServer:
         self._models = models
         self._seen = seen
         self._answered = answered
+        self._counted = counted
         self.asked: list[Asked] = []
         #: clients that have closed their connection before the answer was complete
         self.left_early = 0
@@ -128,6 +131,7 @@ class ModelServer:
             await runner.cleanup()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
+        self._counted(request.path)
         try:
             headers = {name.lower(): value for name, value in request.headers.items()}
             asked = Asked(request.path, headers, await _body(request))

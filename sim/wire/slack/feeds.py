@@ -213,6 +213,8 @@ class SocketFeed(UpdateFeed):
     async def _listen(self, socket: OpenSocket) -> None:
         while True:
             message = await socket.response.receive()
+            if self.server.calls is not None:
+                self.server.calls.counted("frames to Socket Mode")
             if socket.silent or (self.connection is not None and self.connection.silent):
                 continue
             if message.type is WSMsgType.PING:

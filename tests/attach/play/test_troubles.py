@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.attach.play.tries import answers, kinds, scenario, toy, tried
+from tests.attach.play.tries import answers, bodies, kinds, scenario, toy, tried
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
 from trunkline.sim.attach.marks import AnswerMark
 from trunkline.sim.attach.play import rest
 from trunkline.sim.attach.play.trouble import GatewayTrouble
 from trunkline.sim.attach.profile import GatewayProfile, ReadyWhen
+from trunkline.sim.events.wire import WireCalled
 
 ASKED = 'at: 0s, id: one, as: ana, in: "telegram/@ana", say: "is it up?"'
 
@@ -91,8 +92,37 @@ def test_a_gateway_that_floods_the_platform(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(rest, "FLOOD", 200)
     text = "call('getUpdates?timeout=0')\nwhile True: call('getMe')"
     trouble, events = broken(program(tmp_path, text))
-    assert trouble.what.startswith("toy made 200 requests within 10 s")
+    assert trouble.what.startswith("toy made 200 requests within 10 s, 199 of them getMe")
     assert len(events) < 5000
+
+
+def flood_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> tuple[str, list[Event]]:
+    """What a gateway is told that makes one call again and again, and the events of its try."""
+    monkeypatch.setattr(rest, "FLOOD", 200)
+    again = f"def again():\n  try: {call}\n  except OSError: pass\n"
+    trouble, events = broken(program(tmp_path, f"{again}call('getUpdates?timeout=0')\nwhile True: again()"))
+    return trouble.what, events
+
+
+def test_a_gateway_that_only_polls_in_a_tight_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said, events = flood_of(tmp_path, monkeypatch, "call('getUpdates?timeout=0')")
+    assert said.startswith("toy made 200 requests within 10 s, all of them getUpdates, at ")
+    assert bodies(events, "wire.called") == []
+
+
+def test_a_gateway_that_asks_for_models_in_a_tight_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said, _ = flood_of(tmp_path, monkeypatch, "u.urlopen(os.environ['OPENAI_BASE_URL'] + '/models').read()")
+    assert "199 of them /v1/models" in said
+
+
+def test_requests_for_what_is_not_there_are_recorded_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, events = flood_of(tmp_path, monkeypatch, "u.urlopen(os.environ['TELEGRAM_API_ROOT'] + '/no/such/path')")
+    assert "199 of them GET /no/such/path" in said
+    assert {body.method for body in bodies(events, "wire.called") if isinstance(body, WireCalled)} == {
+        "GET /no/such/path"
+    }
 
 
 def test_an_account_whose_token_is_revoked_keeps_its_old_one() -> None:

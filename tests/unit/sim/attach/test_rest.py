@@ -122,10 +122,23 @@ def test_typing_and_polls_keep_nobody_waiting() -> None:
 
 
 def test_a_flood_is_named() -> None:
-    for body in (WireCalled(channel="telegram", method="getMe"), ModelAsked(model="m1")):
-        run = Run()
-        for number in range(FLOOD - 1):
-            run.at(number / FLOOD, body)
-        assert not run.wire.flooded
-        run.at(1, body)
-        assert run.wire.flooded == "made 3000 requests within 10 s, at 1 s of the run"
+    run = Run()
+    for number in range(FLOOD - 1):
+        run.wire.requested("getUpdates", number / FLOOD)
+    assert not run.wire.flooded
+    run.wire.requested("getUpdates", 1.0)
+    assert run.wire.flooded == "made 3000 requests within 10 s, all of them getUpdates, at 1 s of the run"
+
+
+def test_a_flood_is_named_by_what_most_of_it_is() -> None:
+    run = Run()
+    for number in range(FLOOD):
+        run.wire.requested("getMe" if number % 3 else f"/made/up/{number}" + "x" * 200, 12.0)
+    assert run.wire.flooded == "made 3000 requests within 10 s, 2000 of them getMe, at 12 s of the run"
+
+
+def test_many_requests_in_a_long_time_are_no_flood() -> None:
+    run = Run()
+    for number in range(10 * FLOOD):
+        run.wire.requested("getUpdates", number / 250)
+    assert not run.wire.flooded
