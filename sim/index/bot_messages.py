@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from bisect import insort
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from trunkline.core.events import Event
@@ -73,6 +74,10 @@ class BotMessage:
                     yield one.event.seq, end, mark
 
 
+def _accepted_at(message: BotMessage) -> int:
+    return message.accepted.seq
+
+
 class BotMessages(Projection):
     """Every message of the gateway, in order of acceptance."""
 
@@ -81,10 +86,12 @@ class BotMessages(Projection):
         #: marks that the model gave although it was not asked for them: they answer nothing
         self.misled: set[AnswerMark] = set()
         self._by_id: dict[tuple[str, str, str], BotMessage] = {}
+        #: question -> the messages that showed an answer to it; each checker asks for each question, of long runs too
+        self._answering: dict[str, list[BotMessage]] = {}
 
-    def answering(self, question: str) -> list[BotMessage]:
-        """The messages that showed an answer to a question at any time."""
-        return [one for one in self.all if any(one.ever(question))]
+    def answering(self, question: str) -> Sequence[BotMessage]:
+        """The messages that showed an answer to a question at any time, in order of acceptance."""
+        return self._answering.get(question, ())
 
     def changed_by(self, event: Event) -> BotMessage | None:
         """The message that an event created, edited or deleted."""
@@ -98,7 +105,7 @@ class BotMessages(Projection):
     @on(WireAccepted)
     def _accepted(self, event: Event, body: WireAccepted) -> None:
         message = BotMessage(body.address, body.provider_id, event, body.reply_to)
-        message.texts.append(self._shown(event, body.text))
+        self._show(message, event, body.text)
         self.all.append(message)
         self._by_id[body.address.channel, body.address.conversation, body.provider_id] = message
 
@@ -106,10 +113,15 @@ class BotMessages(Projection):
     def _edited(self, event: Event, body: WireEdited) -> None:
         message = self.changed_by(event)
         if message is not None and not body.repeated:
-            message.texts.append(self._shown(event, body.text))
+            self._show(message, event, body.text)
 
-    def _shown(self, event: Event, text: str) -> ShownText:
-        return ShownText(event, text, tuple(mark for mark in answers_in(text) if mark not in self.misled))
+    def _show(self, message: BotMessage, event: Event, text: str) -> None:
+        marks = tuple(mark for mark in answers_in(text) if mark not in self.misled)
+        message.texts.append(ShownText(event, text, marks))
+        for question in {mark.question: None for mark in marks}:
+            known = self._answering.setdefault(question, [])
+            if message not in known:
+                insort(known, message, key=_accepted_at)
 
     @on(WireDeleted)
     def _deleted(self, event: Event, _body: WireDeleted) -> None:

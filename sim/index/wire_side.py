@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from trunkline.core.events import Event
@@ -139,7 +139,7 @@ class RunWireSide(Projection):
         """The questions of this run that a message answers now."""
         return [self.questions[mark.question] for mark in message.marks if mark.question in self.questions]
 
-    def answers(self, question: MarkedQuestion) -> list[BotMessage]:
+    def answers(self, question: MarkedQuestion) -> Sequence[BotMessage]:
         """The messages that showed an answer to it at any time."""
         return self.messages.answering(question.mark)
 
@@ -212,10 +212,11 @@ class RunWireSide(Projection):
     def open_at(self, place: Address, seq: int) -> Iterator[MarkedQuestion]:
         """The questions that a place concerns, that were asked before an event, and not answered by then."""
         for question in self.questions.values():
-            if question.event.seq < seq and self.concerns(question, place):
-                shown = (one.event.seq for message in self.answers(question) for one in message.ever(question.mark))
-                if not any(at < seq for at in shown):
-                    yield question
+            if question.event.seq >= seq:
+                continue
+            shown = (one.event.seq for message in self.answers(question) for one in message.ever(question.mark))
+            if not any(at < seq for at in shown) and self.concerns(question, place):
+                yield question
 
     def in_doubt_at(self, place: Address, seq: int) -> Iterator[MarkedQuestion]:
         """The questions that a place concerns, and of whose answer the gateway cannot know whether people see it.

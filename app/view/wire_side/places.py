@@ -29,7 +29,20 @@ class WirePlaces(Sessions):
 
     def __init__(self, view: RunView, *, slowly: bool = False) -> None:
         self._wire = view.wire if view.wire is not None else RunWireSide()
+        #: question -> the turns that ask it, and those in which it is the one to be answered; answer -> its turn
+        self._asking: dict[str, list[ModelTurn]] = {}
+        self._answering: dict[str, list[ModelTurn]] = {}
+        self._saying: dict[AnswerMark, ModelTurn] = {}
+        for turn in self._wire.turns:
+            self._learn(turn)
         super().__init__(view, slowly=slowly)
+
+    def _learn(self, turn: ModelTurn) -> None:
+        for mark in dict.fromkeys(turn.body.marks):
+            self._asking.setdefault(mark, []).append(turn)
+        self._answering.setdefault(turn.last, []).append(turn)
+        for answer in answers_in(turn.answer):
+            self._saying.setdefault(answer, turn)
 
     def _align_slowly(self, owner: str | PlaceKey) -> Iterator[None]:
         assert not isinstance(owner, str)
@@ -56,7 +69,8 @@ class WirePlaces(Sessions):
     def _posted(self, seen: VisibleMessage) -> Iterator[AlignedPair]:
         """What a person said, and each request to the model that asks it."""
         marks = questions_in(seen.text)
-        turns = [one for one in self._wire.turns if any(mark in one.body.marks for mark in marks)]
+        asking = {one.event.seq: one for mark in marks for one in self._asking.get(mark, ())}
+        turns = [asking[seq] for seq in sorted(asking)]
         if not turns:
             unheard = TranscriptDifference.UNHEARD if marks else TranscriptDifference.NONE
             note = "the model was never asked" if marks else ""
@@ -81,7 +95,7 @@ class WirePlaces(Sessions):
             copied = isinstance(self.view.event(seen.seq).body, WireAccepted)
             yield AlignedPair(seen=seen, difference=_AGAIN if copied else TranscriptDifference.NONE)
         else:
-            said = next((turn for mark in marks if (turn := self._said(mark)) is not None), None)
+            said = next((self._saying[mark] for mark in marks if mark in self._saying), None)
             line = _line(said.answered, "model", said.answer) if said and said.answered else None
             yield AlignedPair(line=line, seen=seen)
         shown.update(marks)
@@ -103,9 +117,9 @@ class WirePlaces(Sessions):
 
     def _never_seen(self, question: MarkedQuestion, shown: set[AnswerMark]) -> Iterator[AlignedPair]:
         """Answers of the model that people never saw in the place of their question."""
-        for turn in self._wire.turns:
+        for turn in self._answering.get(question.mark, ()):
             own = [mark for mark in answers_in(turn.answer) if mark.question == question.mark]
-            if turn.answered is None or turn.last != question.mark or any(mark in shown for mark in own):
+            if turn.answered is None or any(mark in shown for mark in own):
                 continue
             where = [one.address for one in self._wire.answers(question)]
             note = f"seen in {self.view.places.label(where[0])}" if where else ""
@@ -114,10 +128,6 @@ class WirePlaces(Sessions):
 
     def _asked(self, marks: tuple[AnswerMark, ...]) -> list[MarkedQuestion]:
         return [self._wire.questions[mark.question] for mark in marks if mark.question in self._wire.questions]
-
-    def _said(self, mark: AnswerMark) -> ModelTurn | None:
-        """The turn in which the model gave this answer."""
-        return next((turn for turn in self._wire.turns if mark in answers_in(turn.answer)), None)
 
     def _address(self, place: PlaceKey) -> Address:
         return self.view.places.at(place).address
