@@ -26,8 +26,13 @@ class RenderedGateway(msgspec.Struct, frozen=True, kw_only=True):
     prepare: tuple[tuple[str, ...], ...] = ()
 
 
-def render(profile: GatewayProfile, platforms: tuple[str, ...], values: Mapping[str, str]) -> RenderedGateway:
-    """Fill a profile in. `values`: by slot, ``telegram.url``. Raises `UsageError` for a slot that nothing fills."""
+def render(
+    profile: GatewayProfile, platforms: tuple[str, ...], values: Mapping[str, str], path: str = ""
+) -> RenderedGateway:
+    """Fill a profile in. `values`: by slot, ``telegram.url``. `path`: where programs are looked for, unless it says so.
+
+    Raises `UsageError` for a slot that nothing fills.
+    """
     environment = dict(profile.environment)
     trees = {name: file.content for name, file in profile.files.items()}
     for platform in platforms:
@@ -39,7 +44,8 @@ def render(profile: GatewayProfile, platforms: tuple[str, ...], values: Mapping[
     return RenderedGateway(
         command=_command(profile.command, values),
         prepare=tuple(_command(one, values) for one in profile.prepare),
-        environment={name: str(value) for name, value in filled(environment, values).items()},
+        environment=({"PATH": path} if path else {})
+        | {name: str(value) for name, value in filled(environment, values).items()},
         files=files,
     )
 

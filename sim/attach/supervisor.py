@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -144,7 +145,7 @@ class AttachTry:
 
     def _render(self) -> RenderedGateway:
         values = self._servers.values(self._folder / "home", self._install)
-        return render(self._profile, tuple(self.world.platforms), values)
+        return render(self._profile, tuple(self.world.platforms), values, os.environ.get("PATH", os.defpath))
 
     async def _until_rest(self) -> None:
         """Wait for the script, and until nothing is expected any more. Raises `GatewayTrouble`."""
