@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from trunkline.core.events import Event
-from trunkline.sim.events.attach import GatewayExited, GatewayReachedOut
+from trunkline.sim.events.attach import GatewayExited, GatewayReachedOut, left_behind
 
 #: so many of a try are named
 _MOST = 10
@@ -23,7 +23,8 @@ def _of(event: Event, gateway: str) -> Iterator[str]:
     if isinstance(body, GatewayExited):
         how = f"by the signal {-body.code}" if body.code < 0 else f"with the code {body.code}"
         end = "; the end of its log:" if body.log else ""
-        yield "\n".join([f"{gateway} ended by itself {how}, {event.at:.1f} s into the run{end}", *body.log])
+        left = left_behind(body.code, body.left)
+        yield "\n".join([f"{gateway} ended by itself {how}, {event.at:.1f} s into the run{left}{end}", *body.log])
     elif isinstance(body, GatewayReachedOut):
         whom = body.name or (f"[{body.address}]" if ":" in body.address else body.address) + f":{body.port}"
         what = "and was stopped" if body.stopped else "and nothing stopped it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,8 @@ WORKER = "trunkline.sim.attach.worker"
 LONGEST = 1800.0
 #: seconds that a worker has to end its gateway before it is killed
 END_WITHIN = 15.0
+#: bytes that an outcome, or the error output of a worker, may need
+_ROOM = 100_000
 #: lines of the error output of a worker that failed
 _LAST_LINES = 12
 
@@ -92,7 +95,16 @@ class WorkerProcess:
             lines = self._out.read_bytes().strip().split(b"\n")
             return msgspec.json.decode(lines[-1], type=AttachOutcome)
         except (OSError, msgspec.DecodeError):
-            return AttachOutcome(problem=f"the process of the try ended with the code {code}", log=self._last_words())
+            problem = f"the process of the try ended with the code {code}{self._full_disk()}"
+            return AttachOutcome(problem=problem, log=self._last_words())
+
+    def _full_disk(self) -> str:
+        """Why it could say nothing of its end, if there was no room for it."""
+        try:
+            free = shutil.disk_usage(self.folder).free
+        except OSError:
+            return ""
+        return f": the disk of {self.folder} is full, {free:,} bytes are free" if free < _ROOM else ""
 
     def _last_words(self) -> tuple[str, ...]:
         try:

@@ -99,6 +99,8 @@ class _JobRun:
             return error.what
         except UsageError as error:
             return error.facts if type(error) is UsageError else str(error)
+        except OSError as error:
+            return f"{error.filename or self._job.folder}: {error.strerror or error}"
         finally:
             watching.cancel()
         return self._why

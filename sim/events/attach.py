@@ -51,6 +51,19 @@ class GatewayExited(SimBody, frozen=True, kw_only=True):
     code: int
     #: the last lines of its log
     log: tuple[str, ...] = ()
+    #: processes that its first one left behind, and that were ended with it
+    left: int = 0
+
+
+def left_behind(code: int, count: int) -> str:
+    """What is to be said of a gateway whose first process has ended well, and left so many others; empty for none.
+
+    It has gone into the background, as it seems. What a crash leaves behind is no such sign.
+    """
+    if code or not count:
+        return ""
+    what = "a process, which was" if count == 1 else f"{count} processes, which were"
+    return f", and left {what} ended with it: a gateway has to stay in the foreground"
 
 
 class GatewayReachedOut(SimBody, frozen=True, kw_only=True):

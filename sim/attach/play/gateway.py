@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from trunkline.sim.attach.process.gateway_log import GatewayLog
 from trunkline.sim.attach.process.process_tree import ProcessTree
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.rendering import RenderedGateway, write_files
-from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady
+from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady, left_behind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.events.world import PlatformConnected
 from trunkline.sim.run.world import World
@@ -52,9 +51,8 @@ class GatewayControl:
         self._written: dict[str, str] = {}
         self._connected: set[str] = set()
         self._ready = False
-        #: its output, start after start, and where that of the newest start begins
+        #: its output, start after start
         self.log = GatewayLog(folder / "gateway.log")
-        self._log_start = 0
         self._tasks: set[asyncio.Task[None]] = set()
         #: why the run cannot go on
         self.trouble: GatewayTrouble | None = None
@@ -71,16 +69,11 @@ class GatewayControl:
         self._number += 1
         number, began = self._number, self._world.now()
         rendered, home = self._render(), self._folder / "home"
-        fresh = not home.exists()
-        home.mkdir(parents=True, exist_ok=True)
-        # A gateway may have changed its files: they are its own after the first start, except for a new token.
-        write_files(home, {name: text for name, text in rendered.files.items() if self._written.get(name) != text})
-        self._written = rendered.files
-        if fresh:
+        if self._make(home, rendered):
             await self._prepare(rendered, home)
         self._connected.clear()
         self._world.events.record(GatewayLaunched(number=number, command=rendered.command))
-        self._log_start = self.log.path.stat().st_size
+        self.log.look_for(self._profile.ready.log)
         tree = self._tree = ProcessTree(rendered.command, rendered.environment, home, self.log)
         tree.start()
         self._ready = False
@@ -88,7 +81,9 @@ class GatewayControl:
             if self._tree is not tree:
                 return
             if tree.exit_code is not None:
-                ended = f"ended with the code {tree.exit_code} before it was ready"
+                ended = (
+                    f"ended with the code {tree.exit_code} before it was ready{left_behind(tree.exit_code, tree.left)}"
+                )
                 raise self.trouble_of(f"did not start: {tree.failure}" if tree.failure else ended)
             if self._world.now() - began > self._profile.start_within:
                 missing = ", ".join(self._missing())
@@ -101,6 +96,20 @@ class GatewayControl:
             return
         self._ready = True
         self._world.events.record(GatewayReady(number=number, after=round(self._world.now() - began, 3)))
+
+    def _make(self, home: Path, rendered: RenderedGateway) -> bool:
+        """Give it its folder and its files; whether the folder is new. Raises `GatewayTrouble`."""
+        fresh = not home.exists()
+        # A gateway may have changed its files: they are its own after the first start, except for a new token.
+        changed = {name: text for name, text in rendered.files.items() if self._written.get(name) != text}
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+            write_files(home, changed)
+        except OSError as error:
+            where = error.filename or home
+            raise self.trouble_of(f"cannot be given its files: {where}: {error.strerror or error}") from error
+        self._written = rendered.files
+        return fresh
 
     async def _prepare(self, rendered: RenderedGateway, home: Path) -> None:
         """Run the commands that come before the first start. Raises `GatewayTrouble`."""
@@ -122,14 +131,9 @@ class GatewayControl:
         """What it lacks to be ready."""
         missing = [f"a connection to {one}" for one in self._world.platforms if one not in self._connected]
         line = self._profile.ready.log
-        if line and not missing and not self._has_logged(line):
+        if line and not missing and not self.log.found:
             missing.append(f"the line {line} in its log")
         return missing
-
-    def _has_logged(self, line: str) -> bool:
-        with self.log.path.open("rb") as log:
-            log.seek(self._log_start)
-            return re.search(line, log.read().decode("utf-8", "replace")) is not None
 
     def close(self) -> None:
         """End it, whatever it is doing."""
@@ -151,7 +155,7 @@ class GatewayControl:
         if tree is not None and tree.exit_code is not None and self._ready:
             self._tree = None
             self._ended()
-            body = GatewayExited(number=self._number, code=tree.exit_code, log=tree.last_lines(5))
+            body = GatewayExited(number=self._number, code=tree.exit_code, log=tree.last_lines(5), left=tree.left)
             self._world.events.record(body)
             if self._again is not None:
                 self._restart_after(self._again)
@@ -218,6 +222,9 @@ class GatewayControl:
             await self.start()
         except GatewayTrouble as error:
             self.trouble = error
+        except OSError as error:
+            # Nobody waits for this task: what is not said here would pass for a gateway that is silent.
+            self.trouble = self.trouble_of(f"could not be started again: {error}")
         finally:
             self._rest.done()
 

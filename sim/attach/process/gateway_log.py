@@ -28,14 +28,31 @@ class GatewayLog:
         #: why the file is not whole
         self.problem = ""
         self._most = most
+        self._wanted: re.Pattern[str] | None = None
+        self._line = b""
+        #: whether a line fits what was looked for
+        self.found = False
         self._end = bytearray()
         try:
             self._file = path.open("ab")
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror or error}: the gateway's log cannot be written") from error
 
+    def look_for(self, line: str) -> None:
+        """Look for a line that fits a regular expression in the output from now on; also beyond the end of the file."""
+        self._wanted, self._line, self.found = re.compile(line) if line else None, b"", False
+
+    def _look(self, data: bytes) -> None:
+        assert self._wanted is not None
+        *lines, rest = (self._line + data).split(b"\n")
+        # A line that does not end yet may be all that there will be.
+        self.found = any(self._wanted.search(one.rstrip(b"\r").decode(errors="replace")) for one in (*lines, rest))
+        self._line = rest[-KEPT:]
+
     def feed(self, data: bytes) -> None:
         """Store output."""
+        if self._wanted is not None and not self.found:
+            self._look(data)
         room = max(0, self._most - self.bytes)
         self.bytes += len(data)
         self._end += data

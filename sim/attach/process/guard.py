@@ -130,7 +130,8 @@ class _Guard:
             except ChildProcessError:
                 return
             if pid == self._main:
-                _say(self._status, exit=os.waitstatus_to_exitcode(status))
+                left = sum(_runs(one) for one in descendants(os.getpid()))
+                _say(self._status, exit=os.waitstatus_to_exitcode(status), left=left)
                 self._end()
             if not pid:
                 return
@@ -221,6 +222,16 @@ def _children(pid: int) -> list[int] | None:
         except OSError:
             continue
     return found
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is more than the entry of one that has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return not Path("/proc/self/stat").exists()
+    except (OSError, IndexError):
+        return False
 
 
 def _table() -> dict[int, list[int]]:

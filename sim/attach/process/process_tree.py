@@ -48,6 +48,8 @@ class ProcessTree:
         self._namespace = namespace and not ProcessTree.refused
         #: why there is no process of the command, e.g. ``command not found: hermes``
         self.failure = ""
+        #: how many processes its first one left behind when that ended
+        self.left = 0
         self._code: int | None = None
         #: the code that the guard has reported; the others are still ending
         self._reported: int | None = None
@@ -198,8 +200,8 @@ class ProcessTree:
                 self.failure = why
             case {"done": str(what)}:
                 self._done.append(what)
-            case {"exit": int(code)}:
-                self._reported = code
+            case {"exit": int(code), "left": int(left)}:
+                self._reported, self.left = code, left
             case _:
                 raise AssertionError(fields)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.attach.process.programs import program
-from tests.attach.process.worker_try import FOREVER, POLLS, WorkerTry, left_alive
+from tests.attach.process.worker_try import FOREVER, POLLS, SCENARIO, WorkerTry, left_alive
 from trunkline.core.events import read_trace
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="closes off networks, which is Linux")
@@ -33,6 +34,37 @@ def test_one_that_dies_at_its_start_is_quoted(tmp_path: Path) -> None:
     outcome = WorkerTry(tmp_path, "print('\\x1b[31mno such key\\x1b[0m'); sys.exit(4)").play()
     assert outcome.problem == "small ended with the code 4 before it was ready"
     assert outcome.log == ("no such key",)
+
+
+def test_one_that_goes_into_the_background(tmp_path: Path) -> None:
+    body = "forked('first', lambda: (os.setsid(), forked('second'), time.sleep(1000)))\n"
+    wait = "while not os.path.exists('second.up'): time.sleep(0.01)\n"
+    problem = WorkerTry(tmp_path, f"{body}{wait}os._exit(0)").play().problem
+    assert problem == (
+        "small ended with the code 0 before it was ready, and left 2 processes, which were ended with it: "
+        "a gateway has to stay in the foreground"
+    )
+
+
+def test_one_that_goes_into_the_background_later(tmp_path: Path) -> None:
+    one = WorkerTry(tmp_path, POLLS + "call('getUpdates', timeout=0); time.sleep(0.3); os._exit(0)")
+    assert one.play().problem == ""
+    (exited,) = one.events("gateway.exited")
+    assert (exited.code, exited.left) == (0, 1)
+
+
+def test_a_program_is_found_where_its_user_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "bin"
+    own.mkdir()
+    (own / "my-gateway").write_text("#!/bin/sh\necho mine\nexit 6\n")
+    (own / "my-gateway").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{own}:{os.environ['PATH']}")
+    monkeypatch.setenv("HTTPS_PROXY", "http://192.0.2.1:3128")
+    outcome = WorkerTry(tmp_path, "", command=["my-gateway"]).play()
+    assert outcome.problem == "small ended with the code 6 before it was ready"
+    outcome = WorkerTry(tmp_path, "print(os.environ); sys.exit(6)").play()
+    assert str(own) in outcome.log[-1]
+    assert "PROXY" not in outcome.log[-1]
 
 
 def test_one_that_never_connects(tmp_path: Path) -> None:
@@ -105,6 +137,22 @@ def test_a_version_that_nobody_can_name_is_a_note(tmp_path: Path) -> None:
     outcome = WorkerTry(tmp_path, POLLS + FOREVER, version=["no-such-gateway", "--version"]).play()
     assert outcome.problem == ""
     assert outcome.notes == ("its version is not known: there is no no-such-gateway",)
+
+
+def test_one_that_takes_the_place_of_its_files_is_not_started_again(tmp_path: Path) -> None:
+    polls = "\nwhile True:\n  try: call('getUpdates', timeout=10)\n  except OSError: pass\n  time.sleep(0.05)"
+    body = POLLS + "os.remove('token'); os.mkdir('token')" + polls
+    rotate = "  - {at: 100ms, rotate: {platform: telegram}}\n  - {at: 200ms, crash: {restart_after: 10ms}}\n"
+    environment = {"API": "${telegram.url}", "TOKEN": "${telegram.token}"}
+    given = {"environment": environment, "files": {"token": "${telegram.token}"}}
+    one = WorkerTry(tmp_path, body, scenario=SCENARIO + rotate, platforms={"telegram": given}, patience="20s")
+    assert one.play().problem == f"small cannot be given its files: {one.home / 'token'}: Is a directory"
+
+
+def test_a_line_that_comes_after_the_end_of_the_log_says_that_it_is_ready(tmp_path: Path) -> None:
+    body = "for _ in range(17): os.write(1, b'z' * 999_999 + b'\\n')\nprint('all set', flush=True)\n" + POLLS + FOREVER
+    one = WorkerTry(tmp_path, body, ready={"log": "^all set$"})
+    assert one.play().problem == ""
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

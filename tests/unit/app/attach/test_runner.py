@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from msgspec import structs
@@ -85,6 +86,13 @@ def test_a_try_that_fails_is_tried_once_more_and_then_given_up(tmp_path, does, s
     assert [line for line in heard.lines if line.startswith("troubled")] == [said] * 2
     assert record.given_up and not record.finished
     assert list(tmp_path.glob("report/tries/*/*/*/*.json")) == []
+
+
+def test_a_try_that_has_no_room_to_say_how_it_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker_process.shutil, "disk_usage", lambda _: SimpleNamespace(free=4096))
+    heard, _ = play(tmp_path, a_record_that("babbles"))
+    said = f"ended with the code 0: the disk of {tmp_path / 'work' / '0001'} is full, 4,096 bytes are free ()"
+    assert heard.lines[1] == f"troubled the process of the try {said}"
 
 
 def test_a_try_that_hangs_is_killed_after_its_time(tmp_path, monkeypatch):
