@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import cast
 
 import msgspec
 
+from trunkline.core.errors import Refused
 from trunkline.core.events import EventLog
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
 from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.attach.profile import GatewayProfile
-from trunkline.sim.attach.recorded.places import address_of
+from trunkline.sim.attach.recorded.places import RecordedPlaces, relation_of, thread_of
 from trunkline.sim.attach.recorded.prompts import PromptReader, RecordedPrompt
-from trunkline.sim.attach.recorded.requests import called
+from trunkline.sim.attach.recorded.requests import REPLACES, called, sends
 from trunkline.sim.attach.recorded.world_lines import Line, WorldLines
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.script import FaultFired
@@ -28,6 +30,8 @@ from trunkline.sim.events.wire import (
     WireResponseLost,
 )
 from trunkline.sim.index.wire_side import CUT
+from trunkline.sim.platforms.api.request_checks import text_of_html
+from trunkline.sim.platforms.api.telegram_markdown import text_of_markdown
 
 #: of long answers the first 120 characters were recorded: what ends at such a length from here on may be cut
 _ANSWER, _STEP = 80, 20
@@ -37,17 +41,24 @@ _ESCAPED = re.compile(r"\\([_*\[\]()~`>#+\-=|{}.!\\])")
 _WITHHELD = frozenset({"lose-response", "reset-before", "kill", "kill-before", "hang"})
 #: faults that refuse, and may pass
 _REFUSALS = {"429": Reason.RATE_LIMITED, "500": Reason.PLATFORM_ERROR, "502": Reason.PLATFORM_ERROR}
+#: why a place takes no messages; what is missing may also be the message that a request names
+_GONE = re.compile(
+    r"(?i)\b(thread|topic|chat|channel|conversation|room|group)\b.*\b(not found|closed|deleted|archived|locked|gone)\b"
+    r"|deactivated|unknown channel|(thread|channel|chat)_not_found|topic_(closed|deleted)|is_archived"
+)
 _STATUS = {Reason.RATE_LIMITED: 429, Reason.PLATFORM_ERROR: 500}
 
 
 class RecordedLines(WorldLines):
     """Takes the lines of one recording, in order, and records their events."""
 
-    def __init__(self, log: EventLog, profile: GatewayProfile | None) -> None:
-        super().__init__(log)
+    def __init__(self, log: EventLog, places: RecordedPlaces, profile: GatewayProfile | None) -> None:
+        super().__init__(log, places)
         self._prompts = PromptReader(profile)
         #: seq of a line -> its event, its body and the fault that struck it
         self._calls: dict[int, tuple[int, WireCalled]] = {}
+        #: seq of a line -> what the request asks for
+        self._params: dict[int, Line] = {}
         self._faults: dict[int, str] = {}
         self._last_call = 0
         self._asked: dict[int, int] = {}
@@ -71,9 +82,12 @@ class RecordedLines(WorldLines):
     # ------------------------------------------------------------ requests
 
     def _call(self, line: Line) -> None:
-        body = called(line)
-        body = msgspec.structs.replace(body, text=_seen(body.channel, body.text))
-        self._last_call = int(line.get("seq") or 0)
+        given = line.get("params")
+        params = cast("Line", given) if isinstance(given, dict) else {}
+        body = called(line, self._where)
+        body = msgspec.structs.replace(body, text=_seen(body.channel, body.text, params))
+        self._last_call = line["seq"]
+        self._params[self._last_call] = params
         self._calls[self._last_call] = (self._on_wire(line, body), body)
 
     def _fault(self, line: Line) -> None:
@@ -120,9 +134,14 @@ class RecordedLines(WorldLines):
 
     def _accepted(self, line: Line) -> None:
         platform, call = str(line["platform"]), int(line.get("call") or 0)
-        address = address_of(platform, line.get("chat"), line.get("thread"))
+        params = self._params.get(call, {})
+        if platform == "matrix" and not self._posts(line, call, params):
+            return
+        # What Matrix calls the other event of a relation was recorded as a thread, whatever the relation is.
+        thread = thread_of(params) if platform == "matrix" and relation_of(params)[0] else line.get("thread")
+        address = self._where.address(platform, line.get("chat"), thread)
         self._place(line, address)
-        text = _seen(platform, str(line.get("text") or ""))
+        text = _seen(platform, _text(line), params)
         message_id = str(line["message_id"])
         self._messages[str(line.get("chat")), message_id] = (address, text)
         reply = line.get("reply_to")
@@ -142,12 +161,24 @@ class RecordedLines(WorldLines):
             self._on_wire(line, WireResponseLost(address=address, chunk=1, attempt=1), seq)
         self._respond(line, call)
 
+    def _posts(self, line: Line, call: int, params: Line) -> bool:
+        """Whether an event that Matrix accepted is a new message; one that changes another is recorded as that."""
+        found, (related, other) = self._calls.get(call), relation_of(params)
+        if found is not None and not sends("matrix", found[1].method):
+            return False
+        if related != REPLACES or other is None:
+            return True
+        content = params.get("m.new_content")
+        new = cast("Line", content).get("body") if isinstance(content, dict) else None
+        self._edited({**line, "message_id": other, "text": line.get("text") if new is None else new, "thread": None})
+        return False
+
     def _deduplicated(self, line: Line) -> None:
         call, key = int(line.get("call") or 0), str(line.get("nonce") or line.get("txn") or "")
         found = self._calls.get(call)
         address = None if found is None else found[1].address
         if line.get("chat") is not None:
-            address = address_of(str(line["platform"]), line["chat"], line.get("thread"))
+            address = self._where.address(str(line["platform"]), line["chat"], line.get("thread"))
         if address is None:
             return
         body = WireDeduplicated(
@@ -157,23 +188,23 @@ class RecordedLines(WorldLines):
         self._respond(line, call)
 
     def _refused(self, line: Line) -> None:
-        address = address_of(str(line["platform"]), line.get("chat"), line.get("thread"))
+        address = self._where.address(str(line["platform"]), line.get("chat"), line.get("thread"))
         why = str(line.get("why") or "")
-        gone = re.search(r"(?i)not.?found|unknown channel|closed|deleted|archived|locked", why) is not None
-        self._refuse(line, int(line.get("call") or 0), address, Reason.PLACE_GONE if gone else Reason.REFUSED, why)
+        reason = Reason.PLACE_GONE if _GONE.search(why) else Reason.REFUSED
+        self._refuse(line, int(line.get("call") or 0), address, reason, why)
 
     def _of_message(self, line: Line) -> tuple[str, Address, str, int | None]:
         """A message that is changed: its id, where it is, its text until now, and the request."""
         message_id = str(line["message_id"])
         known = self._messages.get((str(line.get("chat")), message_id))
-        address = address_of(str(line["platform"]), line.get("chat"), line.get("thread"))
+        address = self._where.address(str(line["platform"]), line.get("chat"), line.get("thread"))
         found = self._calls.get(int(line.get("call") or 0))
         where, before = (address, "") if known is None else known
         return message_id, where, before, None if found is None else found[0]
 
     def _edited(self, line: Line) -> None:
         message_id, address, before, cause = self._of_message(line)
-        text = _seen(address.channel, str(line.get("text") or ""))
+        text = _seen(address.channel, _text(line), self._params.get(int(line.get("call") or 0), {}))
         self._messages[str(line.get("chat")), message_id] = (address, text)
         self._on_wire(line, WireEdited(address=address, message_id=message_id, text=text, before=before), cause)
         self._respond(line, int(line.get("call") or 0))
@@ -189,19 +220,21 @@ class RecordedLines(WorldLines):
         given = msgspec.convert({name: line[name] for name in line if line[name] is not None}, RecordedPrompt)
         said = dict.fromkeys(mark for _, body in self._said.values() for mark in questions_in(body.text))
         waiting = [mark for mark in said if mark not in self._prompted]
-        marks = self._prompts.marks(given.marks, given.tail, answered=self._answered, waiting=waiting)
-        if given.main:
+        recorded = given.answers if given.marks is None else given.marks
+        marks = self._prompts.marks(recorded, given.tail, answered=self._answered, waiting=waiting)
+        main = given.tools != 0 if given.main is None else given.main
+        if main:
             self._prompted |= set(marks)
         body = ModelAsked(
             model="",
             said=(given.tail,) if given.tail else (),
             marks=marks,
-            beside=not given.main,
+            beside=not main,
             stream=given.stream,
-            tools=given.tools,
+            tools=given.tools or 0,
             tail=given.tail,
         )
-        self._asked[int(line.get("seq") or 0)] = self._last_asked = self._record(body, node="model")
+        self._asked[line["seq"]] = self._last_asked = self._record(body, node="model")
 
     def _model_answered(self, line: Line) -> None:
         text = str(line.get("text") or "")
@@ -211,6 +244,23 @@ class RecordedLines(WorldLines):
         self._record(body, self._asked.get(int(line.get("call") or 0)), node="model")
 
 
-def _seen(platform: str, text: str) -> str:
-    """A text as people see it."""
-    return _ESCAPED.sub(r"\1", text) if platform == "telegram" else text
+def _text(line: Line) -> str:
+    """The text of a message. A message without any, such as a picture, was recorded with the word for nothing."""
+    text = str(line.get("text") or "")
+    return "" if text == "null" else text
+
+
+def _seen(platform: str, text: str, params: Line) -> str:
+    """A text as people see it, by what its request says about its markup."""
+    if platform != "telegram":
+        return text
+    mode = str(params.get("parse_mode") or "").lower()
+    try:
+        if mode == "html":
+            return text_of_html(text)
+        if mode == "markdownv2":
+            return text_of_markdown(text)
+    except Refused:
+        # The recorder took what the platform itself would have refused.
+        pass
+    return _ESCAPED.sub(r"\1", text)

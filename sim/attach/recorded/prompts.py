@@ -15,11 +15,12 @@ from trunkline.sim.attach.profile import GatewayProfile
 
 #: of long prompts the last 400 were recorded, later the last 700: an end of so many hundreds may be cut
 _HUNDRED = 100
+#: what stands for anything in the pattern of a part
+_ANYTHING = ".*?"
 #: the opening and the end of a context block, of which a tail may have the end only
 _BLOCK_END = re.compile(r"\A(?:(?!<<<BEGIN_).)*?<<<END_\w+>>>", re.DOTALL)
 #: a context block that goes on to the end of the tail, or was never closed
 _CONTEXT = re.compile(r"<<<BEGIN_\w+>>>.*?(?:<<<END_\w+>>>|\Z)", re.DOTALL)
-_QUESTION_MARK = "QZ"
 
 
 class PromptReader:
@@ -30,13 +31,17 @@ class PromptReader:
         obey = () if profile is None else profile.obey
         self._ignore = [re.compile(one, re.DOTALL) for one in ignore]
         self._obey = [re.compile(one.part, re.DOTALL) for one in obey]
+        #: what such a part ends with, of those of which a tail may have the end only
+        ends = [one.part.rpartition(_ANYTHING)[2] for one in obey if _ANYTHING in one.part]
+        self._obey_ends = [re.compile(one, re.DOTALL) for one in ends]
 
     def marks(self, recorded: list[str], tail: str, *, answered: set[str], waiting: list[str]) -> tuple[str, ...]:
         """The marks of what people said, by those that were recorded for a prompt and by its end.
 
         `answered`: marks that the model has answered before. `waiting`: those that it was never asked, in order.
         """
-        end = max((found.end() for one in self._obey for found in one.finditer(tail)), default=None)
+        parts = self._obey if len(tail) % _HUNDRED else [*self._obey, *self._obey_ends]
+        end = max((found.end() for one in parts for found in one.finditer(tail)), default=None)
         if end is not None:
             return questions_in(tail[end:])
         outside = questions_in(self._without_added(tail))
@@ -60,10 +65,14 @@ class PromptReader:
 
 
 class RecordedPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a line says of a request to the model; what older recordings leave out is empty."""
+    """What a line says of a request to the model, which in older recordings is less."""
 
-    main: bool = True
-    marks: list[str] = []
+    #: it is a turn, and no request beside it; none: it is, if it has tools
+    main: bool | None = None
+    #: the questions that the model found; none: it was recorded only which it answers
+    marks: list[str] | None = None
+    answers: list[str] = []
     stream: bool = False
-    tools: int = 0
+    #: their number; none: it was not recorded
+    tools: int | None = None
     tail: str = ""

@@ -8,7 +8,7 @@ import re
 from typing import Any, cast
 
 from trunkline.core.actions.names import Action
-from trunkline.sim.attach.recorded.places import target_of
+from trunkline.sim.attach.recorded.places import RecordedPlaces, relation_of
 from trunkline.sim.events.wire import WireCalled
 
 #: parameters that differ where the request does not
@@ -17,7 +17,7 @@ _SENDS = {
     "telegram": re.compile(r"(?i)send(?!ChatAction|(Rich)?MessageDraft)\w+|copyMessages?|forwardMessages?"),
     "discord": re.compile(r"POST /channels/:id/messages"),
     "slack": re.compile(r"chat\.(postMessage|postEphemeral|startStream)"),
-    "matrix": re.compile(r"PUT rooms/[^/]+/send/.*"),
+    "matrix": re.compile(r"PUT rooms/[^/]+/send/(m\.room\.(message|encrypted)|m\.sticker)/.*"),
 }
 _EDITS = {
     "telegram": re.compile(r"(?i)editMessage\w*"),
@@ -29,10 +29,12 @@ _DELETES = {
     "discord": re.compile(r"DELETE /channels/:id/messages/:id"),
     "slack": re.compile(r"chat\.delete"),
 }
+#: on Matrix, an event that changes another one has this relation to it
+REPLACES = "m.replace"
 _TEXTS = ("text", "content", "caption", "markdown_text", "body", "rich_message")
 
 
-def called(line: dict[str, Any]) -> WireCalled:
+def called(line: dict[str, Any], places: RecordedPlaces) -> WireCalled:
     """The event of a request. Raises `ValueError` for a line without a method."""
     platform, method = str(line.get("platform", "")), line.get("method")
     if not isinstance(method, str):
@@ -41,7 +43,10 @@ def called(line: dict[str, Any]) -> WireCalled:
     params = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
     path = str(line.get("path") or method.partition(" ")[2])
     what, action = _kind(platform, method)
-    address = target_of(platform, params, path) if what else None
+    related, other = relation_of(params)
+    if what == "send" and related == REPLACES:
+        what, action = "act", Action.EDIT
+    address = places.target(platform, params, path) if what else None
     return WireCalled(
         channel=platform,
         method=method,
@@ -49,7 +54,7 @@ def called(line: dict[str, Any]) -> WireCalled:
         what=what if address is not None else "",
         address=address,
         text=_text(params),
-        message_id=_message_id(params, path) if what == "act" else None,
+        message_id=(other or _message_id(params, path)) if what == "act" else None,
         action=action,
         digest=_digest(params),
     )
@@ -62,6 +67,12 @@ def _kind(platform: str, method: str) -> tuple[str, Action | None]:
         if pattern is not None and pattern.fullmatch(method):
             return what, action
     return "", None
+
+
+def sends(platform: str, method: str) -> bool:
+    """Whether a request posts something that people read."""
+    pattern = _SENDS.get(platform)
+    return pattern is None or pattern.fullmatch(method) is not None
 
 
 def _text(params: dict[str, Any]) -> str:

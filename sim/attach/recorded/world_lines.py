@@ -7,9 +7,10 @@ from typing import Any
 
 from trunkline.core.events import Body, EventLog
 from trunkline.core.values import Address
-from trunkline.sim.attach.recorded.places import ACCOUNT, address_of, name_of, person_of
+from trunkline.sim.attach.recorded.places import ACCOUNT, RecordedPlaces, name_of
 from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
+from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.world import (
     PeerSaid,
     PlatformConfirmed,
@@ -29,8 +30,9 @@ _HANDS_OUT = frozenset({"telegram", "discord", "slack"})
 class WorldLines:
     """Takes these lines of one recording, in order, and records their events."""
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: EventLog, places: RecordedPlaces) -> None:
         self._log = log
+        self._where = places
         #: the gateway was started, and is not connected
         self.starting = False
         self._starts = 0
@@ -43,12 +45,14 @@ class WorldLines:
             "process.started": self._started,
             "process.polls": self._connected,
             "process.killed": self._killed,
+            "process.stopping": self._stopping,
             "process.stopped": self._stopped,
             "process.exited": self._exited,
             "process.frozen": self._frozen,
             "process.thawed": self._thawed,
+            "ws.open": self._opened,
             "ws.identify": self._online,
-            "ws.resume": self._online,
+            "ws.resume": self._resumed,
             "peer.said": self._peer_said,
             "pushed": self._handed_out,
             "poll": self._confirmed,
@@ -60,6 +64,11 @@ class WorldLines:
             "thread.gone": self._thread_closed,
             "place.gone": self._thread_closed,
         }
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of lines that have events."""
+        return tuple(self._takes)
 
     def take(self, line: Line) -> None:
         """Record the events of a line. Raises `ValueError` and its like for one that has not what its kind needs."""
@@ -87,6 +96,9 @@ class WorldLines:
     def _killed(self, line: Line) -> None:
         self._record(ProcessCrashed(why=str(line.get("why") or "killed")))
 
+    def _stopping(self, _line: Line) -> None:
+        self._record(FaultFired(fault="restart"))
+
     def _stopped(self, line: Line) -> None:
         self._record(ProcessStopped(why=str(line.get("why") or "SIGTERM")))
 
@@ -99,8 +111,21 @@ class WorldLines:
     def _thawed(self, _line: Line) -> None:
         self._record(ProcessThawed())
 
+    def _opened(self, line: Line) -> None:
+        # Slack hands out as soon as there is a connection; Discord waits until somebody says who is there.
+        if line["platform"] == "slack":
+            self._online(line)
+
     def _online(self, line: Line) -> None:
         self._on_wire(line, PlatformConnected(channel=str(line["platform"]), account=ACCOUNT))
+
+    def _resumed(self, line: Line) -> None:
+        self._online(line)
+        if line.get("known"):
+            # What was missed is handed out at once, without a line of its own.
+            for seq, said in {seq: said for seq, said in self._said.values() if seq not in self._pushed}.items():
+                if said.address.channel == line["platform"]:
+                    self._hand_out(line, seq, said)
 
     # ------------------------------------------------------------ what people say
 
@@ -110,7 +135,7 @@ class WorldLines:
         above = None
         room = address.conversation if address.thread else address.parent
         if room:
-            parent = address_of(address.channel, room)
+            parent = self._where.address(address.channel, room)
             self._place(line, parent)
             above = name_of(parent)
         self._places.add(address.lane)
@@ -118,9 +143,9 @@ class WorldLines:
 
     def _peer_said(self, line: Line) -> None:
         platform = str(line["platform"])
-        address = address_of(platform, line.get("chat"), line.get("thread"))
+        address = self._where.address(platform, line.get("chat"), line.get("thread"))
         self._place(line, address)
-        peer = person_of(address)
+        peer = self._where.person(address)
         if (platform, peer.id) not in self._people:
             self._people.add((platform, peer.id))
             self._record(WorldPerson(channel=platform, peer=peer))
@@ -128,9 +153,10 @@ class WorldLines:
         body = PeerSaid(address=address, peer=peer, message_id=message_id, text=str(line.get("text") or ""))
         seq = self._on_wire(line, body)
         names = [f"message {message_id}", f"update {line.get('update_id')}"]
-        if platform == "slack":
+        number = message_id.rpartition(".")[2]
+        if platform == "slack" and number.isdecimal():
             # An envelope has the number of its message.
-            names.append(f"envelope env-{int(message_id.rpartition('.')[2])}")
+            names.append(f"envelope env-{int(number)}")
         self._said |= dict.fromkeys(names, (seq, body))
         if platform not in _HANDS_OUT:
             pushed = PlatformPushed(address=address, message_id=message_id, original_id=message_id)
@@ -142,13 +168,15 @@ class WorldLines:
         for name in _names_of(line):
             found = self._said.get(name)
             if found is not None:
-                seq, said = found
-                replay = seq in self._pushed
-                self._pushed.add(seq)
-                body = PlatformPushed(
-                    address=said.address, message_id=said.message_id, original_id=said.message_id, replay=replay
-                )
-                self._on_wire(line, body, seq)
+                self._hand_out(line, *found)
+
+    def _hand_out(self, line: Line, seq: int, said: PeerSaid) -> None:
+        replay = seq in self._pushed
+        self._pushed.add(seq)
+        body = PlatformPushed(
+            address=said.address, message_id=said.message_id, original_id=said.message_id, replay=replay
+        )
+        self._on_wire(line, body, seq)
 
     def _confirm(self, line: Line, names: list[str], *, dropped: bool = False) -> None:
         for name in names:
@@ -167,13 +195,13 @@ class WorldLines:
         self._confirm(line, _names_of(line), dropped=True)
 
     def _thread_opened(self, line: Line) -> None:
-        address = address_of(str(line["platform"]), line.get("chat"), line.get("thread"), _text_or_none(line, "parent"))
+        address = self._where.address(str(line["platform"]), line.get("chat"), line.get("thread"))
         on = address.thread or address.conversation
         known = f"message {on}" in self._said
         self._on_wire(line, ThreadOpened(address=address, name=name_of(address), on_message=on if known else None))
 
     def _thread_closed(self, line: Line) -> None:
-        address = address_of(str(line["platform"]), line.get("chat"), line.get("thread"))
+        address = self._where.address(str(line["platform"]), line.get("chat"), line.get("thread"))
         self._on_wire(line, ThreadClosed(address=address, how=str(line.get("how") or "deleted")))
 
 
@@ -185,8 +213,3 @@ def _names_of(line: Line) -> list[str]:
     if line.get("envelope") is not None:
         names.append(f"envelope {line['envelope']}")
     return names
-
-
-def _text_or_none(line: Line, name: str) -> str | None:
-    found = line.get(name)
-    return None if found is None else str(found)

@@ -15,7 +15,7 @@ from trunkline.core.events.base import RunEnded
 from trunkline.core.events.trace import TraceError
 from trunkline.core.reasons import Reason
 from trunkline.core.values import ChatKind
-from trunkline.sim.attach.recorded.places import address_of, name_of, person_of
+from trunkline.sim.attach.recorded.places import RecordedPlaces, name_of
 from trunkline.sim.attach.recorded.recorded_wire import is_recorded_wire, read_recorded_wire
 from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayLaunched, GatewayReady
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
@@ -213,16 +213,18 @@ def test_a_digest_leaves_keys_out_and_nothing_else():
     assert digest(content="x") != digest(content="x", flags=4)
 
 
-def test_places_are_told_apart_by_what_their_platforms_call_them():
-    assert address_of("telegram", 7).kind is ChatKind.DIRECT
-    assert address_of("telegram", -100, 1) == address_of("telegram", -100)
-    assert address_of("telegram", -100, 11).thread == "11"
-    direct, thread = address_of("discord", "840000000000010001"), address_of("discord", "1574")
-    assert (direct.kind, person_of(direct).id) == (ChatKind.DIRECT, "840000000000000001")
+def test_places_are_known_by_what_their_platforms_call_them():
+    places = RecordedPlaces()
+    assert places.address("telegram", 7).kind is ChatKind.DIRECT
+    assert places.address("telegram", -100, 1) == places.address("telegram", -100)
+    assert places.address("telegram", -100, 11).thread == "11"
+    direct, thread = places.address("discord", "840000000000010001"), places.address("discord", "1574")
+    assert (direct.kind, places.person(direct).id) == (ChatKind.DIRECT, "840000000000010001")
     assert (thread.parent, name_of(thread)) == ("820000000000000001", "820000000000000001/1574")
-    assert address_of("slack", "C1", "1.2").thread == "1.2"
+    assert places.address("slack", "C1", "1.2").thread == "1.2"
+    assert places.address("slack", "U0ANA00001").kind is ChatKind.DIRECT
     with pytest.raises(ValueError, match="no chat"):
-        address_of("slack", None)
+        places.address("slack", None)
 
 
 def test_a_start_that_came_to_nothing_leaves_the_end_unjudged():
