@@ -191,7 +191,10 @@ class RunWireSide(Projection):
         """The turns of whose answers a message without a mark may be a part, in order: some have the same words."""
         text, found = letters(message.text), False
         for turn in self.turns:
-            if text and turn.event.seq < message.accepted.seq and text in letters(turn.answer):
+            answer = letters(turn.answer)
+            # Of an answer that was recorded in part, the first message may have more than was recorded.
+            begins = turn.answer.endswith(CUT) and text.startswith(answer)
+            if text and turn.event.seq < message.accepted.seq and (text in answer or begins):
                 found = True
                 yield turn
         cut = self._rest_of_a_cut_answer(message) if text and not found else None

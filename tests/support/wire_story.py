@@ -70,6 +70,10 @@ class WireStory:
     def fault(self, name: str = "send/reset") -> int:
         return self.tell(FaultFired(fault=name))
 
+    def tell_struck(self, name: str, called: int) -> int:
+        """A fault strikes a request that has arrived."""
+        return self.tell(FaultFired(fault=name), called, after=0.0)
+
     def ask(self, mark: str, place: Address = ANA, text: str = "hello", *, taken: bool = True, **fields: Any) -> int:
         """A person asks, and the platform hands it out."""
         self._messages += 1
