@@ -17,6 +17,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tools.doc_actions import actions_table, channel_actions_table
@@ -129,8 +130,8 @@ def without_generated(text: str) -> str:
     return _REGION.sub("", text)
 
 
-def pages() -> dict[Path, str]:
-    """Every page that has generated regions, and the schema of scenario files, with its fresh text."""
+def generated() -> dict[Path, Callable[[], str]]:
+    """Every page that has generated regions, and the schema of scenario files, with what makes its fresh text."""
     every = (
         ROOT / "README.md",
         *sorted(DOCS.glob("*.md")),
@@ -138,14 +139,18 @@ def pages() -> dict[Path, str]:
         *sorted(DOCS.glob("attach/*.md")),
     )
     texts = {path: path.read_text("utf-8") for path in every}
-    fresh = {path: refreshed(text) for path, text in texts.items() if _REGION.search(text) or _CONSOLE.search(text)}
-    return {**fresh, DOCS / "scenario.schema.json": schema_text()}
+    pages = {path: text for path, text in texts.items() if _REGION.search(text) or _CONSOLE.search(text)}
+    return {
+        **{path: partial(refreshed, text) for path, text in pages.items()},
+        DOCS / "scenario.schema.json": schema_text,
+    }
 
 
 def main() -> int:
     """Rewrite the pages, or with ``--check`` list the stale ones."""
     check = "--check" in sys.argv[1:]
-    stale = [(path, text) for path, text in pages().items() if path.read_text("utf-8") != text]
+    fresh = {path: make() for path, make in generated().items()}
+    stale = [(path, text) for path, text in fresh.items() if path.read_text("utf-8") != text]
     for path, text in stale:
         print(f"{path.relative_to(ROOT).as_posix()}: {'stale: run python tools/docs.py' if check else 'rewritten'}")
         if not check:

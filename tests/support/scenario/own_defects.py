@@ -9,11 +9,12 @@ from pathlib import Path
 import msgspec
 
 from tests.support.paths import SCENARIO_FILES
+from tests.support.scenario.shipped import shipped_scenario
 from trunkline.core.events import Event
-from trunkline.sim import BUGS, INVARIANTS, load_scenario, run_scenario
+from trunkline.sim import run_scenario
 from trunkline.sim.run.result import RunResult
 
-FILES = {path: load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS) for path in SCENARIO_FILES}
+FILES = {path: shipped_scenario(path) for path in SCENARIO_FILES}
 OWN_BUGS = [(path, bug) for path, file in FILES.items() for bug in file.scenario.bugs]
 
 

@@ -4,7 +4,8 @@ from functools import cache
 from pathlib import Path
 
 from tests.support.paths import SCENARIO_FILES
-from trunkline.sim import BUGS, INVARIANTS, ScenarioFile, load_scenario
+from tests.support.scenario.shipped import shipped_scenario
+from trunkline.sim import ScenarioFile
 from trunkline.sim.wire.play.fit import unfit
 
 TABLE = Path(__file__).with_name("not_on_the_wire.txt")
@@ -13,7 +14,7 @@ TABLE = Path(__file__).with_name("not_on_the_wire.txt")
 @cache
 def shipped() -> tuple[ScenarioFile, ...]:
     """All scenarios that ship, without those for gateways that are not ours."""
-    return tuple(load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS) for path in SCENARIO_FILES)
+    return tuple(shipped_scenario(path) for path in SCENARIO_FILES)
 
 
 def fitting() -> tuple[ScenarioFile, ...]:

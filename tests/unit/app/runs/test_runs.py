@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.scenario.shipped import played_here, shipped_scenario
 from trunkline.app.runs.model import Run
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.index.run_index import RunView
@@ -13,14 +14,9 @@ from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.values import IntentState
-from trunkline.sim import find_scenarios, load_scenario, run_scenario, scenario_home
-from trunkline.sim.scenario.attach_only import attach_only
+from trunkline.sim import run_scenario
 
-SCENARIOS = [
-    pytest.param(path, id=path.stem)
-    for path in find_scenarios((scenario_home(),))
-    if not attach_only(load_scenario(path))
-]
+SCENARIOS = [pytest.param(path, id=path.stem) for path in played_here()]
 
 
 def delivered(view: RunView, pair: AlignedPair) -> bool:
@@ -45,14 +41,14 @@ def show(run: Run) -> None:
 
 @pytest.mark.parametrize("path", SCENARIOS)
 def test_a_run_can_be_shown_at_any_event(path: Path) -> None:
-    file = load_scenario(path)
+    file = shipped_scenario(path)
     for bugs in ((), *((bug,) for bug in file.scenario.bugs)):
         show(run_scenario(file, bugs=bugs))
 
 
 @pytest.mark.parametrize("path", SCENARIOS)
 def test_transcripts_of_a_sound_run_hold_what_people_saw(path: Path) -> None:
-    view = RunView(run_scenario(load_scenario(path)))
+    view = RunView(run_scenario(shipped_scenario(path)))
     sessions = Sessions(view)
     wrong = [pair for row in sessions.rows(view.last) for pair in sessions.pairs(row.owner) if pair.wrong]
     assert [pair for pair in wrong if delivered(view, pair)] == []

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.support.paths import SCENARIOS
+from tests.support.scenario.shipped import played_here, shipped_scenario
 from trunkline.app.runs.model import Run
 from trunkline.app.view.faults.catalog import PaletteContext, options
 from trunkline.app.view.faults.cursor_context import CursorContext, cursor_context, place_names
@@ -22,12 +23,11 @@ from trunkline.core.events.gateway import InboundAdmitted, SessionReset, TurnSta
 from trunkline.core.events.hands import DelegationFinished, DelegationStarted
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
-from trunkline.sim import BUGS, INVARIANTS, ScenarioFile, find_scenarios, load_scenario, run_scenario
+from trunkline.sim import BUGS, INVARIANTS, ScenarioFile, find_scenarios, run_scenario
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen
 from trunkline.sim.events.script import FaultFired, RunPhase, ScriptSkipped
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.scenario import load_text
-from trunkline.sim.scenario.attach_only import attach_only
 from trunkline.sim.scenario.edit import step_text, text_of, tree_of, with_step
 
 THREE = ("tour/told-twice", "faults/dead-thread", "museum/B050-topic-lost")
@@ -41,7 +41,7 @@ NEVER = {"hand-twice"}
 
 
 def scenario(name: str) -> ScenarioFile:
-    return load_scenario(SCENARIOS / f"{name}.yaml", known_bugs=BUGS, known_invariants=INVARIANTS)
+    return shipped_scenario(SCENARIOS / f"{name}.yaml")
 
 
 @pytest.fixture(scope="module", params=THREE)
@@ -71,7 +71,7 @@ def one_of(file: ScenarioFile, run: Run, seq: int, name: str) -> FaultOption:
 
 @pytest.mark.parametrize("path", find_scenarios((SCENARIOS,)), ids=lambda path: path.stem)
 def test_a_scenario_that_is_written_is_the_same_when_it_is_read(path):
-    file = load_scenario(path)
+    file = shipped_scenario(path)
     again = load_text(text_of(tree_of(file.scenario)), path)
     assert again.scenario == file.scenario
     assert (again.times, again.say_ids, again.world) == (file.times, file.say_ids, file.world)
@@ -286,13 +286,9 @@ def test_the_task_of_a_worker_can_be_answered_twice_and_the_first_answer_counts(
 
 
 @pytest.mark.slow(every=8)
-@pytest.mark.parametrize(
-    "path",
-    [path for path in find_scenarios((SCENARIOS,)) if not attach_only(load_scenario(path))],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.parametrize("path", played_here(), ids=lambda path: path.stem)
 def test_the_saved_scenario_holds_and_each_defect_fails_it(path):
-    file = load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS)
+    file = shipped_scenario(path)
     seen = run_scenario(file)
     kept = load_text(saved_text(file, seen), known_bugs=BUGS, known_invariants=INVARIANTS)
     again = run_scenario(kept)
@@ -319,7 +315,7 @@ _UNSEEN |= {
 def test_the_saved_expectations_alone_catch_the_defects():
     seen: set[str] = set()
     for path in find_scenarios((SCENARIOS / "museum",)):
-        file = load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS)
+        file = shipped_scenario(path)
         kept = load_text(saved_text(file, run_scenario(file)))
         seen |= {bug for bug in file.scenario.bugs if not run_scenario(kept, bugs=[bug]).unmet}
     assert seen <= _UNSEEN
