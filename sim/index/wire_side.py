@@ -193,7 +193,7 @@ class RunWireSide(Projection):
         for turn in self.turns:
             answer = letters(turn.answer)
             # Of an answer that was recorded in part, the first message may have more than was recorded.
-            begins = turn.answer.endswith(CUT) and text.startswith(answer)
+            begins = bool(answer) and turn.answer.endswith(CUT) and text.startswith(answer)
             if text and turn.event.seq < message.accepted.seq and (text in answer or begins):
                 found = True
                 yield turn

@@ -77,6 +77,15 @@ def test_an_answer_in_doubt_in_another_place_is_no_reason_for_such_a_turn():
     assert story.end().broken == ["X6"]
 
 
+def test_an_answer_without_letters_is_the_beginning_of_no_text():
+    story = WireStory()
+    story.answered("a1")
+    asked = story.prompt("a1")
+    story.model_says(asked, "…")
+    story.send("I am back!")
+    assert "X6" in story.end().broken
+
+
 def test_such_a_turn_that_nobody_sees_breaks_nothing():
     story = WireStory()
     story.answered("a1")
