@@ -6,6 +6,7 @@ import tokenize
 
 import pytest
 
+from tests.support.paths import ROOT
 from tests.support.sources import modules, source_of
 
 #: Each of these stands for a plainer word: see the guide for contributors.
@@ -57,6 +58,19 @@ def over(pattern: re.Pattern[str], allowed: dict[str, int]) -> list[str]:
 
 def test_prose_uses_plain_words() -> None:
     assert over(BANNED, REMAINING) == []
+
+
+ATTACH_TEXTS = [
+    *sorted((ROOT / "scenarios" / "attach").glob("*.yaml")),
+    ROOT / "docs" / "attach.md",
+    *sorted((ROOT / "docs" / "attach").glob("*.md")),
+]
+
+
+def test_scenarios_and_pages_about_other_gateways_use_plain_words() -> None:
+    texts = {path.name: path.read_text(encoding="utf-8") for path in ATTACH_TEXTS}
+    assert len(texts) > 40
+    assert {name: hits for name, text in texts.items() if (hits := BANNED.findall(text))} == {}
 
 
 def test_prose_cites_what_a_reader_can_open() -> None:

@@ -1,5 +1,8 @@
 """What of a scenario cannot be attached: each reason, all at once, before anything starts."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from tests.attach.play.tries import HEAD, scenario, toy
@@ -10,6 +13,7 @@ from trunkline.sim.attach.kill_points import KILLABLE
 from trunkline.sim.attach.profile_files import SHIPPED, load_profile
 from trunkline.sim.scenario.load import load_text
 
+REPORT = re.compile(r"[\w.-]+/[\w.-]+#\d+")
 SAY = 'at: 0s, as: ana, in: "telegram/@ana", say: hello'
 
 
@@ -110,6 +114,13 @@ def test_the_shipped_scenarios_fit_the_shipped_profiles(profile: str) -> None:
     others = [name for name, reasons in found.items() if any("the profile" not in reason for reason in reasons)]
     assert others == []
     assert sum(not reasons for reasons in found.values()) >= 30
+
+
+@pytest.mark.parametrize("path", ATTACH_FILES, ids=lambda path: path.stem)
+def test_a_shipped_scenario_names_its_public_report_and_has_a_story(path: Path) -> None:
+    scenario = load_scenario(path).scenario
+    assert REPORT.fullmatch(scenario.source)
+    assert scenario.story.strip().endswith(".") and "attach" in scenario.tags
 
 
 def test_the_documented_scenario_is_valid_and_fits() -> None:
