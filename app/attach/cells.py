@@ -40,7 +40,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """Changes with everything that its tries depend on: gateway, profile, scenario, waiting times."""
+        """A digest of everything that its tries depend on: gateway, profile, scenario, waiting times."""
         point = "" if self.kill_at is None else self.kill_at.slug
         parts = (self.gateway.fingerprint, self.file.sha256, point, self.patience, self.settle)
         return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:12]
@@ -56,7 +56,7 @@ class FinishedTry(msgspec.Struct, frozen=True, kw_only=True):
     missed: tuple[str, ...] = ()
     #: of the wall clock
     seconds: float = 0.0
-    #: what nobody is to overlook, such as that the network could not be closed off
+    #: warnings, such as that the network could not be closed off
     notes: tuple[str, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""What happened to the gateway of a try that nobody did to it: it ended, or wanted to reach somebody else."""
+"""What the gateway of a try did by itself: it ended, or wanted to reach an address that is not part of the run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from trunkline.core.events import Event
 from trunkline.sim.events.attach import GatewayExited, GatewayReachedOut, left_behind
 
-#: so many of a try are named
+#: incidents of a try that are named
 _MOST = 10
 
 
 def incidents_of(events: Iterable[Event], gateway: str) -> tuple[str, ...]:
-    """A text for each, which may have several lines. Texts of the gateway in them are as it wrote them."""
+    """The incidents of a run, a text of one or more lines each. What the gateway wrote is in them as it wrote it."""
     found = tuple(dict.fromkeys(text for event in events for text in _of(event, gateway)))
     more = len(found) - _MOST
     return found if more <= 0 else (*found[:_MOST], f"{gateway}: {more} more such events are in the trace")

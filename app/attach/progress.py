@@ -70,16 +70,16 @@ class AttachProgress:
 
     # ------------------------------------------------------------ what the runner reports
 
-    def started(self, one: RunningTry) -> None:
+    def started(self, running: RunningTry) -> None:
         """The first try says where its trace can be followed."""
         if not self._said:
-            self._say(f"follow it in another terminal: trunkline watch {one.trace}")
+            self._say(f"follow it in another terminal: trunkline watch {running.trace}")
             self._said.add("")
 
-    def finished(self, record: CellRecord, one: FinishedTry) -> None:
+    def finished(self, record: CellRecord, finished: FinishedTry) -> None:
         """A line for a try that ended."""
-        run = one.run
-        for note in (*one.notes, *incidents_of(run.trace.events, record.cell.gateway.name)):
+        run = finished.run
+        for note in (*finished.notes, *incidents_of(run.trace.events, record.cell.gateway.name)):
             if note not in self._said:
                 self._said.add(note)
                 first, *rest = note.split("\n")
@@ -87,11 +87,13 @@ class AttachProgress:
         found = f"violated: {' '.join(run.violated)}" if run.violated else "holds"
         if run.unmet:
             found += f", {count(len(run.unmet), 'expectation')} missed"
-        if one.missed and run.holds:
+        if finished.missed and run.holds:
             found = "not everything of the script happened"
         of = record.wanted(self._tries, self._more)
-        sign = "✗" if not run.holds else "–" if one.missed else "✓"
-        self._say(f"{sign} {record.cell.name:<{_WIDTH}} try {one.number} of {of} · {found} · {span(one.seconds)}")
+        sign = "✗" if not run.holds else "–" if finished.missed else "✓"
+        self._say(
+            f"{sign} {record.cell.name:<{_WIDTH}} try {finished.number} of {of} · {found} · {span(finished.seconds)}"
+        )
 
     def troubled(self, record: CellRecord, trouble: Trouble) -> None:
         """The problem of a try, with the end of the gateway's log."""

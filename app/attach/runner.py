@@ -37,13 +37,13 @@ class RunningTry:
 
 
 class Watcher(Protocol):
-    """Who is to hear of the progress."""
+    """What is notified of the progress."""
 
-    def started(self, one: RunningTry) -> None:
+    def started(self, running: RunningTry) -> None:
         """A try began."""
         ...
 
-    def finished(self, record: CellRecord, one: FinishedTry) -> None:
+    def finished(self, record: CellRecord, finished: FinishedTry) -> None:
         """A try was played to its end."""
         ...
 

@@ -120,10 +120,10 @@ class TryFolder:
             raise UsageError(f"{folder}: {error.strerror or error}") from error
         return folder / f"{number}.jsonl"
 
-    def keep(self, cell: Cell, one: FinishedTry) -> None:
+    def keep(self, cell: Cell, finished: FinishedTry) -> None:
         """A try has ended: it counts from now on. Raises `UsageError`."""
-        ended = _Ended(seconds=round(one.seconds, 3), notes=one.notes)
-        write_whole(self._tries(cell) / f"{one.number}.json", msgspec.json.encode(ended) + b"\n")
+        ended = _Ended(seconds=round(finished.seconds, 3), notes=finished.notes)
+        write_whole(self._tries(cell) / f"{finished.number}.json", msgspec.json.encode(ended) + b"\n")
 
     def finished(self, cell: Cell) -> Iterator[FinishedTry]:
         """The tries of a cell that have ended, in order. One that cannot be read does not count."""

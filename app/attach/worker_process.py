@@ -87,7 +87,7 @@ class WorkerProcess:
             self._process.wait()
 
     def outcome(self) -> AttachOutcome:
-        """How the try ended; of a worker that failed, its last words."""
+        """How the try ended; of a worker that failed, the end of its error output."""
         if self.ended_because:
             return AttachOutcome(problem=self.ended_because)
         code = self._process.returncode
@@ -96,7 +96,7 @@ class WorkerProcess:
             return msgspec.json.decode(lines[-1], type=AttachOutcome)
         except (OSError, msgspec.DecodeError):
             problem = f"the process of the try ended with the code {code}{self._full_disk()}"
-            return AttachOutcome(problem=problem, log=self._last_words())
+            return AttachOutcome(problem=problem, log=self._last_errors())
 
     def _full_disk(self) -> str:
         """Why it could say nothing of its end, if there was no room for it."""
@@ -106,7 +106,7 @@ class WorkerProcess:
             return ""
         return f": the disk of {self.folder} is full, {free:,} bytes are free" if free < _ROOM else ""
 
-    def _last_words(self) -> tuple[str, ...]:
+    def _last_errors(self) -> tuple[str, ...]:
         try:
             text = self._err.read_bytes()[-20_000:].decode(errors="replace")
         except OSError:

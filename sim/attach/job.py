@@ -38,5 +38,5 @@ class AttachOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     problem: str = ""
     #: the last lines of the gateway's log, if that is the problem
     log: tuple[str, ...] = ()
-    #: what nobody is to overlook, such as that the network could not be closed off
+    #: warnings, such as that the network could not be closed off
     notes: tuple[str, ...] = ()

@@ -125,7 +125,7 @@ class _Follower:
             yield question
 
     def _question(self, body: object) -> str | None:
-        """The mark of the question that an event is about, or empty; None: nobody is killed there."""
+        """The mark of the question that an event is about, or empty; None: it is no event at which one can kill."""
         match body:
             case PlatformPushed() | PlatformConfirming() | PlatformConfirmed():
                 return self._messages.get((body.address.conversation, body.message_id), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-#: they ask for a coloured or a plain picture of the sign before them; texts that are copied often lose them
+#: variation selectors: a coloured or a plain picture of the sign before them; copied texts often lose them
 _VARIANTS = {0xFE0E: None, 0xFE0F: None}
 
 

@@ -18,7 +18,7 @@ _WITH_SPACE = re.compile(r" ?(?:AZ[a-z0-9]+-g\d+|QZ[a-z0-9]+)")
 
 
 class AnswerMark(msgspec.Struct, frozen=True, order=True):
-    """The mark of an answer: its question, and the how manieth answer of the model to it."""
+    """The mark of an answer: its question, and its generation, which counts the answers of the model to it from 1."""
 
     question: str
     generation: int

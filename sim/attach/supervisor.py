@@ -110,10 +110,10 @@ class AttachTry:
         """What the gateway writes."""
         return self._gateway.log
 
-    async def play(self, *, gently: bool = False) -> Trace:
+    async def play(self, *, graceful: bool = False) -> Trace:
         """Play it. Raises `GatewayTrouble`, after an end of the trace that says so.
 
-        `gently`: at the end the gateway is asked to end, as one whose state is to be kept.
+        `graceful`: at the end the gateway gets SIGTERM and time to stop, as one whose state is to be kept.
         """
         world = self.world
         cut = ""
@@ -126,7 +126,7 @@ class AttachTry:
             if self._stroke is not None:
                 self._stroke.end()
             world.events.record(RunPhase(phase="rest"))
-            if gently:
+            if graceful:
                 await self._gateway.end()
         except GatewayTrouble as error:
             cut = f"since {error.what}"

@@ -140,7 +140,7 @@ class _JobRun:
             first = load_text(first_conversation(platforms), "first-conversation.yaml")
             try:
                 played = AttachTry(first, profile, loop, place, install=Path(job.install), version=self._version)
-                await self._watched(played, loop, gently=True)
+                await self._watched(played, loop, graceful=True)
             except GatewayTrouble as error:
                 what = f"{error.what} (in its first conversation, whose state is to be kept for all tries)"
                 raise GatewayTrouble(what, error.log) from error
@@ -177,7 +177,7 @@ class _JobRun:
             trace.end(f"since {self._why}" if self._why else "since the try broke off")
             self._why = self._why or trace.problem
 
-    async def _watched(self, played: AttachTry, loop: RealTimeLoop, *, gently: bool = False) -> None:
+    async def _watched(self, played: AttachTry, loop: RealTimeLoop, *, graceful: bool = False) -> None:
         """Play a try, and record whom else the gateway wants to reach."""
         closed = self._network is not None
 
@@ -195,7 +195,7 @@ class _JobRun:
             for one in self._network.filenos():
                 loop.add_reader(one, _take, self._network, strangers)
         try:
-            await played.play(gently=gently)
+            await played.play(graceful=graceful)
         finally:
             if looking is not None:
                 looking.cancel()

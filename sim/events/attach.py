@@ -1,4 +1,4 @@
-"""A gateway that is not ours, as seen by who runs it: its start, its end, and by what its run is judged."""
+"""A gateway that is not ours: what its run is judged by, its start and its end, and whom it wanted to reach."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ class PlatformConfirmed(PlatformBody, frozen=True, kw_only=True):
     kind: ClassVar[str] = "platform.confirmed"
     address: Address
     message_id: str
-    #: not read: the gateway made the platform forget everything that waited for it
+    #: not read: the gateway had the platform discard everything that waited for it
     dropped: bool = False
 
 

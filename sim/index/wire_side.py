@@ -44,7 +44,7 @@ class MarkedQuestion:
     handed_out: bool = False
     #: the event by which it was handed out first
     first_handed_out: int | None = None
-    #: the gateway made the platform forget it, instead of reading it
+    #: the gateway had the platform discard it, instead of reading it
     dropped: bool = False
     #: a fault lost it on its way to the gateway
     lost: bool = False

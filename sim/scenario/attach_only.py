@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayLaunched, GatewayReady
+from trunkline.sim.events.attach import (
+    GatewayAttached,
+    GatewayExited,
+    GatewayLaunched,
+    GatewayReachedOut,
+    GatewayReady,
+)
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
-from trunkline.sim.events.wire import WireCalled, WireResponded
+from trunkline.sim.events.wire import WireCalled, WireDeleted, WireEdited, WireResponded
 from trunkline.sim.events.world import PlatformConfirmed, PlatformConfirming
 from trunkline.sim.scenario.awaited import awaited_by
 from trunkline.sim.scenario.load import ScenarioFile
@@ -16,9 +22,9 @@ from trunkline.sim.scenario.model.scenario import ScriptStep
 ATTACH_EVENTS = frozenset(
     body.kind
     for body in (
-        *(GatewayAttached, GatewayLaunched, GatewayReady, GatewayExited),
+        *(GatewayAttached, GatewayLaunched, GatewayReady, GatewayExited, GatewayReachedOut),
         *(ModelAsked, ModelAnswered),
-        *(WireCalled, WireResponded),
+        *(WireCalled, WireResponded, WireEdited, WireDeleted),
         *(PlatformConfirming, PlatformConfirmed),
     )
 )

@@ -69,7 +69,7 @@ class FindingPage(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     #: the try that is shown
     shown: int
-    #: what nobody is to overlook
+    #: warnings, and what the gateway did by itself
     notes: tuple[str, ...]
 
     @property

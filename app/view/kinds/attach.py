@@ -128,7 +128,7 @@ def _confirming(view: RunView, _event: Event, body: PlatformConfirming) -> str:
 
 @label(PlatformConfirmed)
 def _confirmed(view: RunView, _event: Event, body: PlatformConfirmed) -> str:
-    what = "makes the platform forget" if body.dropped else "confirms"
+    what = "has the platform discard" if body.dropped else "confirms"
     return f"the gateway {what} message {clean(body.message_id)} of {view.places.label(body.address)}"
 
 

@@ -110,7 +110,7 @@ class NothingLostInSilence(WireSideChecker):
 
     def _how_far(self, question: MarkedQuestion) -> str:
         if question.dropped:
-            return ": the gateway made the platform forget it"
+            return ": the gateway had the platform discard it"
         if not question.handed_out:
             return ", and it was never handed out"
         turns = [one for one in self.wire.turns if question.mark in one.body.marks]

@@ -203,7 +203,7 @@ def test_places_at_once(platform: str):
 
 @pytest.mark.parametrize("restored", [False, True])
 @pytest.mark.parametrize("asked_while_down", [False, True])
-def test_what_the_platform_was_told_to_forget_is_lost_whatever_is_said_later(restored: bool, asked_while_down: bool):
+def test_what_the_platform_had_to_discard_is_lost_whatever_is_said_later(restored: bool, asked_while_down: bool):
     wire = PrototypeWire("hermes", "telegram")
     wire.start()
     wire.answered("w0")

@@ -64,7 +64,7 @@ def fired() -> tuple[tuple[Event, ...], Fired]:
 
 
 def when(event: str, name: str) -> When:
-    """What a step waits for. Sends are told from what else a gateway calls by their text."""
+    """What a step waits for. Their text distinguishes sends from what else a gateway calls."""
     sends = {"text": "*AZ*"} if event == "wire.called" else {}
     return When.model_validate({"event": event, **sends, **SELECTORS[name]})
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.attach.play.tries import answers, bodies, first, kinds, scenario, toy, tried
 from trunkline.core.errors import ConfigError
+from trunkline.core.events import BODIES
 from trunkline.sim import run_scenario
 from trunkline.sim.attach.marks import AnswerMark
 from trunkline.sim.scenario.attach_only import ATTACH_EVENTS, attach_only
@@ -69,6 +70,12 @@ def test_a_step_that_waits_for_what_only_attach_records_is_refused_elsewhere(eve
     for step in (f"crash: {{when: {{event: {event}}}}}", f"when: {{event: {event}}}, note: b"):
         with pytest.raises(ConfigError, match=f"only: a step that waits for {event}, which no run"):
             run_scenario(scenario(f"at: 0s, {step}", ASKED))
+
+
+def test_every_event_of_a_gateway_that_is_not_ours_is_one_of_these() -> None:
+    modules = {f"trunkline.sim.events.{name}" for name in ("attach", "model")}
+    own = {kind for kind, body in BODIES.items() if body.__module__ in modules}
+    assert own | {"wire.edited", "wire.deleted"} <= ATTACH_EVENTS
 
 
 def test_a_step_that_waits_for_what_every_run_records_is_played() -> None:

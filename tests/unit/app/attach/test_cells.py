@@ -31,7 +31,7 @@ def test_more_tries_are_never_fewer():
     assert a_record(twice()).wanted(3, 2) == 3
 
 
-def test_a_cell_that_breaks_off_is_given_up_and_a_good_try_is_not_forgotten():
+def test_a_cell_that_breaks_off_is_given_up_and_a_good_try_still_counts():
     record = a_record(once(), troubles=[TROUBLE])
     assert next_cell([record], 2, 0) is record
     record.troubles.append(TROUBLE)

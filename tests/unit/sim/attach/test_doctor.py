@@ -86,7 +86,7 @@ def test_another_version_than_those_tried_is_a_note() -> None:
     assert found.ready
 
 
-def test_a_machine_that_cannot_close_the_gateway_off_is_told_so() -> None:
+def test_a_machine_that_cannot_close_the_gateway_off_gets_a_note() -> None:
     found = judged(closed_off=False)
     assert states(found)[2] == "note network"
     assert found.ready

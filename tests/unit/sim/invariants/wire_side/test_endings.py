@@ -34,7 +34,7 @@ def test_it_says_how_far_the_question_came():
 
 
 @pytest.mark.parametrize("text", [NOTICE, "Something went wrong, sorry."])
-def test_whoever_reads_what_became_of_it_has_an_end(text: str):
+def test_a_notice_of_what_became_of_it_is_an_end(text: str):
     story = WireStory()
     story.ask("a1")
     story.turn("a1")
@@ -108,7 +108,7 @@ def test_a_notice_that_replies_to_an_answered_question_is_about_what_came_after_
     assert story.end().broken == []
 
 
-def test_nobody_can_be_told_whose_own_chat_is_gone():
+def test_a_person_whose_own_chat_is_gone_cannot_be_notified():
     story = WireStory()
     story.ask("b1", BEN)
     story.refuse(story.turn("b1"), BEN, Reason.PLACE_GONE, detail="bot was blocked by the user")
@@ -176,7 +176,7 @@ def test_what_was_handed_out_and_then_dropped_is_lost_whatever_the_gateway_says(
     assert story.end().broken == ["X4"]
 
 
-def test_what_was_dropped_and_handed_out_again_is_judged_as_ever():
+def test_what_was_dropped_and_handed_out_again_is_judged_as_before():
     story = WireStory()
     asked = story.ask("a1", taken=False)
     story.tell(PlatformConfirmed(address=ANA, message_id="q-a1", dropped=True), asked)

@@ -45,7 +45,7 @@ def test_a_request_that_was_given_up_may_be_made_again():
     assert story.end().broken == []
 
 
-def test_whoever_does_not_wait_for_the_model_asks_twice():
+def test_a_gateway_that_does_not_wait_for_the_model_asks_twice():
     story = WireStory()
     story.ask("a1")
     story.prompt("a1")
