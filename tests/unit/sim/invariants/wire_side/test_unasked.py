@@ -80,7 +80,8 @@ def test_an_answer_in_doubt_in_another_place_is_no_reason_for_such_a_turn():
 def test_an_answer_without_letters_is_the_beginning_of_no_text():
     story = WireStory()
     story.answered("a1")
-    asked = story.prompt("a1")
+    story.ask("a2")
+    asked = story.prompt("a2")
     story.model_says(asked, "…")
     story.send("I am back!")
     assert "X6" in story.end().broken
