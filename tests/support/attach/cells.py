@@ -1,5 +1,6 @@
 """Runs of which only the wire is known, made by hand: for what `trunkline attach` does around single tries."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
 from trunkline.sim.invariants import Status, Verdict, Violation
+from trunkline.sim.scenario.model.scenario import Expect
 
 PLAIN = ROOT / "scenarios/attach/plain.yaml"
 ANA = Peer(id="7", name="ana")
@@ -102,7 +104,10 @@ def a_gateway(name: str = "toy", version: str = "1.0") -> AttachedGateway:
 
 
 def a_cell(name: str = "toy", **more: Any) -> Cell:
-    return Cell(gateway=a_gateway(name), file=load(PLAIN), **more)
+    """A cell of a scenario that expects nothing: the runs made here are not of its script."""
+    file = load(PLAIN)
+    scenario = file.scenario.model_copy(update={"expect": Expect()})
+    return Cell(gateway=a_gateway(name), file=replace(file, scenario=scenario), **more)
 
 
 def a_record(*runs: Run, name: str = "toy", **more: Any) -> CellRecord:
