@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from trunkline.app.cli.io.extras import require_fakes
 from trunkline.app.cli.options import Flag, Many
 from trunkline.app.gc_policy import loading
-from trunkline.core.errors import UsageError
-
-#: the server library of the extra
-_SERVER = "aiohttp"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +50,7 @@ def serve_fakes(
         A file with `world`: people, platforms, rooms and accounts, as in a scenario file; and `script`, if somebody
         acts by themselves. By default ana, ben and cem, and the rooms `ops` and `lobby`.
     """
-    if find_spec(_SERVER) is None:
-        raise UsageError(f"the fakes need {_SERVER}, which is not installed: pip install 'trunkline[fakes]'")
+    require_fakes("trunkline fakes")
     with loading():
         from trunkline.app.fakes.program import FakesSettings, run_fakes
 

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +20,8 @@ import msgspec
 
 from trunkline.sim.attach.profile import GatewayProfile, Need
 from trunkline.sim.attach.rendering import filled
+from trunkline.sim.scenario import scenario_home
+from trunkline.sim.wire.servers import SERVER_PACKAGE
 
 #: seconds that a program has to print its version; a big one on a busy machine needs some
 _WITHIN = 60.0
@@ -50,6 +53,10 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
     closed_off: bool
     #: a port on 127.0.0.1 can be listened on
     ports: bool
+    #: the library of the fake platforms is installed
+    servers: bool = True
+    #: Trunkline runs from a clone, which has the tasks that install gateways
+    clone: bool = True
 
 
 class CheckupLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +104,13 @@ def checkup(profile: GatewayProfile, facts: MachineFacts) -> Checkup:
     version = first_version(facts.version.said)
     lines = [*_installed(profile, facts, version)]
     needs = dict.fromkeys([*profile.needs, *(need for one in profile.platforms.values() for need in one.needs)])
+    if any(one.state == "missing" for one in lines) and not facts.installed:
+        # What is said of the whole is not said again of each part.
+        needs = [need for need in needs if not need.program.startswith("${install}")]
     lines += [_needed(need, facts) for need in needs]
+    if not facts.servers:
+        remedy = "pip install 'trunkline[fakes]'"
+        lines.append(CheckupLine(state="missing", what=SERVER_PACKAGE, found="it is not installed", remedy=remedy))
     if facts.closed_off:
         lines.append(CheckupLine(state="ok", what="network", found="closed off: the gateway reaches 127.0.0.1 only"))
     else:
@@ -123,6 +136,8 @@ def _installed(profile: GatewayProfile, facts: MachineFacts, version: str) -> Se
     task = profile.install.task
     brings = f" ({profile.install.brings})" if profile.install.brings else ""
     get = f"{task}{brings}" if task else "install it, and name its folder with --install"
+    if task and not facts.clone:
+        get = f"in a clone of Trunkline: {get}; then name the folder with --install"
     what = profile.title or profile.name
     if not profile.version:
         return ()
@@ -150,7 +165,8 @@ def _needed(need: Need, facts: MachineFacts) -> CheckupLine:
     )
     said = f"{version or found.problem or 'an unknown version'}, {wanted} is needed"
     if not found.path:
-        return CheckupLine(state="missing", what=what, found=f"there is no {need.program}", remedy=need.get)
+        found_none = found.problem or f"there is no {need.program}"
+        return CheckupLine(state="missing", what=what, found=found_none, remedy=need.get)
     if wanted and not version:
         return CheckupLine(state="missing", what=what, found=said, remedy=need.get)
     if need.at_least and is_older(version, need.at_least):
@@ -178,6 +194,8 @@ def look(profile: GatewayProfile, install: Path) -> MachineFacts:
         programs={name: ask(command) for name, command in asked.items()},
         closed_off=can_close_off(),
         ports=_can_listen(),
+        servers=find_spec(SERVER_PACKAGE) is not None,
+        clone=scenario_home().name == "scenarios",
     )
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trunkline.core.errors import UnknownName
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import WorldPort
 from trunkline.sim.wire.attribution import Attribution
-from trunkline.sim.wire.listener import WireListener
-from trunkline.sim.wire.server import WireServer
+
+# Their library is an extra: which platforms there are is known without it.
+if TYPE_CHECKING:
+    from trunkline.sim.wire.listener import WireListener
+    from trunkline.sim.wire.server import WireServer
 
 #: platform -> module and class of its server
 _SERVERS = {
@@ -23,6 +26,8 @@ _SERVERS = {
     "signal": ("trunkline.sim.wire.signal.server", "SignalServer"),
     "whatsapp": ("trunkline.sim.wire.whatsapp.server", "WhatsAppServer"),
 }
+#: the package that they listen with, an extra
+SERVER_PACKAGE = "aiohttp"
 #: the platforms that can be put on the wire
 ON_THE_WIRE = tuple(_SERVERS)
 
@@ -49,6 +54,8 @@ async def listening(
 
     `ports`: by platform; others take a free one. `epoch`: see `WireServer.epoch`.
     """
+    from trunkline.sim.wire.listener import WireListener
+
     listeners = {name: WireListener(make_server(one, world, attribution, epoch)) for name, one in platforms.items()}
     try:
         for name, listener in listeners.items():

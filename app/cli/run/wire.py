@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from importlib.util import find_spec
 
+from trunkline.app.cli.io.extras import require_fakes
 from trunkline.app.runs.model import Run, RunJob
 from trunkline.app.view.text.cells import clean, count
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
 from trunkline.sim import run_scenario
-
-#: the server library of the extra
-_SERVER = "aiohttp"
 
 
 class WireRuns:
@@ -22,10 +19,7 @@ class WireRuns:
     """
 
     def __init__(self, speed: float | None) -> None:
-        if find_spec(_SERVER) is None:
-            raise UsageError(
-                f"--wire needs the package {_SERVER}, which is not installed: pip install 'trunkline[fakes]'"
-            )
+        require_fakes("--wire")
         from trunkline.sim.wire.play.run import FASTEST
 
         self._speed = speed

@@ -30,6 +30,9 @@ def judged(
     installed: bool = True,
     closed_off: bool = True,
     ports: bool = True,
+    servers: bool = True,
+    clone: bool = True,
+    text: str = TEXT,
 ) -> Checkup:
     facts = MachineFacts(
         install="/x",
@@ -38,12 +41,37 @@ def judged(
         programs={"node": node},
         closed_off=closed_off,
         ports=ports,
+        servers=servers,
+        clone=clone,
     )
-    return checkup(load_profile_text(TEXT), facts)
+    return checkup(load_profile_text(text), facts)
 
 
 def states(found: Checkup) -> list[str]:
     return [f"{one.state} {one.what}" for one in found.lines]
+
+
+def test_what_is_not_installed_is_named_once() -> None:
+    text = TEXT.replace("needs: [", 'needs: [{program: "${install}/bin/part", get: make mine}, ')
+    nothing = ProgramFound(problem="there is no /x/bin/mine")
+    assert states(judged(version=nothing, installed=False, text=text)) == [
+        "missing My Gateway",
+        "ok node",
+        "ok network",
+    ]
+    assert "missing part" in states(judged(text=text))
+
+
+def test_without_a_clone_the_task_is_one_of_a_clone() -> None:
+    nothing = ProgramFound(problem="there is no /x/bin/mine")
+    remedy = "in a clone of Trunkline: make mine (5 MB); then name the folder with --install"
+    assert judged(version=nothing, installed=False, clone=False).lines[0].remedy == remedy
+
+
+def test_the_package_of_the_platforms_is_needed() -> None:
+    found = judged(servers=False)
+    assert not found.ready
+    assert [one.remedy for one in found.lines if one.state == "missing"] == ["pip install 'trunkline[fakes]'"]
 
 
 def test_a_machine_that_has_everything_is_ready() -> None:
