@@ -2,7 +2,8 @@
 
     python tools/docs.py            rewrite the text between `<!-- generated: NAME -->` and `<!-- end -->`, and the
                                     output of `$ trunkline explain ...` in ```console blocks, and the titles of
-                                    invariants in their headings; and the JSON Schema of scenario files
+                                    invariants in their headings; and the JSON Schemas of scenario files
+                                    and of gateway profiles
     python tools/docs.py --check    change nothing; list stale pages, and exit with 1 if there are any
 
 The texts come from the tables and docstrings of the code, so a page cannot contradict the program.
@@ -47,6 +48,7 @@ from tools.doc_scenarios import agents_reference, fields_reference, platforms_re
 from tools.doc_text import ROOT
 from trunkline.app.cli.commands import dispatch
 from trunkline.core.errors import UsageError
+from trunkline.sim.attach.profile_schema import profile_schema_text
 from trunkline.sim.invariants import CHECKERS
 from trunkline.sim.scenario import schema_text
 
@@ -131,7 +133,7 @@ def without_generated(text: str) -> str:
 
 
 def generated() -> dict[Path, Callable[[], str]]:
-    """Every page that has generated regions, and the schema of scenario files, with what makes its fresh text."""
+    """Every page that has generated regions, and the schemas of files for editors, with what makes its fresh text."""
     every = (
         ROOT / "README.md",
         *sorted(DOCS.glob("*.md")),
@@ -143,6 +145,7 @@ def generated() -> dict[Path, Callable[[], str]]:
     return {
         **{path: partial(refreshed, text) for path, text in pages.items()},
         DOCS / "scenario.schema.json": schema_text,
+        DOCS / "attach" / "profile.schema.json": profile_schema_text,
     }
 
 

@@ -69,7 +69,7 @@ _COMMANDS = {
     ),
     "schema": (
         "schema:print_schema",
-        "Print the JSON Schema of scenario files, of the tools of agents, or of the protocol of outside agents.",
+        "Print the JSON Schema of scenario files, of gateway profiles, of the tools of agents, or of their protocol.",
     ),
 }
 #: every command, as error messages list them

@@ -1,4 +1,4 @@
-"""``trunkline schema``: the JSON Schema of scenario files, of the tools of agents, or of their protocol."""
+"""``trunkline schema``: the JSON Schema of scenario files, gateway profiles, the tools of agents, or their protocol."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ def print_schema(
     agent: Annotated[str | None, _TOOL] = None,
     form: Annotated[SchemaForm | None, _TOOL] = None,
     protocol: Flag = False,
+    profile: Flag = False,
 ) -> int:
-    """Print the JSON Schema of scenario files, of the tools of agents, or of the protocol of outside agents.
+    """Print the JSON Schema of scenario files, of gateway profiles, of the tools of agents, or of their protocol.
 
-    The first is for editors, the second for the models that use the tools, the third for those who write a program or
-    a webhook that is an agent.
+    The first two are for editors, the third for the models that use the tools, the last for those who write a program
+    or a webhook that is an agent.
 
     Parameters
     ----------
@@ -64,11 +65,19 @@ def print_schema(
         `openai`.
     protocol:
         Print what programs and webhooks that are agents exchange with the gateway.
+    profile:
+        Print the schema of gateway profiles, the files of `trunkline attach --gateway`.
     """
     tool_options = any(option is not None for option in (config, channel, account, agent, form))
+    others = tool or which is not _Tool.MESSAGE or tool_options
+    if (protocol and (profile or others)) or (profile and others):
+        raise UsageError(f"{'--protocol' if protocol else '--profile'} takes no other option")
+    if profile:
+        from trunkline.sim.attach.profile_schema import profile_schema_text
+
+        print(profile_schema_text(), end="")
+        return 0
     if protocol:
-        if tool or which is not _Tool.MESSAGE or tool_options:
-            raise UsageError("--protocol takes no other option")
         from trunkline.core.agents.protocol_schema import protocol_schema
 
         _print(protocol_schema())

@@ -15,8 +15,10 @@ from pydantic import AfterValidator, Field
 
 from trunkline.core.config import Duration, Model
 
-_VERSION = re.compile(r"\d+(\.\d+)*")
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
+#: the ability to answer in the threads of a platform
+THREADS = "threads"
+VERSION = re.compile(r"\d+(\.\d+)*")
+NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 
 
 def _pattern(text: str) -> str:
@@ -28,13 +30,13 @@ def _pattern(text: str) -> str:
 
 
 def _version(text: str) -> str:
-    if not _VERSION.fullmatch(text):
+    if not VERSION.fullmatch(text):
         raise ValueError(f"{text!r} is not a version: write numbers with dots in quotes, such as '24.16'")
     return text
 
 
 def _name(text: str) -> str:
-    if not _NAME.fullmatch(text):
+    if not NAME.fullmatch(text):
         raise ValueError(f"{text!r} is not a name: write small letters, digits and hyphens")
     return text
 
@@ -115,7 +117,7 @@ class PlatformProfile(Model):
     files: Annotated[dict[str, Any], AfterValidator(_inside)] = Field(default_factory=dict)
     """By file: a tree that is merged into its content, or text that is appended. With slots."""
     abilities: tuple[str, ...] = ()
-    """What a scenario may need: `threads`, ..."""
+    """What a scenario may need: `threads`, and what scenarios of your own name in `attach.needs`."""
     needs: tuple[Need, ...] = ()
     """Further programs, files or folders that must be there."""
 

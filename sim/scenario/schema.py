@@ -5,20 +5,16 @@ The schema has only snake_case names; the loader also accepts upstream's camelCa
 
 from __future__ import annotations
 
-import json
 from itertools import combinations
-from typing import Any, cast
 
-from trunkline.core.config.files.model_fields import texts_of, walk
 from trunkline.sim.scenario.model.scenario import Scenario
+from trunkline.sim.scenario.model_schema import NULL, model_schema, schema_document
 from trunkline.sim.scenario.step_rules import BARE_ACTIONS, HOOK_ANSWERS, PEOPLE_ACTIONS, SPEAKERS, STEP_ACTIONS
-
-_NULL = {"type": "null"}
 
 
 def schema_text() -> str:
     """JSON Schema (draft 2020-12) of a scenario file; deterministic."""
-    schema = _tidy(_described(Scenario.model_json_schema(by_alias=True)))
+    schema = model_schema(Scenario)
     definitions = schema["$defs"]
     definitions["AgentAction"] |= {"minProperties": 1, "maxProperties": 1}
     for name in ("SendStep", "SendAction"):
@@ -34,7 +30,7 @@ def schema_text() -> str:
     definitions["Hook"] |= {"not": {"anyOf": [{"required": list(both)} for both in combinations(HOOK_ANSWERS, 2)]}}
     fields = definitions["ScriptStep"]["properties"]
     for name in BARE_ACTIONS:
-        fields[name] = {"anyOf": [fields[name], _NULL]}
+        fields[name] = {"anyOf": [fields[name], NULL]}
     definitions["ScriptStep"] |= {
         "dependentRequired": {
             "say": ["in"],
@@ -49,40 +45,4 @@ def schema_text() -> str:
         "not": {"anyOf": [{"required": list(both)} for both in (("at", "after"), *SPEAKERS)]},
         "oneOf": [{"required": [action]} for action in STEP_ACTIONS],
     }
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Trunkline scenario, version 1"}
-    return json.dumps(head | schema, indent=2, ensure_ascii=False) + "\n"
-
-
-def _described(schema: dict[str, Any]) -> dict[str, Any]:
-    """Add the docstring of each field as its description."""
-    definitions = {Scenario.__name__: schema, **schema["$defs"]}
-    for model in dict.fromkeys(model for _, model in walk(Scenario)):
-        fields = definitions[model.__name__].get("properties", {})
-        for name, text in texts_of(model).items():
-            fields[name] = dict(sorted({**fields[name], "description": text}.items()))
-    return schema
-
-
-def _tidy(schema: Any) -> Any:
-    """Remove what is useless in an editor: generated titles, and null as an alternative to omitting a field."""
-    if isinstance(schema, list):
-        return [_tidy(item) for item in cast("list[Any]", schema)]
-    if not isinstance(schema, dict):
-        return schema
-    tidy: dict[str, Any] = {}
-    for name, value in _without_null(cast("dict[str, Any]", schema)).items():
-        if name == "properties":
-            tidy[name] = {field: _tidy(inner) for field, inner in value.items()}
-        elif not (name == "title" and isinstance(value, str)) and not (name == "default" and value is None):
-            tidy[name] = " ".join(value.split()) if name == "description" else _tidy(value)
-    return tidy
-
-
-def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Drop null from an optional field: omitting it is enough."""
-    options = schema.get("anyOf")
-    if "default" not in schema or schema["default"] is not None or options is None:
-        return schema
-    others = [option for option in options if option != _NULL]
-    rest = {name: value for name, value in schema.items() if name not in ("anyOf", "default")}
-    return {**others[0], **rest} if len(others) == 1 else {"anyOf": others, **rest}
+    return schema_document("Trunkline scenario, version 1", schema)

@@ -121,6 +121,8 @@ def test_bugs_and_schema(trunkline):
     _, schema, _ = trunkline("schema")
     assert all(name in bugs for name in BUGS)
     assert schema == (ROOT / "docs" / "scenario.schema.json").read_text()
+    _, profile, _ = trunkline("schema", "--profile")
+    assert profile == (ROOT / "docs" / "attach" / "profile.schema.json").read_text()
 
 
 WRONG = {

@@ -1,0 +1,51 @@
+"""The schema of gateway profiles accepts those that ship, and refuses what their reader refuses."""
+
+import json
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import yaml
+
+from trunkline.core.config.files.model_fields import fields_of, walk
+from trunkline.sim.attach.profile import GatewayProfile
+from trunkline.sim.attach.profile_files import ProfileError, load_profile_text, profile_path, shipped_profiles
+from trunkline.sim.attach.profile_schema import profile_schema_text
+
+SCHEMA: dict[str, Any] = json.loads(profile_schema_text())
+VALID = jsonschema_rs.validator_for(SCHEMA)
+SMALL = {"profile": 1, "name": "mine", "command": ["mine"], "platforms": {"telegram": {}}}
+
+
+@pytest.mark.parametrize("name", shipped_profiles())
+def test_it_accepts_each_profile_that_ships(name: str) -> None:
+    VALID.validate(yaml.safe_load(profile_path(name).read_text("utf-8")))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"profile": 2},
+        {"name": "Mine"},
+        {"command": []},
+        {"platforms": {"icq": {}}},
+        {"platforms": {}},
+        {"notice": ["Sorry"]},
+        {"needs": [{"program": "node", "at_least": "new"}]},
+        {"settle": -1},
+    ],
+    ids=str,
+)
+def test_it_refuses_what_the_reader_refuses(change: dict[str, Any]) -> None:
+    VALID.validate(SMALL)
+    load_profile_text(json.dumps(SMALL))
+    assert not VALID.is_valid({**SMALL, **change})
+    with pytest.raises(ProfileError):
+        load_profile_text(json.dumps({**SMALL, **change}))
+
+
+def test_every_field_has_its_text() -> None:
+    homes = {GatewayProfile.__name__: SCHEMA, **SCHEMA["$defs"]}
+    for at, model in walk(GatewayProfile):
+        for name in fields_of(model):
+            assert homes[model.__name__]["properties"][name]["description"], f"{at}.{name}"
