@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from trunkline.core.events import BODIES
-from trunkline.sim.attach.profile import GatewayProfile
+from trunkline.sim.attach.profile import THREADS, GatewayProfile
 from trunkline.sim.run.script.triggers import has_place, has_text
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.model.scenario import AgentRule, Fault, PlatformSpec, Scenario, ScriptStep
@@ -19,8 +19,6 @@ from trunkline.sim.scenario.model.steps import When
 from trunkline.sim.wire.play.fit import unfit_settings
 from trunkline.sim.wire.servers import ON_THE_WIRE
 
-#: a platform whose threads a scenario uses
-THREADS = "threads"
 #: steps that do something inside a gateway, and what that is
 _INSIDE = {
     "send": "a client of the gateway sends",
@@ -187,7 +185,10 @@ def _of_profile(file: ScenarioFile, profile: GatewayProfile) -> Iterator[str]:
             yield f"{name}: the profile {profile.name} is for {', '.join(profile.platforms)}"
     for name in threaded(file):
         if name in profile.platforms and THREADS not in profile.platforms[name].abilities:
-            yield f"threads on {name}: the profile {profile.name} does not have them"
+            yield (
+                f"threads on {name}: the profile {profile.name} does not have them; if the gateway answers in them, "
+                f"add `abilities: [{THREADS}]` to `platforms.{name}` of the profile"
+            )
     own = [name for name in platforms if name in profile.platforms]
     able = [set(profile.platforms[name].abilities) for name in own or profile.platforms]
     for need in file.scenario.attach.needs:

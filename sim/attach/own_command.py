@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trunkline.core.config.files.problems import advice
 from trunkline.core.errors import UsageError
-from trunkline.sim.attach.profile import GatewayProfile, PlatformProfile
+from trunkline.sim.attach.profile import THREADS, GatewayProfile, PlatformProfile
 from trunkline.sim.attach.profile_files import load_profile_text, shipped_profiles
 from trunkline.sim.attach.slots import COMMON, OF_PLATFORM, SLOT, known_slots
 
@@ -107,8 +107,13 @@ def _words(command: str) -> tuple[str, ...]:
 
 def _platforms(words: Sequence[str], used: str) -> dict[str, PlatformProfile]:
     if not used:
-        return {name: PlatformProfile(environment=dict(own)) for name, own in OF_ENVIRONMENT.items()}
-    return {used: PlatformProfile(environment={**OF_ENVIRONMENT[used], **_variables(words)})}
+        return {name: _on_platform(own) for name, own in OF_ENVIRONMENT.items()}
+    return {used: _on_platform({**OF_ENVIRONMENT[used], **_variables(words)})}
+
+
+def _on_platform(environment: Mapping[str, str]) -> PlatformProfile:
+    # Nothing is known of it: one that cannot answer in a thread is found to answer in the wrong place.
+    return PlatformProfile(environment=dict(environment), abilities=(THREADS,))
 
 
 def _variables(words: Iterable[str]) -> dict[str, str]:

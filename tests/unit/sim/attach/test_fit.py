@@ -89,7 +89,10 @@ def test_what_a_profile_cannot_do_is_named() -> None:
     plain = profile.platforms["telegram"].model_copy(update={"abilities": ()})
     without = profile.model_copy(update={"platforms": {"telegram": plain}})
     thread = scenario("at: 0s, as: ana, in: telegram/ops/deploy, say: hello")
-    assert attach_unfit(thread, without) == ("threads on telegram: the profile toy does not have them",)
+    assert attach_unfit(thread, without) == (
+        "threads on telegram: the profile toy does not have them; if the gateway answers in them, add "
+        "`abilities: [threads]` to `platforms.telegram` of the profile",
+    )
     discord_head = HEAD.replace("telegram: {", "discord: {")
     discord = scenario("at: 0s, as: ana, in: discord/ops, say: hi", head=discord_head)
     assert attach_unfit(discord, profile) == ("discord: the profile toy is for telegram",)

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from trunkline.core.errors import UsageError
+from trunkline.sim.attach.fit import attach_unfit
 from trunkline.sim.attach.own_command import OF_ENVIRONMENT, own_profile, profile_text
 from trunkline.sim.attach.profile_files import ProfileError, load_profile_text
 from trunkline.sim.attach.rendering import render
+from trunkline.sim.scenario import load_text
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +46,18 @@ def test_a_command_with_slots_of_a_platform_is_attached_by_that_platform() -> No
     done = subprocess.run(rendered.command, env=rendered.environment, capture_output=True, text=True, check=True)
     assert done.stdout.split("\n") == ["x y", "--url", "http://t/bot", ""]
     assert list(own_profile(f"{sys.executable} x").platforms) == list(OF_ENVIRONMENT)
+
+
+def test_it_is_asked_to_answer_in_threads() -> None:
+    text = """
+    scenario: 1
+    title: A question in a thread
+    world: {people: [ana], slack: {rooms: {ops: {threads: [deploy]}}}}
+    cast: {agents: {main: [{do: [{reply: Done.}]}]}}
+    script: [{at: 0s, as: ana, in: slack/ops/deploy, say: hello}]
+    """
+    assert attach_unfit(load_text(text), own_profile(f"{sys.executable} x")) == ()
+    assert attach_unfit(load_text(text), own_profile(f"{sys.executable} x ${{slack.url}}")) == ()
 
 
 def test_its_profile_is_the_same_when_it_is_read_from_a_file() -> None:
