@@ -16,11 +16,13 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 def find_scenarios(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
     """Scenario files, each once, in order: files as given, and all ``*.yaml`` and ``*.yml`` below folders.
 
+    ``scenarios/...`` that does not exist here is looked for among those packaged with Trunkline.
+
     Raises `UsageError` for a path that does not exist, with the nearest names, and for a folder without scenarios.
     """
     found: dict[Path, None] = {}
     for given in paths:
-        path = Path(given)
+        path = _packaged(Path(given))
         if not os.path.lexists(path):
             raise UsageError(_missing(path))
         inside = _below(path) if path.is_dir() else [path]
@@ -36,6 +38,14 @@ def scenario_home() -> Path:
     if (clone / "pyproject.toml").is_file() and (clone / "scenarios").is_dir():
         return clone / "scenarios"
     return _PACKAGE / "_scenarios"
+
+
+def _packaged(path: Path) -> Path:
+    """The packaged scenario that a path names as if this were a clone, if nothing else has the path; else the path."""
+    if path.parts[:1] != ("scenarios",) or os.path.lexists(path):
+        return path
+    packaged = scenario_home().joinpath(*path.parts[1:])
+    return packaged if packaged.exists() else path
 
 
 def _below(folder: Path) -> list[Path]:

@@ -43,6 +43,17 @@ def test_a_missing_path_is_reported_with_names_near_it(folder: Path) -> None:
     assert caught.value.facts == f"{folder / 'a_b.yml'} does not exist; nearest names there: a-b.yaml"
 
 
+def test_packaged_scenarios_are_named_as_in_the_clone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    plain = Path("scenarios", "attach", "plain.yaml")
+    assert find_scenarios([plain]) == [scenario_home() / "attach" / "plain.yaml"]
+    with pytest.raises(UsageError, match="there is no folder"):
+        find_scenarios([Path("scenarios", "attach", "none.yaml")])
+    (folder / plain).parent.mkdir(parents=True)
+    (folder / plain).write_text("")
+    assert find_scenarios([plain]) == [plain]
+
+
 def test_a_missing_folder_is_reported(folder: Path) -> None:
     with pytest.raises(UsageError) as caught:
         find_scenarios([folder / "no" / "x.yaml"])
