@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -27,6 +28,13 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     patience: float | None = None
     settle: float | None = None
     kill_at: KillPoint | None = None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of the command that plays it: gateway and waiting times."""
+        waits = (("--patience", self.patience), ("--settle", self.settle))
+        given = ((name, f"{value:g}") for name, value in waits if value is not None)
+        return (*(self.gateway.option or ("--gateway", self.gateway.name)), *chain.from_iterable(given))
 
     @property
     def scenario(self) -> str:

@@ -75,14 +75,7 @@ def breaches_of(finished: Sequence[FinishedTry]) -> tuple[TryBreach, ...]:
 def command_of(record: CellRecord) -> str:
     """The command that repeats the tries of a cell, often enough for a claim."""
     cell = record.cell
-    words = [
-        "trunkline",
-        "attach",
-        cell.file.path.as_posix(),
-        *(cell.gateway.option or ("--gateway", cell.gateway.name)),
-    ]
-    for name, value in (("--patience", cell.patience), ("--settle", cell.settle)):
-        words += [name, f"{value:g}"] if value is not None else []
+    words = ["trunkline", "attach", cell.file.path.as_posix(), *cell.options]
     words += ["--at", cell.kill_at.slug] if cell.kill_at is not None else []
     return shell_words([*words, "--tries", str(max(MIN_TRIES, len(record.finished)))])
 
@@ -92,6 +85,12 @@ def exercised(record: CellRecord) -> int:
     idle = Status.NOT_EXERCISED
     whole = [one for one in record.finished if not one.missed]
     return sum(any(verdict.status is not idle for verdict in one.run.verdicts) for one in whole)
+
+
+def nothing_exercised(records: Sequence[CellRecord]) -> bool:
+    """Whether tries were played, and none of them shows anything: no violation, and nothing was judged."""
+    played = [one for one in records if one.finished]
+    return bool(played) and not any(one.violated or exercised(one) for one in played)
 
 
 def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[str]:
@@ -106,7 +105,7 @@ def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[st
         for one in breaches:
             if one.first.number not in shown:
                 shown.add(one.first.number)
-                # The command of a trace knows neither a profile by its path nor how often the try was repeated.
+                # The command of a trace does not know how often the try was repeated.
                 lines = list(report_lines(one.first.run))[1:]
                 yield from (line for line in lines if not line.startswith(_REPRO))
         yield f"{_REPRO}     {command_of(record)}"

@@ -116,6 +116,7 @@ class TryRunner:
             kill_at=cell.kill_at,
             patience=cell.patience,
             settle=cell.settle,
+            options=cell.options,
         )
         one = RunningTry(record, number, WorkerProcess(job, folder))
         record.running += 1

@@ -13,9 +13,10 @@ from cyclopts import App, Group, Parameter
 from trunkline.app.attach.cells import Cell, CellRecord
 from trunkline.app.attach.gateways import AttachedGateway, attached, examined, own_gateway
 from trunkline.app.attach.progress import AttachProgress
-from trunkline.app.attach.results import cell_lines, checkup_lines, profile_lines, summary_line
+from trunkline.app.attach.results import cell_lines, checkup_lines, nothing_exercised, profile_lines, summary_line
 from trunkline.app.attach.runner import TryRunner
 from trunkline.app.attach.try_folder import TryFolder
+from trunkline.app.cli.io.extras import require_fakes
 from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.options import Flag, Many
 from trunkline.app.cli.run.run import check_folders, load_matching
@@ -32,7 +33,7 @@ app = App(
 )
 #: exit code after Ctrl-C, unless a violation was found before
 _INTERRUPTED = 130
-#: exit code where a gateway could not be run
+#: exit code where a gateway could not be run, or nothing was exercised
 _NOT_RUN = 2
 _OUTPUT = Parameter(group=Group("Output", sort_key=1))
 
@@ -89,8 +90,8 @@ _DEFAULTS = AttachOptions()
 def attach_scenarios(*paths: Path, options: Annotated[AttachOptions, Parameter(name="*")] = _DEFAULTS) -> int:
     """Run a gateway that is not ours against platforms and a model on this machine, and judge what people see.
 
-    The gateway gets nothing but addresses and tokens. Exit code: 0 all hold, 1 violated, 2 wrong usage or file, or a
-    gateway could not be run.
+    The gateway gets nothing but addresses and tokens. Exit code: 0 all hold, 1 violated, 2 wrong usage or file, a
+    gateway could not be run, or nothing was exercised.
 
     Parameters
     ----------
@@ -147,6 +148,7 @@ def _check(options: AttachOptions) -> None:
     if options.install is not None and len(options.gateway) > 1:
         raise UsageError("--install is for a single --gateway")
     check_folders(options.json, options.junit)
+    require_fakes("trunkline attach")
 
 
 def _gateways(options: AttachOptions, work: Path) -> list[AttachedGateway]:
@@ -213,6 +215,9 @@ def _play(records: list[CellRecord], folder: TryFolder, work: Path, options: Att
         return 1
     if interrupted:
         return _INTERRUPTED
+    if nothing_exercised(records):
+        print_lines("nothing was exercised, so nothing is shown: what did not happen is named above")
+        return _NOT_RUN
     return 0 if all(record.finished or record.cannot for record in records) else _NOT_RUN
 
 

@@ -42,7 +42,7 @@ def _as_builtins(run: Run) -> dict[str, Any]:
         "events": len(run.trace.events),
         "verdicts": run.verdicts,
         "unmet": run.unmet,
-        "reproduce": reproduction(header),
+        "reproduce": reproduction(header, run.trace.events),
     }
 
 

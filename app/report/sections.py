@@ -119,7 +119,7 @@ def _run(view: RunView) -> Iterator[Fact]:
     if view.run.trace.cut:
         yield Fact(label="cut", text=f"{clean(view.run.trace.cut)}; {NOT_JUDGED}", tone=Tone.WARN)
     yield _holds(view)
-    command = reproduction(header)
+    command = reproduction(header, view.events)
     if command:
         yield Fact(label="repro", text=command)
 

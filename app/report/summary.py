@@ -77,7 +77,7 @@ def blocks(run: Run) -> Iterator[str]:
         yield f"  ✗ {len(run.unmet) - EXPECTATIONS} more expectations missed; --json has all of them"
     if run.trace.cut:
         yield f"  cut       {clean(run.trace.cut)}; {NOT_JUDGED}"
-    command = "" if run.holds else reproduction(run.trace.header)
+    command = "" if run.holds else reproduction(run.trace.header, run.trace.events)
     if command:
         yield f"  repro     {command}"
 

@@ -19,6 +19,7 @@ from trunkline.sim import (
     run_scenario,
     scenario_home,
 )
+from trunkline.sim.scenario.attach_only import attach_only
 
 
 def load(path: Path) -> ScenarioFile:
@@ -109,7 +110,9 @@ class SimSource:
             raise UsageError(str(error)) from error
 
     def run_file(self, file: ScenarioFile, *, seed: int, bugs: tuple[str, ...]) -> Run:
-        """Run a scenario, possibly a changed one. Raises `UsageError` when its world fails."""
+        """Run a scenario, possibly a changed one. Raises `UsageError` when its world fails, or it is not for runs."""
+        if attach_only(file):
+            raise UsageError(f"{file.id} is for gateways that are not ours: trunkline attach {file.path} --gateway toy")
         try:
             return run_scenario(file, seed=seed, bugs=bugs)
         except Exception as error:

@@ -30,6 +30,8 @@ class AttachJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: seconds, instead of those of the profile
     patience: float | None = None
     settle: float | None = None
+    #: the options of the command that it is played by, for the trace
+    options: tuple[str, ...] = ()
 
 
 class AttachOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

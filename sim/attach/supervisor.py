@@ -36,10 +36,10 @@ class AttachTry:
     """Plays a scenario against a gateway, once. `folder`: its own, empty or with a warm state below ``home``.
 
     `watch`: called with every event as it happens. `kill_at`: where the gateway is killed in addition to the script.
-    `patience`, `settle`: seconds, instead of those of scenario and profile.
+    `patience`, `settle`: seconds, instead of those of scenario and profile. `options`: of the command that plays it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- one keyword for each thing that a job may say of its try
         self,
         file: ScenarioFile,
         profile: GatewayProfile,
@@ -52,6 +52,7 @@ class AttachTry:
         kill_at: KillPoint | None = None,
         patience: float | None = None,
         settle: float | None = None,
+        options: tuple[str, ...] = (),
     ) -> None:
         self._profile, self._loop, self._folder, self._install = profile, loop, folder, install
         self._version, self._kill_at = version, kill_at
@@ -69,6 +70,7 @@ class AttachTry:
                 notices=profile.notices,
                 remarks=profile.remarks,
                 patience=waits.patience,
+                options=options,
             )
         )
         world.build()

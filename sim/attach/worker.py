@@ -170,6 +170,7 @@ class _JobRun:
                 kill_at=job.kill_at,
                 patience=job.patience,
                 settle=job.settle,
+                options=job.options,
             )
             trace.begin(played.header)
             await self._watched(played, loop)

@@ -23,6 +23,8 @@ class GatewayAttached(SimBody, frozen=True, kw_only=True):
     remarks: tuple[str, ...] = ()
     #: seconds after which a question that nothing followed counts as lost
     patience: float = 45.0
+    #: the options of `trunkline attach` that the try was played with, for the command that repeats it
+    options: tuple[str, ...] = ()
 
 
 class GatewayLaunched(SimBody, frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ def _choices(view: RunView, seq: int, row: str) -> Iterator[Choice]:
         yield Choice(key="d", title="decision", text=as_text(why.title, why.lines))
         for number, (name, value) in enumerate(ids_of(view, seq)):
             yield Choice(key="" if number else "i", title=f"id of the {name}", text=value)
-    command = reproduction(view.header)
+    command = reproduction(view.header, view.events)
     if command:
         yield Choice(key="c", title="command", text=command)
 

@@ -12,11 +12,12 @@ from trunkline.app.view.explain.event_facts import facts_of
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import absence_fact
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.text.cells import clean, count, seconds
+from trunkline.app.view.text.cells import clean, count, seconds, shell_words
 from trunkline.app.view.text.fact import Fact, Tone, listed
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.trace import TraceHeader
+from trunkline.sim.events.attach import GatewayAttached
 from trunkline.sim.invariants.base import Status, Violation
 
 #: uninformative steps, which a path leaves out unless they are wrong
@@ -43,7 +44,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 def explain(view: RunView, seq: int) -> Explanation:
     """Explain the event at `seq`; 0 is before the first event."""
-    command = reproduction(view.header)
+    command = reproduction(view.header, view.events)
     repro = (Fact(label="repro", text=command),) if command else ()
     if not 0 < seq <= view.last:
         if view.growing and not view.last:
@@ -66,12 +67,15 @@ def explain(view: RunView, seq: int) -> Explanation:
     return Explanation(seq=seq, title=title, lines=tuple(lines), violations=violations)
 
 
-def reproduction(header: TraceHeader) -> str:
-    """The command that repeats a run; empty for what a gateway did, which nothing repeats."""
+def reproduction(header: TraceHeader, events: Sequence[Event] = ()) -> str:
+    """The command that repeats a run; empty for what a gateway did, which nothing repeats.
+
+    `events`: those of the run; of a gateway that is not ours, the first says how it was named.
+    """
     if header.of_gateway:
         return ""
     if header.side == "wire":
-        return _attached(header)
+        return _attached(header, events[0].body if events else None)
     bugs = "".join(f" --bug {shlex.quote(bug)}" for bug in header.bugs)
     steps = "".join(f" --inject {shlex.quote(step)}" for step in header.steps)
     what = f"{shlex.quote(header.path or header.scenario)} --seed {header.seed}{bugs}{steps}"
@@ -80,13 +84,13 @@ def reproduction(header: TraceHeader) -> str:
     return clean(line)
 
 
-def _attached(header: TraceHeader) -> str:
+def _attached(header: TraceHeader, first: object) -> str:
     """The command that plays a scenario against the same gateway again; empty for a wire that others recorded."""
-    gateway = header.gateway.partition(" ")[0]
-    if not header.path or not gateway:
+    options = first.options if isinstance(first, GatewayAttached) else ()
+    if not header.path or not options:
         return ""
-    what = f"{shlex.quote(header.path)} --gateway {shlex.quote(gateway)}"
-    return clean(f"trunkline attach {what}{_placed(header.crashes) if header.crashes else ''}")
+    placed = _placed(header.crashes) if header.crashes else ""
+    return f"{shell_words(['trunkline', 'attach', header.path, *options])}{clean(placed)}"
 
 
 def _placed(crashes: Sequence[str]) -> str:

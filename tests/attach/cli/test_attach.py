@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -82,6 +83,49 @@ def test_anybodys_own_gateway_by_its_command(trunkline, calm, lost):
     assert code == 0 and "holds in 1 try" in out
     code, out, _ = trunkline("attach", lost, *options)
     assert code == 0 and "holds in 1 try" in out
+
+
+def test_a_trace_of_ones_own_gateway_names_the_command_that_repeats_it(trunkline, calm, tmp_path):
+    command = f"env TOY_DEFECTS=repeats-refused {sys.executable} sim/attach/toy/gateway.py"
+    options = ("--command", command, "--notice", "Sorry: *", "--settle", "0.5", "--patience", "3")
+    trunkline("attach", calm, *options, "--trace", tmp_path / "traces")
+    [trace] = (tmp_path / "traces").rglob("1.jsonl")
+    _, out, _ = trunkline("report", trace)
+    [line] = [line for line in out.splitlines() if line.split()[:1] == ["repro"]]
+    assert shlex.split(line)[1:] == [
+        "trunkline",
+        "attach",
+        calm.as_posix(),
+        *options[:4],
+        "--patience",
+        "3",
+        "--settle",
+        "0.5",
+    ]
+
+
+def test_tries_that_show_nothing_are_no_success(trunkline, toy, calm):
+    code, out, _ = trunkline("attach", calm, "--gateway", toy, "--at", "wire.accepted-one-7")
+    assert code == 2
+    assert "not happened: " in out and out.splitlines()[-1].startswith("nothing was exercised")
+
+
+def test_without_the_server_package_the_extra_is_named(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['aiohttp'] = None\n")
+
+    def called(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "trunkline", "attach", *words]
+        env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    extra = "pip install 'trunkline[fakes]'"
+    for words in (("--gateway", "toy"), ("--command", "python3 sim/attach/toy/gateway.py")):
+        done = called("scenarios/attach/plain.yaml", *words)
+        assert (done.returncode, done.stdout) == (2, "") and extra in done.stderr
+    assert called("--help").returncode == 0
+    assert called("--list").returncode == 0
+    done = called("doctor", "toy")
+    assert done.returncode == 2 and extra in done.stdout
 
 
 def test_a_notice_of_ones_own_gateway_is_named(trunkline):

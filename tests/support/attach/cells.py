@@ -39,7 +39,7 @@ def accepted(text: str, *, provider_id: str = "2") -> WireAccepted:
 def attach_trace(*bodies: Body, path: str = "scenarios/attach/plain.yaml") -> Trace:
     """A whole trace: the world, the bodies a second apart, and its end. The first body is event 5."""
     setup = (
-        GatewayAttached(gateway="toy", version="1.0", patience=4.0),
+        GatewayAttached(gateway="toy", version="1.0", patience=4.0, options=("--gateway", "toy")),
         WorldAccount(channel="telegram", account="default", bot=Peer(id="9", name="bot")),
         WorldPlace(address=PLACE, name="@ana"),
         GatewayReady(number=1, after=0.1),

@@ -8,7 +8,7 @@ from msgspec import structs
 from tests.support.attach.cells import a_record, finished, idle, once, twice
 from trunkline.app.attach.cells import Trouble
 from trunkline.app.attach.progress import AttachProgress, last_kind, time_left
-from trunkline.app.attach.results import breaches_of, cell_lines, command_of, summary_line
+from trunkline.app.attach.results import breaches_of, cell_lines, command_of, nothing_exercised, summary_line
 from trunkline.app.view.text.cells import clean
 
 
@@ -91,6 +91,9 @@ def test_a_scenario_of_which_nothing_was_shown_does_not_count_as_held():
     only.finished.append(missed)
     assert summary_line([only], interrupted=False) == "1 scenario on a gateway, 1 try: 1 not exercised"
     assert summary_line([only, a_record(once())], interrupted=False).endswith("2 tries: 1 holds, 1 not exercised")
+    assert nothing_exercised([only]) and not nothing_exercised([only, a_record(once())])
+    assert not nothing_exercised([a_record(), a_record(cannot=("no threads",))])
+    assert not nothing_exercised([only, a_record(twice())])
 
 
 def test_the_command_that_repeats_a_cell_is_what_was_given():

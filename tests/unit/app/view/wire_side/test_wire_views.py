@@ -205,7 +205,10 @@ def test_the_report_says_what_was_seen_and_what_is_not_known(plain: bool):
 
 def test_a_command_repeats_it_and_the_status_names_the_gateway():
     run = wire_run(NEXT_DOOR)
-    assert reproduction(run.trace.header) == "trunkline attach tests/attach/toy/topic-deleted.yaml --gateway toy"
+    assert (
+        reproduction(run.trace.header, run.trace.events)
+        == "trunkline attach tests/attach/toy/topic-deleted.yaml --gateway toy"
+    )
     assert "toy 1.0" in run_line(run)
     status = status_line(RunView(run), seq=1, head=1, mode=PlaybackMode.PAUSED)
     assert (status.seed, status.gateway) == (None, "toy 1.0")
