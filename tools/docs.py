@@ -46,9 +46,9 @@ from tools.doc_http import endpoints_table, limits_table, metrics_table, problem
 from tools.doc_platforms import promises_table
 from tools.doc_scenarios import agents_reference, fields_reference, platforms_reference, serve_reference
 from tools.doc_text import ROOT
+from trunkline.app.attach.profile_schema import profile_schema_text
 from trunkline.app.cli.commands import dispatch
 from trunkline.core.errors import UsageError
-from trunkline.sim.attach.profile_schema import profile_schema_text
 from trunkline.sim.invariants import CHECKERS
 from trunkline.sim.scenario import schema_text
 

@@ -73,7 +73,7 @@ def print_schema(
     if (protocol and (profile or others)) or (profile and others):
         raise UsageError(f"{'--protocol' if protocol else '--profile'} takes no other option")
     if profile:
-        from trunkline.sim.attach.profile_schema import profile_schema_text
+        from trunkline.app.attach.profile_schema import profile_schema_text
 
         print(profile_schema_text(), end="")
         return 0

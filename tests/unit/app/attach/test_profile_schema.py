@@ -7,10 +7,10 @@ import jsonschema_rs
 import pytest
 import yaml
 
+from trunkline.app.attach.profile_schema import profile_schema_text
 from trunkline.core.config.files.model_fields import fields_of, walk
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.profile_files import ProfileError, load_profile_text, profile_path, shipped_profiles
-from trunkline.sim.attach.profile_schema import profile_schema_text
 
 SCHEMA: dict[str, Any] = json.loads(profile_schema_text())
 VALID = jsonschema_rs.validator_for(SCHEMA)
