@@ -96,13 +96,28 @@ def _words(command: str) -> tuple[str, ...]:
     if not words:
         raise UsageError("--command is empty: it is the command that starts your gateway, `python gateway.py`")
     program = words[0]
+    if torn := _torn_path(words):
+        raise UsageError(f"--command: the path {torn!r} has a space, and so is several words: put it in quotes")
     if not SLOT.search(program) and shutil.which(program) is None:
-        what = "is no program" if Path(program).exists() else "is not on PATH, and no file here"
-        remedy = "chmod +x makes a file one" if Path(program).exists() else "name it by its path"
+        what, remedy = "is not on PATH, and no file here", "name it by its path"
+        if Path(program).is_dir():
+            what, remedy = "is a folder", "name the program in it"
+        elif Path(program).exists():
+            what, remedy = "is no program", "chmod +x makes a file one"
         raise UsageError(f"--command: {program!r} {what}: {remedy}")
     # A program of the PATH stays one, also if a folder here has its name.
     first = str(Path(program).absolute()) if "/" in program and not SLOT.search(program) else program
     return (first, *(str(Path(one).absolute()) if Path(one).is_file() else one for one in words[1:]))
+
+
+def _torn_path(words: Sequence[str]) -> str:
+    """A file whose path was split at its spaces: the words are no files, and together they are one. Empty for none."""
+    for first, word in enumerate(words):
+        for end in range(first + 2, len(words) + 1):
+            whole = " ".join(words[first:end])
+            if "/" in word and not Path(word).exists() and Path(whole).is_file():
+                return whole
+    return ""
 
 
 def _platforms(words: Sequence[str], used: str) -> dict[str, PlatformProfile]:

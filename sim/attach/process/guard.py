@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import select
@@ -102,9 +103,7 @@ class _Guard:
             name = spec["command"][0]
             os.execvpe(name, spec["command"], spec["environment"])  # noqa: S606 -- no shell is wanted
         except OSError as error:
-            why = error.strerror or str(error)
-            missing = isinstance(error, FileNotFoundError) and name != spec["folder"]
-            _say(self._status, failed=f"command not found: {name}" if missing else f"{name}: {why}")
+            _say(self._status, failed=_not_run(name, error, folder=name == spec["folder"]))
         os._exit(127)
 
     def run(self) -> None:
@@ -222,6 +221,17 @@ def _children(pid: int) -> list[int] | None:
         except OSError:
             continue
     return found
+
+
+def _not_run(name: str, error: OSError, *, folder: bool) -> str:
+    """Why a program cannot be run, or its folder not be entered."""
+    if error.errno == errno.ENOEXEC:
+        return f"{name}: it is neither a program of this machine nor a script that begins with #!"
+    if error.errno != errno.ENOENT or folder:
+        return f"{name}: {error.strerror or error}"
+    if "/" in name and Path(name).exists():
+        return f"{name}: its first line names a program that is not there"
+    return f"command not found: {name}"
 
 
 def _runs(pid: int) -> bool:

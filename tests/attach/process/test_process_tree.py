@@ -236,11 +236,17 @@ print(json.dumps([sorted(os.environ), os.getcwd(), sorted(map(int, os.listdir("/
         (("no-such-command",), "command not found: no-such-command"),
         (("./no-such-file",), "command not found: ./no-such-file"),
         ((".",), ".: Permission denied"),
+        (("./plain",), "./plain: it is neither a program of this machine nor a script that begins with #!"),
+        (("./other",), "./other: its first line names a program that is not there"),
     ],
 )
 def test_a_command_that_cannot_run_says_why(
     tmp_path: Path, open_log: Callable[..., GatewayLog], namespace: bool, command: tuple[str, ...], failure: str
 ) -> None:
+    for name, text in (("plain", "echo hello\n"), ("other", "#!/no/such/program\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+
     async def main(_: object) -> None:
         tree = ProcessTree(command, {"PATH": "/usr/bin"}, tmp_path, open_log(tmp_path), namespace=namespace)
         tree.start()
