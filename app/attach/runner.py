@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import time
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
 from trunkline.app.attach.cells import CellRecord, FinishedTry, Trouble, next_cell, points_of
 from trunkline.app.attach.gateways import state_folder
+from trunkline.app.attach.interruption import not_interrupted, terminated_like_interrupted
 from trunkline.app.attach.try_folder import TryFolder, judged
 from trunkline.app.attach.worker_process import WorkerProcess
 from trunkline.core.errors import UsageError
@@ -77,7 +76,7 @@ class TryRunner:
         Raises `UsageError` when nothing can be written any more, and `KeyboardInterrupt`; what is finished is kept.
         """
         try:
-            with _terminated_like_interrupted():
+            with terminated_like_interrupted():
                 while True:
                     self._add_points(records)
                     while len(self._running) < jobs and (record := next_cell(records, tries, more)) is not None:
@@ -89,7 +88,7 @@ class TryRunner:
                         self._take(one)
                     self._watcher.look(self._running)
         finally:
-            with _not_interrupted():
+            with not_interrupted():
                 self._end_all()
 
     def _add_points(self, records: list[CellRecord]) -> None:
@@ -174,29 +173,3 @@ class TryRunner:
             one.trace.unlink(missing_ok=True)
             self._clear(one, worth_keeping=False)
         self._running.clear()
-
-
-@contextmanager
-def _terminated_like_interrupted() -> Generator[None, None, None]:
-    """SIGTERM and SIGHUP end the processes as Ctrl-C does."""
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {name: signal.signal(getattr(signal, name), interrupt) for name in names}
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
-
-
-@contextmanager
-def _not_interrupted() -> Generator[None, None, None]:
-    """Another Ctrl-C must not leave a process behind: each of them ends within a bounded time."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -12,6 +12,7 @@ from cyclopts import App, Group, Parameter
 
 from trunkline.app.attach.cells import Cell, CellRecord
 from trunkline.app.attach.gateways import AttachedGateway, attached, examined, own_gateway
+from trunkline.app.attach.interruption import not_interrupted, terminated_like_interrupted
 from trunkline.app.attach.progress import AttachProgress
 from trunkline.app.attach.results import cell_lines, checkup_lines, nothing_exercised, profile_lines, summary_line
 from trunkline.app.attach.runner import TryRunner
@@ -102,7 +103,7 @@ def attach_scenarios(*paths: Path, options: Annotated[AttachOptions, Parameter(n
         print_lines(*profile_lines([examined(name)[0] for name in shipped_profiles()]))
         return 0
     _check(options)
-    with tempfile.TemporaryDirectory(prefix="trunkline-attach-") as work:
+    with terminated_like_interrupted(), tempfile.TemporaryDirectory(prefix="trunkline-attach-") as work:
         return _attach(paths, Path(work), options)
 
 
@@ -206,8 +207,14 @@ def _play(records: list[CellRecord], folder: TryFolder, work: Path, options: Att
             runner.play(records, tries=options.tries, more=options.more, jobs=options.jobs)
     except KeyboardInterrupt:
         interrupted = True
+    except OSError:
+        # Nobody reads the output any more, as of a terminal that was closed. The files are written all the same.
+        with not_interrupted():
+            _write_reports(records, work, options)
+        raise
     # First the files: who reads only the first lines of the output gets them too.
-    written = _write_reports(records, work, options)
+    with not_interrupted():
+        written = _write_reports(records, work, options)
     for record in records:
         print_lines(*cell_lines(record, records))
     print_lines(summary_line(records, interrupted=interrupted), *(f"kept: {one}" for one in runner.kept), *written)

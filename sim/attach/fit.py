@@ -51,6 +51,21 @@ _FAULTS_INSIDE = {
     "ready": "the readiness of an account",
     "boot": "its adapters",
 }
+#: beginnings of the kinds of events that only the simulated gateway has
+_KINDS_INSIDE = (
+    "hand.",
+    "worker.",
+    "agent.",
+    "call.",
+    "speech.",
+    "cast.",
+    "client.",
+    "bug.",
+    "world.heartbeat",
+    "wire.looked_up",
+)
+#: events of a run at which no step can happen any more, or yet
+_AT_THE_EDGES = ("gateway.attached", "run.phase", "run.ended", "script.skipped")
 #: what a rule of the cast can ask of a turn, that nobody sees from outside
 _TURNS_INSIDE = ("callback", "outcome", "label", "task", "wake", "heartbeat", "cron")
 _ANSWERS = ("think", "pause", "reply")
@@ -140,6 +155,9 @@ def _of_event(when: When, what: str) -> Iterator[str]:
     if not _is_outside(when.event):
         yield f"{what} {when.event}, which is recorded inside a gateway"
         return
+    if when.event.startswith("world.") or when.event in _AT_THE_EDGES:
+        yield f"{what} {when.event}, which is recorded before the first step or after the last one only"
+        return
     if when.text is not None and not has_text(when.event):
         yield f"{what} {when.event} with a text: such an event has none"
     if when.place is not None and not has_place(when.event):
@@ -149,14 +167,17 @@ def _of_event(when: When, what: str) -> Iterator[str]:
 def _is_outside(kind: str) -> bool:
     """Whether an event of this kind is recorded where only the wire is known."""
     body = BODIES.get(kind)
-    return kind == "run.ended" or body is None or body.__module__.startswith("trunkline.sim.events")
+    if kind == "run.ended" or body is None:
+        return True
+    return body.__module__.startswith("trunkline.sim.events") and not kind.startswith(_KINDS_INSIDE)
 
 
 def _of_fault(fault: Fault) -> Iterator[str]:
     if fault.on in _FAULTS_INSIDE:
         yield f"a fault of {_FAULTS_INSIDE[fault.on]}, which is inside a gateway"
-    if fault.on == "send" and fault.do == "refuse-connection":
-        yield "a connection that is refused to one send: a socket refuses all, or none; see `on: connect`"
+    if fault.on in ("send", "act") and fault.do == "refuse-connection":
+        what = "send" if fault.on == "send" else "change"
+        yield f"a connection that is refused to one {what}: a socket refuses all, or none; see `on: connect`"
     for name in ("attempt", "transport"):
         if getattr(fault, name) is not None:
             yield f"a fault for one {name}: nobody sees it from outside; use `nth` and `text`"

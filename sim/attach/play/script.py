@@ -41,7 +41,8 @@ class AttachedScript:
 
     def end(self) -> None:
         """Record what of the script has not happened: such a run does not show what the scenario intends."""
-        for what in self._waiting.values():
+        waiting, self._waiting = self._waiting, {}
+        for what in waiting.values():
             self._world.events.record(ScriptSkipped(step=what, why="the event that it waits for did not happen"))
         for fault in self._world.faults.unstruck:
             body = ScriptSkipped(step=f"fault {fault.on}/{fault.do}", why="nothing happened that it could strike")
@@ -62,8 +63,9 @@ class AttachedScript:
         self._waiting[number] = f"{what} at {when.event}"
 
         def fire(event: Event) -> None:
-            del self._waiting[number]
-            do(event)
+            # After the end of the script nothing of it happens any more: it is recorded as skipped.
+            if self._waiting.pop(number, None) is not None:
+                do(event)
 
         self._triggers.add(when, fire)
 

@@ -3,10 +3,8 @@
 import json
 import os
 import shlex
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -281,53 +279,3 @@ def test_hostile_output_of_a_gateway_reaches_no_terminal(trunkline, calm, tmp_pa
     profile = toy_profile(tmp_path, command=words, name="evil")
     _, out, err = trunkline("attach", calm, "--gateway", profile)
     assert "evil" in out and "\x1b" not in out + err and "\x07" not in out + err
-
-
-#: a shell's background jobs ignore Ctrl-C, and what they start inherits that
-MAIN = (
-    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from trunkline.app.cli import main; sys.exit(main())"
-)
-
-
-def alive(word: str) -> list[str]:
-    """Processes whose command line has a word."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if word in line:
-            found.append(line)
-    return found
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)
-def test_an_interruption_ends_every_process_and_keeps_what_is_finished(number, calm, tmp_path):
-    word = f"attach-{os.getpid()}-{number}"
-    quick, slow = (
-        toy_scenario(tmp_path, "quick"),
-        toy_scenario(tmp_path, "slow", '{at: 60s, as: ana, in: "telegram/@ana", say: late}'),
-    )
-    profile = toy_profile(
-        tmp_path, command=f'["${{python}}", -I, -S, "${{attach}}/toy/gateway.py", {word}]', name="mine"
-    )
-    command = [sys.executable, "-c", MAIN, "attach", str(quick), str(slow), "--gateway", str(profile)]
-    command += ["--report", str(tmp_path / "report"), "--jobs", "2"]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        until = time.monotonic() + 60
-        while not list((tmp_path / "report").glob("tries/mine/quick/*/1.json")) and time.monotonic() < until:
-            time.sleep(0.1)
-        assert alive(word)
-        process.send_signal(number)
-        out, err = process.communicate(timeout=40)
-    assert process.returncode == 130, (out, err)
-    assert "interrupted. So far: 2 scenarios on a gateway, 1 try: 1 holds, 1 without a result" in out
-    assert "Traceback" not in err
-    assert (tmp_path / "report" / "index.html").is_file()
-    time.sleep(0.3)
-    assert alive(word) == []
