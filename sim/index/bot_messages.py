@@ -102,6 +102,11 @@ class BotMessages(Projection):
             return self._by_id.get((body.address.channel, body.address.conversation, body.message_id))
         return None
 
+    def shown_by(self, event: Event) -> BotMessage | None:
+        """The message that has its newest text by an event; None: the event changed no text."""
+        message = self.changed_by(event)
+        return message if message is not None and message.texts[-1].event is event else None
+
     @on(WireAccepted)
     def _accepted(self, event: Event, body: WireAccepted) -> None:
         message = BotMessage(body.address, body.provider_id, event, body.reply_to)

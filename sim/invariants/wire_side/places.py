@@ -27,8 +27,8 @@ class AnsweredInPlace(WireSideChecker):
 
     @on(WireAccepted, WireEdited)
     def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
-        message = self.wire.messages.changed_by(event)
-        if message is None or message.texts[-1].event is not event:
+        message = self.wire.messages.shown_by(event)
+        if message is None:
             return
         for mark in message.marks:
             question = self.wire.questions.get(mark.question)
@@ -75,8 +75,8 @@ class NothingNextDoor(WireSideChecker):
 
     @on(WireAccepted, WireEdited)
     def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
-        message = self.wire.messages.changed_by(event)
-        if message is None or message.texts[-1].event is not event:
+        message = self.wire.messages.shown_by(event)
+        if message is None:
             return
         for mark in dict.fromkeys((*(one.question for one in message.marks), *questions_in(body.text))):
             question = self.wire.questions.get(mark)
@@ -112,8 +112,8 @@ class InOrder(WireSideChecker):
 
     @on(WireAccepted, WireEdited)
     def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
-        message = self.wire.messages.changed_by(event)
-        if message is None or message.texts[-1].event is not event:
+        message = self.wire.messages.shown_by(event)
+        if message is None:
             return
         for mark in dict.fromkeys(one.question for one in message.marks):
             question = self.wire.questions.get(mark)
