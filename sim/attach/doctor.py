@@ -18,6 +18,7 @@ from typing import Literal
 
 import msgspec
 
+from trunkline.sim.attach.process.guard import NEW_NET, NEW_USER
 from trunkline.sim.attach.profile import GatewayProfile, Need
 from trunkline.sim.attach.rendering import filled
 from trunkline.sim.scenario import scenario_home
@@ -27,7 +28,7 @@ from trunkline.sim.wire.servers import SERVER_PACKAGE
 _WITHIN = 60.0
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 #: enters a user and a network namespace of its own; ends with 0 if it could
-_ENTER = "import ctypes, sys; sys.exit(ctypes.CDLL(None, use_errno=True).unshare(0x10000000 | 0x40000000) != 0)"
+_ENTER = f"import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare({NEW_USER | NEW_NET}) != 0)"
 
 
 class ProgramFound(msgspec.Struct, frozen=True, kw_only=True):

@@ -171,7 +171,8 @@ class GatewayProfile(Model):
     remarks: tuple[str, ...] = ()
     """Texts that it says of itself, and of no question, such as a hint at a first message. `*` stands for anything."""
     ignore: tuple[Pattern, ...] = ()
-    """Parts of prompts that the gateway adds, as regular expressions; the scripted model does not answer them."""
+    r"""Parts of prompts that the gateway adds, as regular expressions; the scripted model does not answer them. `.` is
+    any character, a line end too, and `\x00` is between two messages."""
     obey: tuple[Obeyed, ...] = ()
     """Parts of prompts by which the model is to leave what was said before them."""
     tools: bool = True
