@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import count
 from typing import Any
 
@@ -156,7 +157,7 @@ class SlackServer(WireServer[FakeSlack]):
     def refusal(self, request: web.Request, error: PlatformError) -> web.StreamResponse:
         call = CALL.get()
         if isinstance(error, RateLimited):
-            wait = {"Retry-After": str(max(1, round(error.retry_after or 1)))}
+            wait = {"Retry-After": str(math.ceil(error.retry_after or 1))}
             return web.json_response({"ok": False, "error": "ratelimited"}, status=429, headers=wait)
         return call.error(self._code(call, error))
 

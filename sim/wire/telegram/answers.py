@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -39,7 +40,7 @@ def refused(platform: FakePlatform, error: PlatformError, wording: Wording) -> w
     if isinstance(error, Unauthorized):
         return failed(401, "Unauthorized")
     if isinstance(error, RateLimited):
-        wait = max(1, round(error.retry_after or 1))
+        wait = math.ceil(error.retry_after or 1)
         return failed(429, f"Too Many Requests: retry after {wait}", retry_after=wait)
     if not isinstance(error, Refused):
         return failed(500, "Internal Server Error")

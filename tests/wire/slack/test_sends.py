@@ -52,12 +52,13 @@ def texts(bench: SlackBench) -> list[str]:
 )
 def test_a_failure_proves_what_it_proves(do: str, error: type[PlatformError], accepted: int) -> None:
     async def test(bench: SlackBench) -> None:
-        bench.fault(do, **({"for": "7s"} if do == "rate-limit" else {}))
+        bench.fault(do, **({"for": "6400ms"} if do == "rate-limit" else {}))
         with pytest.raises(error) as raised:
             await bench.real.send(bench.message("hello"))
         assert raised.value.ambiguous is (error is Ambiguous)
         assert raised.value.retryable is (error is not Refused)
         if do == "rate-limit":
+            # In whole seconds, and none too few.
             assert raised.value.retry_after == 7.0
         await asyncio.sleep(0.2)
         assert texts(bench) == ["hello"] * accepted
