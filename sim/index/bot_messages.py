@@ -7,6 +7,7 @@ import re
 from bisect import insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from trunkline.core.events import Event
 from trunkline.core.values import Address
@@ -24,6 +25,7 @@ _LINK, _SLACK_LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]+\)"), re.compile(r"<ht
 _PART = re.compile(r"[(\[]?\b\d+\s*/\s*\d+\b[)\]]?\s*$|^\s*[(\[]?\b\d+\s*/\s*\d+\b[)\]]?")
 
 
+@lru_cache(maxsize=8192)
 def letters(text: str) -> str:
     """A text without markup, spaces and signs, for comparing what was said with what is shown."""
     plain = _LINK.sub(r"\1", _FENCE.sub("", _SLACK_LINK.sub(r"\1", _PART.sub("", text))))
@@ -117,7 +119,7 @@ class BotMessages(Projection):
     @on(WireEdited)
     def _edited(self, event: Event, body: WireEdited) -> None:
         message = self.changed_by(event)
-        if message is not None and not body.repeated:
+        if message is not None and message.deleted is None and not body.repeated:
             self._show(message, event, body.text)
 
     def _show(self, message: BotMessage, event: Event, text: str) -> None:

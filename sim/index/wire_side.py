@@ -23,12 +23,13 @@ from trunkline.sim.events.world import (
     ThreadOpened,
     ThreadReopened,
 )
+from trunkline.sim.index.answer_parts import PART, ModelTurn, turns_of_part
 from trunkline.sim.index.bot_messages import BotMessage, BotMessages, letters
 from trunkline.sim.index.projection import Handle, Handlers, Projection, on
 
 Lane = tuple[str, str, str, str]
-#: an answer that was recorded in part ends so
-CUT = "…"
+#: seconds that a gateway has to read a response and to write down what it says
+TO_READ = 1.0
 #: refusals after which the same request may be made again
 PASSING = frozenset({Reason.RATE_LIMITED, Reason.PLATFORM_ERROR, Reason.NOT_SENT})
 
@@ -55,26 +56,6 @@ class MarkedQuestion:
     def place(self) -> Address:
         """Where it was asked."""
         return self.body.address
-
-
-@dataclass(slots=True)
-class ModelTurn:
-    """A request to the model that is no request beside a turn."""
-
-    event: Event
-    body: ModelAsked
-    answered: Event | None = None
-
-    @property
-    def last(self) -> str:
-        """The mark of what was said last; empty: nobody asked anything."""
-        return self.body.marks[-1] if self.body.marks else ""
-
-    @property
-    def answer(self) -> str:
-        """What the model said; empty: nothing yet, or a failure."""
-        body = None if self.answered is None else self.answered.body
-        return body.text if isinstance(body, ModelAnswered) and body.status == 200 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +94,8 @@ class RunWireSide(Projection):
     _said: dict[int, MarkedQuestion] = field(default_factory=dict[int, MarkedQuestion])
     #: place -> the event since which it is gone
     _gone: dict[Lane, Event] = field(default_factory=dict[Lane, Event])
-    #: secret words -> the places where they were said
-    secrets: dict[str, dict[Lane, Event]] = field(default_factory=dict[str, dict[Lane, Event]])
+    #: secret words -> the messages with them
+    secrets: dict[str, list[Event]] = field(default_factory=dict[str, list[Event]])
     #: thread -> the message on which it was opened
     _opened_on: dict[Lane, str] = field(default_factory=dict[Lane, str])
     _notices: KnownTexts = field(default_factory=KnownTexts)
@@ -145,14 +126,35 @@ class RunWireSide(Projection):
 
     def in_place(self, question: MarkedQuestion, where: Address) -> bool:
         """Whether a place is that of a question, or a thread that hangs on its message."""
-        place, message = question.place, question.body.message_id
+        return self.hangs_on(question.body, where)
+
+    def hangs_on(self, said: PeerSaid, where: Address) -> bool:
+        """Whether a place is that of a message of a person, or a thread that hangs on the message."""
+        place = said.address
         if where.lane == place.lane:
             return True
         if (where.channel, where.account) != (place.channel, place.account):
             return False
         above = where.conversation if where.thread else where.parent
         on = self._opened_on.get(where.lane)
-        return above == place.conversation and message in (on, where.thread, where.conversation)
+        return above == place.conversation and said.message_id in (on, where.thread, where.conversation)
+
+    def shares(self, secret: str, where: Address) -> bool:
+        """Whether who reads a place has read secret words: they were said there, or in the message that it hangs on."""
+        bodies = (one.body for one in self.secrets[secret])
+        return any(self.hangs_on(body, where) for body in bodies if isinstance(body, PeerSaid))
+
+    def read_by(self, refusal: RefusedCall, event: Event) -> Event | None:
+        """The response to a request that was refused, if the gateway has read it before an event.
+
+        A process that is killed a moment after it may have read nothing, and the next one cannot know.
+        """
+        responded = self.responded.get(refusal.called.seq)
+        if responded is None:
+            return None
+        killed = (one for one in self.interruptions if isinstance(one.body, ProcessCrashed))
+        unread = any(responded.seq < one.seq < event.seq and one.at - responded.at < TO_READ for one in killed)
+        return None if unread else responded
 
     def concerns(self, question: MarkedQuestion, where: Address) -> bool:
         """Whether the asker of a question reads what is said of it there: in its place.
@@ -162,15 +164,21 @@ class RunWireSide(Projection):
         place = question.place
         if self.in_place(question, where):
             return True
-        if (where.channel, where.account) != (place.channel, place.account) or place.lane not in self._gone:
+        if (where.channel, where.account) != (place.channel, place.account) or self.gone_since(place) is None:
             return False
         if where.kind is ChatKind.DIRECT:
             return where.conversation == question.body.peer.id
         return where.conversation in (place.conversation, place.parent)
 
     def gone_since(self, place: Address) -> Event | None:
-        """The event since which a place is gone, if it is."""
-        return self._gone.get(place.lane)
+        """The event since which a place is gone, if it is: what accepts a message is not."""
+        gone = self._gone.get(place.lane)
+        accepts = (one.accepted.seq for one in self.messages.all if one.address.lane == place.lane)
+        return None if gone is None or any(gone.seq < seq for seq in accepts) else gone
+
+    def _is_gone(self, event: Event, place: Address) -> None:
+        if self.gone_since(place) is None:
+            self._gone[place.lane] = event
 
     def answered_by_model(self, question: MarkedQuestion) -> bool:
         """Whether its asker reads the answer of a turn that had it in its prompt, even if the model passed over it."""
@@ -189,28 +197,16 @@ class RunWireSide(Projection):
 
     def parts_of(self, message: BotMessage) -> Iterator[ModelTurn]:
         """The turns of whose answers a message without a mark may be a part, in order: some have the same words."""
-        text, found = letters(message.text), False
-        for turn in self.turns:
-            answer = letters(turn.answer)
-            # Of an answer that was recorded in part, the first message may have more than was recorded.
-            begins = bool(answer) and turn.answer.endswith(CUT) and text.startswith(answer)
-            if text and turn.event.seq < message.accepted.seq and (text in answer or begins):
-                found = True
-                yield turn
-        cut = self._rest_of_a_cut_answer(message) if text and not found else None
-        if cut is not None:
-            yield cut
+        return turns_of_part(self.turns, self.messages.all, message)
 
-    def _rest_of_a_cut_answer(self, message: BotMessage) -> ModelTurn | None:
-        """The turn whose answer is going on there, if only the beginning of that answer was recorded."""
-        for before in reversed(self.messages.all):
-            if before.accepted.seq < message.accepted.seq and before.address == message.address:
-                marks = {mark.question for mark in before.marks}
-                if not marks:
-                    continue
-                cut = (turn for turn in self.turns if turn.answer.endswith(CUT) and turn.last in marks)
-                return next(cut, None)
-        return None
+    def strayed_from(self, message: BotMessage) -> MarkedQuestion | None:
+        """The question of whose answer a message without a mark is a part, if no such question is of its place."""
+        known = self.notified(message.text) or self.remarked(message.text)
+        if known or any(one.marks for one in message.texts) or len(letters(message.text)) < PART:
+            return None
+        marks = dict.fromkeys(mark for turn in self.parts_of(message) for mark in turn.body.marks)
+        asked = [self.questions[mark] for mark in marks if mark in self.questions]
+        return None if any(self.in_place(one, message.address) for one in asked) else next(iter(asked), None)
 
     def open_at(self, place: Address, seq: int) -> Iterator[MarkedQuestion]:
         """The questions that a place concerns, that were asked before an event, and not answered by then."""
@@ -261,7 +257,7 @@ class RunWireSide(Projection):
     @on(PeerSaid)
     def _peer_said(self, event: Event, body: PeerSaid) -> None:
         if body.secret:
-            self.secrets.setdefault(body.secret, {}).setdefault(body.address.lane, event)
+            self.secrets.setdefault(body.secret, []).append(event)
         if body.echo_of is not None:
             return
         for mark in questions_in(body.text):
@@ -293,7 +289,7 @@ class RunWireSide(Projection):
     def _refused(self, event: Event, body: WireRefused) -> None:
         self.troubles.append(event)
         if body.reason is Reason.PLACE_GONE:
-            self._gone.setdefault(body.address.lane, event)
+            self._is_gone(event, body.address)
         called = self._called.get(event.cause or 0)
         if called is not None and isinstance(called.body, WireCalled):
             self.refusals.append(RefusedCall(event, body, called, called.body))
@@ -337,7 +333,7 @@ class RunWireSide(Projection):
 
     @on(ThreadClosed)
     def _closed(self, event: Event, body: ThreadClosed) -> None:
-        self._gone.setdefault(body.address.lane, event)
+        self._is_gone(event, body.address)
         self.troubles.append(event)
 
     @on(ThreadReopened)

@@ -110,10 +110,8 @@ class WireStory:
 
     def call(self, text: str, place: Address = ANA, **fields: Any) -> int:
         """A send arrives."""
-        what = fields.pop("what", "send")
-        body = WireCalled(
-            channel="telegram", account="default", method="x", what=what, address=place, text=text, **fields
-        )
+        more = {"channel": place.channel, "account": "default", "method": "x", "what": "send", **fields}
+        body = WireCalled(address=place, text=text, **more)
         return self.tell(body, node="telegram")
 
     def send(self, text: str, place: Address = ANA, *, heard: bool = True, **fields: Any) -> str:

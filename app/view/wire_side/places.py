@@ -19,7 +19,8 @@ from trunkline.core.events import Event
 from trunkline.core.values import Address
 from trunkline.sim.attach.marks import AnswerMark, answers_in, questions_in
 from trunkline.sim.events.wire import WireAccepted, WireDeleted
-from trunkline.sim.index.wire_side import MarkedQuestion, ModelTurn, RunWireSide
+from trunkline.sim.index.answer_parts import ModelTurn
+from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
 
 _AGAIN = TranscriptDifference.COPY
 

@@ -29,7 +29,7 @@ from trunkline.sim.events.wire import (
     WireResponded,
     WireResponseLost,
 )
-from trunkline.sim.index.wire_side import CUT
+from trunkline.sim.index.answer_parts import CUT
 from trunkline.sim.platforms.api.request_checks import text_of_html
 from trunkline.sim.platforms.api.telegram_markdown import text_of_markdown
 

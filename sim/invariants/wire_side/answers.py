@@ -11,10 +11,11 @@ from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited
+from trunkline.sim.index.answer_parts import PART, ModelTurn
 from trunkline.sim.index.bot_messages import BotMessage, letters
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.index.wire_side import MarkedQuestion, ModelTurn
+from trunkline.sim.index.wire_side import MarkedQuestion
 from trunkline.sim.invariants.base import EvidenceKind
 from trunkline.sim.invariants.wire_side.base import WireSideChecker, marked, when
 
@@ -22,8 +23,8 @@ from trunkline.sim.invariants.wire_side.base import WireSideChecker, marked, whe
 _REPLACED = 2.0
 #: seconds without an answer of the model after which a request may be given up
 _HANGS = 15.0
-#: letters from which on a repeated part of an answer is no chance
-_PART = 40
+#: the fault of a model that answers late, and does not fail
+_SLOW = "model/slow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class _Copy:
 
     message: BotMessage
     mark: AnswerMark
+    #: its last text that does
+    text: str
     since: int
     until: int | None
 
@@ -70,7 +73,8 @@ class AnsweredOnce(WireSideChecker):
         for message in self.wire.answers(question):
             spans = list(message.shown(question.mark))
             since, _, mark = spans[0]
-            found.append(_Copy(message, mark, since, spans[-1][1]))
+            text = [one.text for one in message.ever(question.mark)][-1]
+            found.append(_Copy(message, mark, text, since, spans[-1][1]))
         return sorted(found, key=lambda one: one.since)
 
     def _judge(self, question: MarkedQuestion, copies: list[_Copy]) -> None:
@@ -91,8 +95,8 @@ class AnsweredOnce(WireSideChecker):
         if earlier is later or earlier.until is None:
             return False
         beside = self._at[earlier.until] - self._at[later.since]
-        draft, whole = letters(earlier.message.text), letters(later.message.text)
-        return earlier.until < later.since or beside <= _REPLACED or (draft != whole and whole.startswith(draft))
+        draft, whole = letters(earlier.text), letters(later.text)
+        return beside <= _REPLACED or (draft != whole and whole.startswith(draft))
 
     def _report(self, question: MarkedQuestion, copies: list[_Copy], how_long: str) -> None:
         places = {one.message.address.lane for one in copies}
@@ -110,34 +114,37 @@ class AnsweredOnce(WireSideChecker):
         )
 
     def _parts(self) -> None:
-        """Parts of one answer that stand twice in a place, without its mark.
-
-        Two answers may have the same words: each turn of the place may show a part once.
-        """
-        seen: dict[tuple[object, str], tuple[list[BotMessage], set[int]]] = {}
-        for message in self.wire.messages.all:
-            if message.marks or message.deleted is not None or len(letters(message.text)) < _PART:
+        """Messages without a mark whose words stand in their place more often than the model said them."""
+        standing = [one for one in self.wire.messages.all if one.deleted is None]
+        seen = {one.accepted.seq: letters(one.text) for one in standing}
+        judged: set[tuple[object, str]] = set()
+        for message in standing:
+            part, lane = seen[message.accepted.seq], message.address.lane
+            of = [one for one in self.wire.parts_of(message) if one.last]
+            if message.marks or len(part) < PART or not of or (lane, part) in judged:
                 continue
-            turns = [one for one in self.wire.parts_of(message) if one.last]
-            if not turns:
-                continue
-            copies, of = seen.setdefault((message.address.lane, letters(message.text)), ([], set[int]()))
-            copies.append(message)
-            of |= {one.event.seq for one in turns if self._is_of(one, message)} or {turns[0].event.seq}
-            if len(copies) > len(of):
-                before, turn = copies[-2], turns[-1]
-                self.violate(
-                    at=message.accepted.seq,
-                    summary=f"a part of the answer to {turn.last} is visible twice in {self.place(message.address)}",
-                    expected=["each part of an answer once"],
-                    actual=[f"{when(before)} and {when(message)}"],
-                    evidence=[before.accepted.seq, message.accepted.seq],
-                )
+            judged.add((lane, part))
+            copies = [one for one in standing if one.address.lane == lane and part in seen[one.accepted.seq]]
+            for number, copy in enumerate(copies[1:], 2):
+                said = [one for one in self.wire.turns if self._may_show(one, copy)]
+                if number > max(1, sum(letters(one.answer).count(part) for one in said)):
+                    turn = next((one for one in reversed(said) if part in letters(one.answer)), of[0])
+                    self._report_part(turn, copies[number - 2], copy)
 
-    def _is_of(self, turn: ModelTurn, message: BotMessage) -> bool:
-        """Whether a turn was for a question of the place of a message."""
+    def _report_part(self, turn: ModelTurn, before: BotMessage, message: BotMessage) -> None:
+        self.violate(
+            at=message.accepted.seq,
+            summary=f"a part of the answer to {turn.last} is visible twice in {self.place(message.address)}",
+            expected=["each part of an answer once"],
+            actual=[f"{when(before)} and {when(message)}"],
+            evidence=[before.accepted.seq, message.accepted.seq],
+        )
+
+    def _may_show(self, turn: ModelTurn, message: BotMessage) -> bool:
+        """Whether a message may show what was said in a turn: one for a question of its place, before it."""
         question = self.wire.questions.get(turn.last)
-        return question is not None and self.wire.in_place(question, message.address)
+        earlier = turn.event.seq < message.accepted.seq
+        return earlier and question is not None and self.wire.in_place(question, message.address)
 
 
 class OneTurn(WireSideChecker):
@@ -220,4 +227,6 @@ class OneTurn(WireSideChecker):
 
 def _is_failure_of_the_model(trouble: Event) -> bool:
     body = trouble.body
-    return isinstance(body, ModelAnswered) or (isinstance(body, FaultFired) and body.fault.startswith("model"))
+    if isinstance(body, FaultFired):
+        return body.fault.startswith("model") and body.fault != _SLOW
+    return isinstance(body, ModelAnswered)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from trunkline.core.events import Event
 from trunkline.core.values import ChatKind
-from trunkline.sim.attach.marks import questions_in
+from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformPushed
-from trunkline.sim.index.bot_messages import BotMessage
+from trunkline.sim.index.answer_parts import PART, ModelTurn, is_part_missing
+from trunkline.sim.index.bot_messages import BotMessage, letters
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
@@ -52,17 +55,44 @@ class NothingLostInSilence(WireSideChecker):
         for question in self.wire.questions.values():
             if question.body.bot or self._never_came(question) or self._nobody_there(question):
                 continue
-            ended = self._is_answered(question) or is_notified(self.wire, question)
+            answered = self._is_answered(question)
+            ended = (answered and not self._is_cut(question)) or is_notified(self.wire, question)
             waited = last.at - self._since(question)
             if not ended and not self.wire.rested and waited < patience:
                 unjudged += 1
                 continue
             self.exercised += 1
-            if not ended:
+            if answered and not ended:
+                self._lost_in_part(question)
+            elif not ended:
                 self._lost(question, last, None if waited < patience else patience)
         if unjudged:
             which = "1 question is" if unjudged == 1 else f"{unjudged} questions are"
             self._note = f"{which} not judged: the run ended before its patience of {patience:g} s was over"
+
+    def _is_cut(self, question: MarkedQuestion) -> bool:
+        """Whether a part of the answer that people see is in no message. A file may have it."""
+        for turn in self.wire.turns:
+            if question.mark in turn.body.marks and len(letters(turn.answer)) >= PART:
+                own = set(answers_in(turn.answer))
+                if any(one.deleted is None and own & set(one.marks) for one in self.wire.answers(question)):
+                    shown = [one for one in self.wire.messages.all if one.accepted.seq > turn.event.seq]
+                    return self._is_part_missing(turn, [one for one in shown if one.deleted is None])
+        return False
+
+    def _is_part_missing(self, turn: ModelTurn, shown: Sequence[BotMessage]) -> bool:
+        files = any(isinstance(one.accepted.body, WireAccepted) and one.accepted.body.media for one in shown)
+        return not files and is_part_missing(turn.answer, (one.text for one in shown))
+
+    def _lost_in_part(self, question: MarkedQuestion) -> None:
+        answers = self.wire.answers(question)
+        self.violate(
+            at=answers[-1].accepted.seq,
+            summary=f"a part of the answer to {self.asked(question)} is lost in silence",
+            expected=["the whole answer, or a notice to its asker"],
+            actual=[f"{when(one)} has the end of it, and nothing has the rest" for one in answers],
+            evidence=[question.event.seq, *(one.accepted.seq for one in answers)],
+        )
 
     def _never_came(self, question: MarkedQuestion) -> bool:
         """Whether the platform, and not the gateway, lost it: by a fault, or since it keeps nothing for later."""
@@ -70,9 +100,10 @@ class NothingLostInSilence(WireSideChecker):
         return lost and not question.handed_out
 
     def _nobody_there(self, question: MarkedQuestion) -> bool:
-        """Whether its asker is out of reach: alone with the gateway, and that chat is gone."""
-        gone = self.wire.gone_since(question.place)
-        return question.place.kind is ChatKind.DIRECT and question.place.thread is None and gone is not None
+        """Whether its asker is out of reach: the chat is gone, and is neither a thread nor a channel of a server."""
+        place = question.place
+        whole = place.kind is not ChatKind.CHANNEL and place.thread is None
+        return whole and self.wire.gone_since(place) is not None
 
     def _is_answered(self, question: MarkedQuestion) -> bool:
         if self.wire.answered_by_model(question):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from trunkline.core.events import Event
-from trunkline.sim.attach.marks import questions_in
+from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.events.wire import WireAccepted, WireEdited, WireRefused
 from trunkline.sim.events.world import PeerSaid, ThreadClosed
-from trunkline.sim.index.bot_messages import BotMessage
+from trunkline.sim.index.answer_parts import PART, ModelTurn
+from trunkline.sim.index.bot_messages import BotMessage, letters
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.index.wire_side import MarkedQuestion
+from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
 from trunkline.sim.invariants.base import EvidenceKind
 from trunkline.sim.invariants.wire_side.base import WireSideChecker, short, when
 
@@ -32,7 +35,7 @@ class AnsweredInPlace(WireSideChecker):
             return
         for mark in message.marks:
             question = self.wire.questions.get(mark.question)
-            if question is None or (isinstance(body, WireEdited) and mark.question in _marks_before(message)):
+            if question is None or mark.question in _marks_before(message):
                 continue
             in_place = self.wire.in_place(question, message.address)
             if in_place or self.wire.gone_since(question.place) is None:
@@ -44,6 +47,18 @@ class AnsweredInPlace(WireSideChecker):
                     expected=[f"in {self.place(question.place)}"],
                     actual=[f"in {self.place(message.address)}: {short(body.text)}"],
                     evidence=[question.event.seq, event.seq],
+                )
+
+    def finish(self, last: Event) -> None:
+        for message, question in _strays(self.wire):
+            if not _was_gone(self.wire, question, message):
+                self.exercised += 1
+                self.violate(
+                    at=message.accepted.seq,
+                    summary=f"a part of the answer to {self.asked(question)} appears in {self.place(message.address)}",
+                    expected=[f"in {self.place(question.place)}"],
+                    actual=[f"in {self.place(message.address)}: {short(message.text)}"],
+                    evidence=[question.event.seq, message.accepted.seq],
                 )
 
 
@@ -83,7 +98,7 @@ class NothingNextDoor(WireSideChecker):
             gone = None if question is None else self.wire.gone_since(question.place)
             if question is None or gone is None or self.wire.in_place(question, message.address):
                 continue
-            if isinstance(body, WireEdited) and mark in _marks_before(message):
+            if mark in _marks_before(message):
                 continue
             self.violate(
                 at=event.seq,
@@ -95,6 +110,21 @@ class NothingNextDoor(WireSideChecker):
                 actual=[f"in {self.place(message.address)}: {short(body.text)}"],
                 evidence=[question.event.seq, gone.seq, event.seq],
             )
+
+    def finish(self, last: Event) -> None:
+        for message, question in _strays(self.wire):
+            gone = _was_gone(self.wire, question, message)
+            if gone is not None:
+                self.violate(
+                    at=message.accepted.seq,
+                    summary=(
+                        f"a part of the answer to {self.asked(question)} appears in {self.place(message.address)}, "
+                        f"{message.accepted.at - gone.at:.1f} s after its place was gone"
+                    ),
+                    expected=["nothing of it in another place; at most a notice without its content"],
+                    actual=[f"in {self.place(message.address)}: {short(message.text)}"],
+                    evidence=[question.event.seq, gone.seq, message.accepted.seq],
+                )
 
 
 class InOrder(WireSideChecker):
@@ -123,7 +153,7 @@ class InOrder(WireSideChecker):
                 or message.address.lane != question.place.lane
             ):
                 continue
-            later = self._later_answer(question, event)
+            later = self._later_answer(question, event, message)
             if later is not None:
                 other, answered = later
                 self.violate(
@@ -139,20 +169,63 @@ class InOrder(WireSideChecker):
         shown = (one for message in self.wire.answers(question) for one in message.ever(question.mark))
         return any(one.event.seq < event.seq for one in shown)
 
-    def _later_answer(self, question: MarkedQuestion, event: Event) -> tuple[MarkedQuestion, BotMessage] | None:
-        """A question of the same place that was asked later and is answered already."""
+    def _later_answer(
+        self, question: MarkedQuestion, event: Event, message: BotMessage
+    ) -> tuple[MarkedQuestion, BotMessage] | None:
+        """A question of the same place that was asked later and is answered already, further up in the place."""
         for other in self.wire.questions.values():
             if other.place.lane == question.place.lane and _reached(other) > _reached(question):
-                for message in self.wire.answers(other):
-                    first = next(message.ever(other.mark))
-                    if first.event.seq < event.seq and message.address.lane == question.place.lane:
-                        return other, message
+                for one in self.wire.answers(other):
+                    first, above = next(one.ever(other.mark)), one.accepted.seq < message.accepted.seq
+                    if first.event.seq < event.seq and above and one.address.lane == question.place.lane:
+                        return other, one
         return None
+
+    def finish(self, last: Event) -> None:
+        for turn in self.wire.turns:
+            question = self.wire.questions.get(turn.last)
+            if question is not None:
+                self._judge_parts(question, turn)
+
+    def _judge_parts(self, question: MarkedQuestion, turn: ModelTurn) -> None:
+        """Whether the parts of an answer stand in its order."""
+        whole, own = letters(turn.answer), set(answers_in(turn.answer))
+        found: dict[str, tuple[int, BotMessage]] = {}
+        for message in self.wire.messages.all:
+            text = letters(message.text)
+            tells = len(text) >= PART or bool(own & set(message.marks))
+            there = message.deleted is None and message.address.lane == question.place.lane
+            if tells and there and turn.event.seq < message.accepted.seq and whole.count(text) == 1:
+                found.setdefault(text, (whole.find(text), message))
+        for (at, above), (text, (position, below)) in zip(found.values(), list(found.items())[1:], strict=False):
+            if position + len(text) <= at:
+                self.violate(
+                    at=below.accepted.seq,
+                    summary=f"the parts of the answer to {self.asked(question)} are in another order",
+                    expected=[f"{short(below.text)} before {short(above.text)}"],
+                    actual=[f"{when(above)}, then {when(below)}"],
+                    evidence=[question.event.seq, above.accepted.seq, below.accepted.seq],
+                    first_wrong=above.accepted.seq,
+                )
 
 
 def _reached(question: MarkedQuestion) -> int:
     """When a question reached the gateway: of one that the platform hands out late, that is what counts."""
     return question.first_handed_out or question.event.seq
+
+
+def _strays(wire: RunWireSide) -> Iterator[tuple[BotMessage, MarkedQuestion]]:
+    """The messages without a mark that show a part of an answer in a wrong place, each with its question."""
+    for message in wire.messages.all:
+        question = wire.strayed_from(message)
+        if question is not None:
+            yield message, question
+
+
+def _was_gone(wire: RunWireSide, question: MarkedQuestion, message: BotMessage) -> Event | None:
+    """The event since which the place of a question was gone when a message appeared, if it was."""
+    gone = wire.gone_since(question.place)
+    return gone if gone is not None and gone.seq < message.accepted.seq else None
 
 
 def _marks_before(message: BotMessage) -> set[str]:

@@ -16,6 +16,8 @@ from trunkline.sim.invariants.wire_side.base import WireSideChecker, short
 _ON_THE_WAY, _CLOCK = 0.1, 0.05
 #: refusals that another token, or nothing at all, may follow
 _NOT_FOR_GOOD = PASSING | {Reason.UNAUTHORIZED}
+#: platforms that limit each method by itself
+_EACH_METHOD = frozenset({"discord", "slack"})
 #: the sign of a limit that holds for the whole account
 _GLOBAL = "global"
 
@@ -39,10 +41,12 @@ class WaitsHonoured(WireSideChecker):
         if body.address is None or body.what not in ("send", "act"):
             return
         for refusal in self.wire.refusals:
-            wait, heard = refusal.body.retry_after, self._heard(refusal)
-            if wait is None or heard is None or not self._holds_for(refusal, body):
+            wait, read = refusal.body.retry_after, self.wire.read_by(refusal, event)
+            if wait is None or read is None or not self._holds_for(refusal, body):
                 continue
-            if heard + _ON_THE_WAY < event.at < heard + wait - _CLOCK:
+            # The refused request itself, made again, was not on its way.
+            heard, on_its_way = read.at, 0.0 if _same(refusal.request, body) else _ON_THE_WAY
+            if heard + on_its_way <= event.at < heard + wait - _CLOCK:
                 self.violate(
                     at=event.seq,
                     summary=(
@@ -55,16 +59,14 @@ class WaitsHonoured(WireSideChecker):
                 )
                 return
 
-    def _heard(self, refusal: RefusedCall) -> float | None:
-        """When the gateway could know of it; None: it cannot yet."""
-        responded = self.wire.responded.get(refusal.called.seq)
-        return None if responded is None else responded.at
-
     def _holds_for(self, refusal: RefusedCall, body: WireCalled) -> bool:
         there, here = refusal.body.address, body.address
         if here is None or (there.channel, there.account) != (here.channel, here.account):
             return False
-        return there.conversation == here.conversation or _GLOBAL in refusal.body.detail.casefold()
+        if _GLOBAL in refusal.body.detail.casefold():
+            return True
+        limited = there.channel not in _EACH_METHOD or refusal.request.method == body.method
+        return limited and there.conversation == here.conversation
 
 
 class RefusedIsNotRepeated(WireSideChecker):
@@ -106,7 +108,7 @@ class RefusedIsNotRepeated(WireSideChecker):
         if body.what != "send" or body.address is None:
             return
         for refusal in self._final:
-            responded = self.wire.responded.get(refusal.called.seq)
+            responded = self.wire.read_by(refusal, event)
             if responded is not None and _same(refusal.request, body):
                 self.violate(
                     at=event.seq,

@@ -25,11 +25,11 @@ class SecretsStay(WireSideChecker):
         if question is None:
             return
         for secret, said in self.wire.secrets.items():
-            if question.place.lane in said:
+            if self.wire.shares(secret, question.place):
                 continue
             self.exercised += 1
             if secret in body.secrets:
-                self._leaked_into_prompt(event, question, next(iter(said.values())))
+                self._leaked_into_prompt(event, question, said[0])
 
     def _leaked_into_prompt(self, event: Event, question: MarkedQuestion, said: Event) -> None:
         self.violate(
@@ -42,14 +42,17 @@ class SecretsStay(WireSideChecker):
 
     @on(WireAccepted, WireEdited)
     def _shown(self, event: Event, body: WireAccepted | WireEdited) -> None:
+        message = self.wire.messages.changed_by(event)
+        # An edit on Telegram names no topic: the message has its place from its acceptance.
+        where = body.address if message is None else message.address
         for secret, said in self.wire.secrets.items():
-            if secret in body.text.replace("\\", "") and body.address.lane not in said:
-                first = next(iter(said.values()))
+            if secret in body.text.replace("\\", "") and not self.wire.shares(secret, where):
+                first = said[0]
                 self.exercised += 1
                 self.violate(
                     at=event.seq,
-                    summary=f"private words of #{first.seq} appear in {self.place(body.address)}",
+                    summary=f"private words of #{first.seq} appear in {self.place(where)}",
                     expected=["nothing of them in another place"],
-                    actual=[f"a message with words of #{first.seq} in {self.place(body.address)}"],
+                    actual=[f"a message with words of #{first.seq} in {self.place(where)}"],
                     evidence=[first.seq, event.seq],
                 )

@@ -58,6 +58,72 @@ def test_the_earlier_copy_may_be_the_one_that_goes():
     assert story.end().broken == ["X1"]
 
 
+def test_a_copy_that_is_edited_away_was_visible_at_its_worst():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    first = story.send(text)
+    story.send(text)
+    story.now += 19.0
+    story.edit(first, "✓")
+    assert story.end().broken == ["X1"]
+    assert " for 20.0 s" in story.summaries("X1")[0]
+
+
+def test_a_copy_that_comes_later_is_no_draft_however_soon_it_goes():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    story.send(text)
+    story.delete(story.send(text))
+    assert story.end().broken == ["X1"]
+
+
+def test_the_time_of_several_copies_is_that_of_all_of_them():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    story.send(text)
+    first, second = story.send(text), story.send(text)
+    story.delete(first, after=7.0)
+    story.delete(second, after=7.0)
+    assert story.end().summaries("X1")[0].startswith("question a1 of telegram/@ana is answered 2 times for 8.0 s")
+
+
+@pytest.mark.parametrize(("seconds", "broken"), [(2.0, []), (2.1, ["X1"])])
+def test_a_draft_may_stand_for_two_seconds_beside_its_answer(seconds: float, broken: list[str]):
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    draft = story.send(text)
+    story.now = 100.0 - 1.0
+    story.send(text)
+    story.now = 100.0 + seconds
+    story.delete(draft, after=0.0)
+    assert story.end().broken == broken
+
+
+def test_another_text_is_no_beginning_of_the_answer():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    first = story.send(f"Well: {text}")
+    story.send(text)
+    story.delete(first, after=5.0)
+    assert story.end().broken == ["X1"]
+
+
+def test_what_is_taken_away_shows_no_later_text():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    draft = story.send("Do")
+    story.delete(draft)
+    story.edit(draft, text)
+    story.send(text)
+    assert story.end().broken == []
+
+
 def test_a_copy_that_comes_after_the_first_one_is_gone_is_no_second_answer():
     story = WireStory()
     story.ask("a1")

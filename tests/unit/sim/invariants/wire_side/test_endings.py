@@ -116,6 +116,24 @@ def test_a_person_whose_own_chat_is_gone_cannot_be_notified():
     assert story.end().broken == []
 
 
+def test_nor_those_of_a_room_that_the_gateway_is_no_member_of():
+    story = WireStory()
+    story.ask("a1", OPS)
+    story.refuse(story.turn("a1"), OPS, Reason.PLACE_GONE, detail="bot was kicked from the group")
+    story.answered("a2")
+    assert story.end().broken == []
+
+
+def test_a_chat_that_takes_messages_again_is_there():
+    story = WireStory()
+    story.ask("b1", BEN)
+    story.refuse(story.turn("b1"), BEN, Reason.PLACE_GONE)
+    story.answered("b2", BEN)
+    story.ask("b3", BEN)
+    story.turn("b3")
+    assert [text.split()[1] for text in story.end().summaries("X4")] == ["b1", "b3"]
+
+
 def test_a_refusal_that_leaves_the_chat_there_is_no_excuse():
     story = WireStory()
     story.ask("b1", BEN)

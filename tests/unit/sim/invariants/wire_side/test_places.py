@@ -109,6 +109,30 @@ def test_a_notice_without_content_in_the_parent_is_right():
     assert (story.verdict("X3").status, story.verdict("X3").exercised) == (Status.OK, 1)
 
 
+def test_a_place_that_accepts_a_message_is_not_gone():
+    """The refusal was no more than the platform's mistake, or the person has unblocked the bot."""
+    story = WireStory()
+    story.ask("a1", DEPLOY)
+    text = story.turn("a1")
+    story.refuse(text, DEPLOY, Reason.PLACE_GONE)
+    story.send(text, DEPLOY)
+    story.ask("a2", DEPLOY)
+    story.send(story.turn("a2"), OPS)
+    assert "X2" in story.end().broken
+    assert "X3" not in story.broken
+
+
+def test_such_a_place_may_go_again():
+    story = WireStory()
+    story.ask("a1", DEPLOY)
+    text = story.turn("a1")
+    story.refuse(text, DEPLOY, Reason.PLACE_GONE)
+    story.answered("a2", DEPLOY)
+    story.close(DEPLOY)
+    story.send(text, OPS)
+    assert story.end().broken == ["X3"]
+
+
 def test_a_thread_that_was_opened_again_is_a_place_like_any_other():
     story = WireStory()
     story.ask("a1", DEPLOY)
@@ -188,6 +212,17 @@ def test_a_question_that_was_answered_before_the_next_one_exercises_no_order():
     story.answered("a1")
     story.answered("a2")
     assert story.end().verdict("X9").status is Status.NOT_EXERCISED
+
+
+def test_answers_that_grow_at_once_stand_in_the_order_of_their_messages():
+    story = WireStory()
+    story.ask("a1")
+    story.ask("a2")
+    first, second = story.turn("a1"), story.turn("a2")
+    above, below = story.send("Do"), story.send("Do")
+    story.edit(below, second)
+    story.edit(above, first)
+    assert story.end().broken == []
 
 
 def test_a_second_copy_of_an_earlier_answer_is_no_disorder():

@@ -1,4 +1,4 @@
-"""X7, X10 and X8: waits, what was refused for good, and words of another place."""
+"""X7 and X10: waits, and what was refused for good."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import pytest
 
 from tests.support.wire_story import ANA, BEN, DEPLOY, OPS, ROLLBACK, WireStory
 from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, ChatKind
 from trunkline.sim import Status
+from trunkline.sim.events.processes import ProcessCrashed
+from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.world import ThreadReopened
-
-SECRET = "swordfish"
 
 
 def limited(wait: float, *, detail: str = "") -> tuple[WireStory, str]:
@@ -91,6 +92,54 @@ def test_a_limit_that_names_no_wait_proves_nothing():
     assert story.end().verdict("X7").status is Status.NOT_EXERCISED
 
 
+def test_a_change_before_the_wait_is_over_is_x7_too():
+    story, text = limited(4.0)
+    story.call(text, what="act")
+    story.now += 5.0
+    story.send(text)
+    assert story.end().broken == ["X7"]
+
+
+def test_the_same_request_again_at_once_was_not_on_its_way():
+    story, text = limited(5.0)
+    story.now += 0.05 - 1.0
+    story.send(text)
+    assert story.end().broken == ["X7"]
+
+
+def test_another_request_a_moment_later_was_on_its_way():
+    story, text = limited(5.0)
+    story.now += 0.05 - 1.0
+    story.call("And more.")
+    story.now += 5.0
+    story.send(text)
+    assert story.end().broken == []
+
+
+def limited_elsewhere(channel: str, method: str) -> WireStory:
+    """A story in which one method is limited in a room, and a message is posted there."""
+    place = Address(channel=channel, account="default", kind=ChatKind.CHANNEL, conversation="C1")
+    story = WireStory()
+    story.ask("a1", place)
+    text = story.turn("a1")
+    called = story.call("eyes", place, what="act", method=method)
+    story.refused(called, "eyes", place, Reason.RATE_LIMITED, retry_after=5.0)
+    story.call(text, place, method="post")
+    story.now += 5.0
+    story.send(text, place)
+    return story.end()
+
+
+@pytest.mark.parametrize("channel", ["discord", "slack"])
+def test_a_platform_that_limits_each_method_by_itself_leaves_the_others_free(channel: str):
+    assert limited_elsewhere(channel, "react").broken == []
+    assert limited_elsewhere(channel, "post").broken == ["X7"]
+
+
+def test_on_other_platforms_the_whole_chat_has_to_wait():
+    assert limited_elsewhere("telegram", "react").broken == ["X7"]
+
+
 # X10
 
 
@@ -164,54 +213,30 @@ def test_a_repeat_on_its_way_is_none():
     assert story.end().broken == []
 
 
-# X8
+# what a process cannot know
+
+REFUSALS = {"for good": (Reason.REFUSED, None), "a limit": (Reason.RATE_LIMITED, 30.0)}
 
 
-def test_words_of_another_place_in_a_prompt_are_x8_alone():
+def killed_after_a_refusal(why: str, seconds: float) -> WireStory:
+    """A request is refused, the process is killed so long after, and the next one makes the request again."""
+    reason, wait = REFUSALS[why]
     story = WireStory()
-    story.answered("a1", text=f"my password is {SECRET}", secret=SECRET)
-    story.ask("b1", BEN)
-    story.send(story.turn("b1", secrets=(SECRET,)), BEN)
-    assert story.end().broken == ["X8"]
-
-
-def test_words_of_another_place_in_a_message_are_x8_alone():
-    story = WireStory()
-    story.answered("a1", text=f"my password is {SECRET}", secret=SECRET)
-    story.ask("b1", BEN)
-    story.send(story.turn("b1", text=f"Ana's password is {SECRET}."), BEN)
-    assert story.end().broken == ["X8"]
-    assert all(SECRET not in summary for summary in story.summaries("X8"))
-
-
-def test_words_in_their_own_place_are_right():
-    story = WireStory()
-    story.answered("a1", text=f"my password is {SECRET}", secret=SECRET)
-    story.ask("a2")
-    story.send(story.turn("a2", text=f"It is {SECRET}.", secrets=(SECRET,)))
-    assert story.end().broken == []
-    assert story.verdict("X8").status is Status.NOT_EXERCISED
-
-
-def test_a_prompt_of_another_place_without_them_exercises_the_promise():
-    story = WireStory()
-    story.answered("a1", text=f"my password is {SECRET}", secret=SECRET)
-    story.answered("b1", BEN)
-    assert story.end().broken == []
-    assert story.verdict("X8").exercised == 1
-
-
-def test_words_that_were_said_in_both_places_are_no_secret_there():
-    story = WireStory()
-    story.answered("a1", text=f"my password is {SECRET}", secret=SECRET)
-    story.ask("b1", BEN, text=f"mine is {SECRET} too", secret=SECRET)
-    story.send(story.turn("b1", secrets=(SECRET,)), BEN)
-    assert story.end().broken == []
-
-
-def test_a_change_before_the_wait_is_over_is_x7_too():
-    story, text = limited(4.0)
-    story.call(text, what="act")
-    story.now += 5.0
+    story.ask("a1")
+    text = story.turn("a1")
+    story.refuse(text, ANA, reason, retry_after=wait)
+    story.tell(FaultFired(fault="crash"), after=seconds)
+    story.tell(ProcessCrashed(why="crash"), after=0.0)
+    story.start()
     story.send(text)
-    assert story.end().broken == ["X7"]
+    return story.end()
+
+
+@pytest.mark.parametrize("why", REFUSALS)
+def test_a_process_that_was_killed_at_once_has_not_read_the_refusal(why: str):
+    assert killed_after_a_refusal(why, 0.1).broken == []
+
+
+@pytest.mark.parametrize("why", REFUSALS)
+def test_one_that_had_the_time_could_write_it_down(why: str):
+    assert len(killed_after_a_refusal(why, 1.0).broken) == 1

@@ -36,6 +36,17 @@ def test_a_turn_may_run_again_after_a_fault_on_the_model():
     assert story.end().broken == []
 
 
+def test_a_model_that_is_slow_has_not_failed():
+    story = WireStory()
+    story.ask("a1")
+    asked = story.prompt("a1")
+    story.tell(FaultFired(fault="model/slow"), asked)
+    story.model_says(asked, "Done. AZa1-g1")
+    story.model_says(story.prompt("a1"), "Done. AZa1-g2")
+    story.send("Done. AZa1-g1")
+    assert story.end().broken == ["X5"]
+
+
 def test_a_request_that_was_given_up_may_be_made_again():
     story = WireStory()
     story.ask("a1")
