@@ -1,15 +1,17 @@
 """When a run is at rest."""
 
+import msgspec
+
 from trunkline.core.errors import Refused
 from trunkline.core.events import Body, EventLog
 from trunkline.core.values import Address, ChatKind, Peer
-from trunkline.sim.attach.play.rest import FLOOD, QuietWire, Waits
-from trunkline.sim.events.attach import GatewayReady
+from trunkline.sim.attach.play.rest import ENDS, FLOOD, QuietWire, Waits
+from trunkline.sim.events.attach import GatewayExited, GatewayReady
 from trunkline.sim.events.model import ModelAsked
 from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.events.script import FaultFired
-from trunkline.sim.events.wire import WireAccepted, WireCalled, WireRefused
-from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.events.wire import WireAccepted, WireCalled, WireEdited, WireRefused
+from trunkline.sim.events.world import PeerSaid, PlatformConnected
 
 HERE = Address(channel="telegram", account="default", kind=ChatKind.DIRECT, conversation="7")
 THERE = Address(channel="telegram", account="default", kind=ChatKind.DIRECT, conversation="8")
@@ -103,6 +105,77 @@ def test_a_gateway_that_never_stops_does_not_keep_a_run_from_its_end() -> None:
         if run.wire.reached(float(second)):
             break
     assert run.now == 25
+
+
+def test_an_answer_by_an_edit_is_one() -> None:
+    run = Run()
+    run.said(1, "m1")
+    run.accepted(2, "Do")
+    run.at(3, WireEdited(address=HERE, message_id="1", text="Done. AZm1-g1"))
+    assert run.ends() == 5
+
+
+def test_a_text_that_is_no_notice_ends_no_question() -> None:
+    run = Run()
+    run.said(1, "m1")
+    run.at(2, ModelAsked(model="m1", marks=("m1",)))
+    run.accepted(3, "Thinking")
+    run.at(3, WireEdited(address=HERE, message_id="1", text="⚠️ no new message"))
+    assert run.ends() == 21
+
+
+def test_a_later_start_does_not_make_the_first_one_of_it() -> None:
+    run = Run()
+    run.at(1, GatewayReady(number=1, after=1.0))
+    assert run.ends() == 3
+    run.at(2, GatewayReady(number=2, after=1.0))
+    run.at(3, GatewayReady(number=1, after=1.0))
+    assert run.ends() == 11
+
+
+def test_a_gateway_that_ends_by_itself_is_waited_for_a_few_times() -> None:
+    run = Run()
+    run.said(1, "m1")
+    for number in range(1, ENDS + 3):
+        run.at(10.0 * number, GatewayExited(number=number, code=1))
+        run.at(10.0 * number + 1, GatewayReady(number=number, after=1.0))
+    # From the last start that counted: the patience, and twice the time to settle after a restart.
+    assert run.ends() == 10 * (ENDS - 1) + 1 + 20 + 16
+    before = Run()
+    before.said(1, "m1")
+    for number in range(1, ENDS):
+        before.at(10.0 * number, GatewayExited(number=number, code=1))
+        before.at(10.0 * number + 1, GatewayReady(number=number, after=1.0))
+    assert before.ends() == 10 * (ENDS - 1) + 1 + 20
+
+
+def test_a_response_that_a_gateway_waits_for_is_waited_for_too() -> None:
+    run = Run()
+    run.said(1, "m1")
+    run.accepted(2, "AZm1-g1")
+    waits = True
+    run.wire.waits_for_response = lambda: waits
+    assert not run.wire.reached(10.0)
+    waits = False
+    assert not run.wire.reached(11.0)
+    assert run.wire.reached(12.0)
+
+
+def test_a_connection_keeps_nobody_waiting() -> None:
+    run = Run()
+    run.said(1, "m1")
+    run.accepted(2, "AZm1-g1")
+    run.at(3, PlatformConnected(channel="telegram", account="default"))
+    assert run.ends() == 4
+
+
+def test_a_wait_that_a_platform_asks_for_is_part_of_the_run_although_nothing_is_open() -> None:
+    run = Run()
+    refused = WireRefused(address=HERE, reason=Refused.reason, chunk=1, attempt=1)
+    run.at(1, msgspec.structs.replace(refused, retry_after=9.0))
+    assert run.ends() == 10
+    run.at(11, refused)
+    assert run.ends() == 13
 
 
 def test_nothing_ends_before_what_is_due() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.wire_story import ANA, BEN, DEPLOY, OPS, ROLLBACK, WireStory
+from tests.support.wire_story import ANA, BEN, DEPLOY, NOTICE, OPS, ROLLBACK, WireStory
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim import Status
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.script import FaultFired
-from trunkline.sim.events.world import ThreadReopened
+from trunkline.sim.events.wire import WireCalled
+from trunkline.sim.events.world import ThreadOpened, ThreadReopened
 
 
 def limited(wait: float, *, detail: str = "") -> tuple[WireStory, str]:
@@ -240,3 +241,130 @@ def test_a_process_that_was_killed_at_once_has_not_read_the_refusal(why: str):
 @pytest.mark.parametrize("why", REFUSALS)
 def test_one_that_had_the_time_could_write_it_down(why: str):
     assert len(killed_after_a_refusal(why, 1.0).broken) == 1
+
+
+# what is and what is no repeat
+
+SECOND = Address(channel="telegram", account="second", kind=ChatKind.DIRECT, conversation="7")
+
+
+@pytest.mark.parametrize(
+    ("after", "broken"), [(0.09, []), (0.1, ["X7"]), (4.94, ["X7"]), (4.95, []), (5.0, [])], ids=str
+)
+def test_a_wait_begins_with_the_response_and_ends_with_its_seconds(after: float, broken: list[str]):
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    story.now = 0.0
+    called = story.call(text)
+    story.refused(called, text, ANA, Reason.RATE_LIMITED, retry_after=5.0)
+    begun = story.now
+    story.now = begun + after
+    story.tell(WireCalled(channel="telegram", method="x", what="send", address=ANA, text="And more."), after=0.0)
+    story.now = begun + 9.0
+    story.send(text)
+    assert story.end().broken == broken
+
+
+@pytest.mark.parametrize("detail", ["", "global"])
+def test_another_account_need_not_wait(detail: str):
+    story, text = limited(5.0, detail=detail)
+    story.call("Good morning.", SECOND, account="second")
+    story.now += 5.0
+    story.send(text)
+    assert story.end().broken == []
+
+
+def test_a_second_refusal_is_judged_after_one_without_a_wait():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    story.refuse(text, BEN, Reason.RATE_LIMITED, retry_after=60.0)
+    story.refuse(text, ANA, Reason.RATE_LIMITED, retry_after=5.0)
+    story.send(text)
+    assert story.end().broken == ["X7"]
+
+
+def test_a_request_without_a_place_is_no_send():
+    story, text = limited(5.0)
+    story.tell(WireCalled(channel="telegram", method="x", what="send"))
+    story.now += 5.0
+    story.send(text)
+    assert story.end().broken == []
+
+
+def test_a_refused_change_may_be_asked_for_again():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    for _ in range(2):
+        story.refused(story.call("eyes", what="act"), "eyes")
+    story.send(text)
+    assert story.end().broken == []
+    assert story.verdict("X10").status is Status.NOT_EXERCISED
+
+
+def test_a_change_with_the_words_of_a_refused_send_is_no_repeat():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    story.refuse(text)
+    story.call(text, what="act")
+    story.send(NOTICE)
+    assert story.end().broken == []
+
+
+def test_a_request_that_was_never_sent_may_be_made_again():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    story.refuse(text, ANA, Reason.NOT_SENT)
+    story.send(text)
+    assert story.end().broken == []
+
+
+def test_a_thread_that_is_open_again_frees_no_other_place():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    story.refuse(text)
+    story.tell(ThreadReopened(address=DEPLOY))
+    story.refuse(text)
+    story.send(NOTICE)
+    assert story.end().broken == ["X10"]
+
+
+def test_a_thread_of_the_same_name_that_is_opened_may_get_it():
+    story = WireStory()
+    story.ask("a1", DEPLOY)
+    text = story.turn("a1")
+    story.refuse(text, DEPLOY, Reason.PLACE_GONE)
+    story.tell(ThreadOpened(address=DEPLOY, name="ops/deploy"))
+    story.send(text, DEPLOY)
+    assert story.end().broken == []
+
+
+def test_a_new_message_frees_notices_of_its_place_and_no_answers():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    story.refuse(text)
+    story.refuse("⚠️ Sorry.")
+    story.ask("b1", BEN)
+    story.send(story.turn("b1"), BEN)
+    story.refuse("⚠️ Sorry.")
+    story.ask("a2")
+    story.refuse(text)
+    story.send(NOTICE)
+    assert story.end().broken == ["X10"]
+    assert len(story.verdict("X10").violations) == 2
+
+
+@pytest.mark.parametrize(("detail", "why"), [("chat is full", "chat is full"), ("", "refused")])
+def test_it_says_why_it_was_refused(detail: str, why: str):
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    story.refuse(text, detail=detail)
+    story.refuse(text, detail=detail)
+    assert f"({why})" in story.end().verdict("X10").violations[0].actual[0]

@@ -90,3 +90,29 @@ def test_an_edit_in_another_topic_leaks():
     message = story.answered("a2", OPS)
     story.edit(message, f"{SECRET} AZa2-g1")
     assert story.end().broken == ["X8"]
+
+
+def test_one_secret_hides_no_other():
+    story = WireStory()
+    story.answered("b1", BEN, text="mine is owl", secret="owl")
+    story.answered("a1", text=f"my password is {SECRET}", secret=SECRET)
+    story.ask("b2", BEN)
+    story.send(story.turn("b2", secrets=("owl", SECRET)), BEN)
+    assert story.end().broken == ["X8"]
+    assert story.verdict("X8").exercised == 2
+
+
+def test_a_leak_in_a_message_exercises_the_promise():
+    story = WireStory()
+    story.answered("a1", text=f"my password is {SECRET}", secret=SECRET)
+    story.send(f"⚠️ {SECRET}", BEN)
+    assert story.end().verdict("X8").exercised == 1
+
+
+def test_a_prompt_that_nobody_asked_for_belongs_to_no_place():
+    story = WireStory()
+    story.answered("a1", text=f"my password is {SECRET}", secret=SECRET)
+    story.prompt(secrets=(SECRET,))
+    story.prompt("old", secrets=(SECRET,))
+    assert story.end().broken == []
+    assert story.verdict("X8").status is Status.NOT_EXERCISED

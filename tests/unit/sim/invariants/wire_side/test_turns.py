@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.support.wire_story import ANA, BEN, DEPLOY, OPS, WireStory
 from trunkline.core.values import Peer
 from trunkline.sim import Status
+from trunkline.sim.events.attach import GatewayExited
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessThawed
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.world import PlatformPushed
@@ -171,6 +172,60 @@ def test_a_message_that_waited_is_no_second_turn_of_the_first():
     story.send(story.turn("a1", "a2"), OPS)
     assert story.end().broken == []
     assert story.verdict("X5").exercised == 2
+
+
+def test_an_answer_that_takes_long_is_none_that_was_given_up():
+    story = WireStory()
+    story.ask("a1")
+    first = story.prompt("a1")
+    story.now += 20.0
+    second = story.prompt("a1")
+    story.model_says(first, "Done. AZa1-g1")
+    story.model_says(second, "Done. AZa1-g2")
+    story.send("Done. AZa1-g2")
+    assert story.end().broken == ["X5"]
+
+
+def test_what_a_killed_process_had_asked_is_no_reason_where_people_have_the_answer():
+    story = WireStory()
+    story.answered("a1")
+    story.tell(FaultFired(fault="crash"))
+    story.tell(ProcessCrashed(why="crash"), after=0.0)
+    story.prompt("a1")
+    story.start()
+    story.turn("a1")
+    assert story.end().broken == ["X5"]
+
+
+def test_a_process_that_ends_by_itself_leaves_requests_behind_too():
+    story = WireStory()
+    story.ask("a1")
+    story.tell(GatewayExited(number=1, code=1))
+    story.prompt("a1")
+    story.start()
+    story.send(story.turn("a1"))
+    assert story.end().broken == []
+
+
+def test_trouble_before_the_first_turn_hides_none_after_it():
+    story = WireStory()
+    story.fault("push/duplicate")
+    story.ask("a1")
+    story.turn("a1")
+    story.crash()
+    story.send(story.turn("a1"))
+    assert story.end().broken == []
+
+
+def test_a_fault_that_the_first_turn_triggered_elsewhere_is_no_failure_of_the_model():
+    story = WireStory()
+    story.ask("a1")
+    asked = story.prompt("a1")
+    story.tell(FaultFired(fault="connect/reset"), asked)
+    story.model_says(asked, "Done. AZa1-g1")
+    story.model_says(story.prompt("a1"), "Done. AZa1-g2")
+    story.send("Done. AZa1-g1")
+    assert story.end().broken == ["X5"]
 
 
 # judging by side
