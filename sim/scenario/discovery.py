@@ -22,7 +22,7 @@ def find_scenarios(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
     """
     found: dict[Path, None] = {}
     for given in paths:
-        path = _packaged(Path(given))
+        path = scenario_path(Path(given))
         if not os.path.lexists(path):
             raise UsageError(_missing(path))
         inside = _below(path) if path.is_dir() else [path]
@@ -40,7 +40,7 @@ def scenario_home() -> Path:
     return _PACKAGE / "_scenarios"
 
 
-def _packaged(path: Path) -> Path:
+def scenario_path(path: Path) -> Path:
     """The packaged scenario that a path names as if this were a clone, if nothing else has the path; else the path."""
     if path.parts[:1] != ("scenarios",) or os.path.lexists(path):
         return path

@@ -15,6 +15,7 @@ from trunkline.app.runs.model import Run
 from trunkline.app.runs.scenario_source import SimSource, entry_of, load
 from trunkline.core.errors import UsageError
 from trunkline.sim import ScenarioFile, find_scenarios, judge, run_scenario, scenario_home
+from trunkline.sim.scenario.discovery import scenario_path
 
 #: fast enough to show the violation of the tour within five seconds
 TOUR_SPEED = 2.0
@@ -23,7 +24,7 @@ TOUR_SPEED = 2.0
 def open_app(paths: tuple[Path, ...], looks: Looks) -> int:
     """Open the picker over some scenarios."""
     for path in paths:
-        if not path.exists():
+        if not scenario_path(path).exists():
             commands = ", ".join(COMMANDS)
             raise UsageError(f"{str(path)!r} is neither a command ({commands}) nor a file or folder of scenarios")
     where = paths or (scenario_home(),)

@@ -126,6 +126,13 @@ def test_without_the_server_package_the_extra_is_named(tmp_path):
     assert done.returncode == 2 and extra in done.stdout
 
 
+@pytest.mark.parametrize(("scenario", "found"), [("lost-answer", "X1 1 of 1"), ("plain", "X2 1 of 1")])
+def test_the_mistakes_of_the_documented_bot_are_found(trunkline, scenario, found):
+    bot = ("--command", f"{sys.executable} docs/examples/telegram_bot.py", "--settle", "2", "--patience", "10")
+    code, out, _ = trunkline("attach", f"scenarios/attach/{scenario}.yaml", *bot)
+    assert code == 1 and f"telegram-bot · {scenario} " in out and found in out
+
+
 def test_a_notice_of_ones_own_gateway_is_named(trunkline):
     command = f"env TOY_DEFECTS=greets {sys.executable} sim/attach/toy/gateway.py"
     scenario = "tests/attach/toy/restarted.yaml"
