@@ -112,7 +112,8 @@ class SimSource:
     def run_file(self, file: ScenarioFile, *, seed: int, bugs: tuple[str, ...]) -> Run:
         """Run a scenario, possibly a changed one. Raises `UsageError` when its world fails, or it is not for runs."""
         if attach_only(file):
-            raise UsageError(f"{file.id} is for gateways that are not ours: trunkline attach {file.path} --gateway toy")
+            how = f"trunkline attach {file.path} --gateway PROFILE"
+            raise UsageError(f"{file.id} is for gateways that are not ours: {how}")
         try:
             return run_scenario(file, seed=seed, bugs=bugs)
         except Exception as error:
