@@ -76,13 +76,6 @@ class AttachProgress:
             self._say(f"follow it in another terminal: trunkline watch {running.trace}")
             self._said.add("")
 
-    def explored(self, record: CellRecord, points: Sequence[CellRecord]) -> None:
-        """How many tries are to come."""
-        before = sum(bool(one.finished) for one in points)
-        found = f"{count(len(points), 'event')} of the wire, a try with a kill at each"
-        kept = f"; {before} were tried before" if before else ""
-        self._say(f"  {record.cell.name:<{_WIDTH}} {found}{kept}")
-
     def finished(self, record: CellRecord, finished: FinishedTry) -> None:
         """A line for a try that ended."""
         run = finished.run

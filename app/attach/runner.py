@@ -42,10 +42,6 @@ class Watcher(Protocol):
         """A try began."""
         ...
 
-    def explored(self, record: CellRecord, points: Sequence[CellRecord]) -> None:
-        """A cell that is explored has got cells of its own, one for each event at which the gateway is killed."""
-        ...
-
     def finished(self, record: CellRecord, finished: FinishedTry) -> None:
         """A try was played to its end."""
         ...
@@ -100,8 +96,6 @@ class TryRunner:
             added = points_of(record)
             for one in added:
                 one.finished.extend(self._folder.finished(one.cell))
-            if added:
-                self._watcher.explored(record, added)
             where = records.index(record) + 1
             records[where:where] = added
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from bisect import insort
+from bisect import bisect_right, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 
 from trunkline.core.events import Event
 from trunkline.core.values import Address
@@ -87,6 +88,8 @@ class BotMessages(Projection):
         self.all: list[BotMessage] = []
         #: marks that the model gave although it was not asked for them: they answer nothing
         self.misled: set[AnswerMark] = set()
+        #: question -> seq of the event by which an answer to it was shown first
+        self.first_shown: dict[str, int] = {}
         self._by_id: dict[tuple[str, str, str], BotMessage] = {}
         #: question -> the messages that showed an answer to it; each checker asks for each question, of long runs too
         self._answering: dict[str, list[BotMessage]] = {}
@@ -94,6 +97,10 @@ class BotMessages(Projection):
     def answering(self, question: str) -> Sequence[BotMessage]:
         """The messages that showed an answer to a question at any time, in order of acceptance."""
         return self._answering.get(question, ())
+
+    def after(self, seq: int) -> Iterator[BotMessage]:
+        """The messages that were accepted after an event, in order."""
+        return islice(self.all, bisect_right(self.all, seq, key=_accepted_at), None)
 
     def changed_by(self, event: Event) -> BotMessage | None:
         """The message that an event created, edited or deleted."""
@@ -126,6 +133,7 @@ class BotMessages(Projection):
         marks = tuple(mark for mark in answers_in(text) if mark not in self.misled)
         message.texts.append(ShownText(event, text, marks))
         for question in {mark.question: None for mark in marks}:
+            self.first_shown.setdefault(question, event.seq)
             known = self._answering.setdefault(question, [])
             if message not in known:
                 insort(known, message, key=_accepted_at)

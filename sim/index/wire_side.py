@@ -91,6 +91,8 @@ class RunWireSide(Projection):
     rested: bool = False
     _called: dict[int, Event] = field(default_factory=dict[int, Event])
     _asked: dict[int, ModelTurn] = field(default_factory=dict[int, ModelTurn])
+    #: mark -> the turns that had its question in their prompt
+    _turns_about: dict[str, list[ModelTurn]] = field(default_factory=dict[str, list[ModelTurn]])
     _said: dict[int, MarkedQuestion] = field(default_factory=dict[int, MarkedQuestion])
     #: place -> the event since which it is gone
     _gone: dict[Lane, Event] = field(default_factory=dict[Lane, Event])
@@ -182,14 +184,16 @@ class RunWireSide(Projection):
 
     def answered_by_model(self, question: MarkedQuestion) -> bool:
         """Whether its asker reads the answer of a turn that had it in its prompt, even if the model passed over it."""
-        for turn in self.turns:
-            if question.mark in turn.body.marks and turn.answer:
-                marks = set(answers_in(turn.answer))
-                for one in self.messages.all:
-                    seen = one.deleted is None and self.concerns(question, one.address)
-                    if seen and one.accepted.seq > turn.event.seq and marks & set(answers_in(one.text)):
-                        return True
+        for turn in self.turns_about(question):
+            marks = set(answers_in(turn.answer))
+            for one in self.messages.after(turn.event.seq) if marks else ():
+                if one.deleted is None and marks & set(answers_in(one.text)) and self.concerns(question, one.address):
+                    return True
         return False
+
+    def turns_about(self, question: MarkedQuestion) -> Sequence[ModelTurn]:
+        """The turns that had a question in their prompt, in order."""
+        return self._turns_about.get(question.mark, ())
 
     def part_of(self, message: BotMessage) -> ModelTurn | None:
         """The turn of whose answer a message without a mark is a part, or all of it if nobody asked."""
@@ -210,11 +214,12 @@ class RunWireSide(Projection):
 
     def open_at(self, place: Address, seq: int) -> Iterator[MarkedQuestion]:
         """The questions that a place concerns, that were asked before an event, and not answered by then."""
+        first_shown = self.messages.first_shown
         for question in self.questions.values():
             if question.event.seq >= seq:
-                continue
-            shown = (one.event.seq for message in self.answers(question) for one in message.ever(question.mark))
-            if not any(at < seq for at in shown) and self.concerns(question, place):
+                break
+            shown = first_shown.get(question.mark)
+            if (shown is None or shown >= seq) and self.concerns(question, place):
                 yield question
 
     def in_doubt_at(self, place: Address, seq: int) -> Iterator[MarkedQuestion]:
@@ -299,6 +304,8 @@ class RunWireSide(Projection):
         if not body.beside:
             self._asked[event.seq] = turn = ModelTurn(event, body)
             self.turns.append(turn)
+            for mark in dict.fromkeys(body.marks):
+                self._turns_about.setdefault(mark, []).append(turn)
 
     @on(ModelAnswered)
     def _model_answered(self, event: Event, body: ModelAnswered) -> None:

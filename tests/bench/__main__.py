@@ -8,6 +8,7 @@ import sys
 
 from tests.bench import (
     app,
+    attach,
     backlog,
     bindings,
     chunking,
@@ -38,6 +39,7 @@ PARTS = {
     "http": http,
     "hands": hands,
     "backlog": backlog,
+    "attach": attach,
     "app": app,
     "tour": tour,
 }

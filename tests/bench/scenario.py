@@ -96,10 +96,10 @@ def long_bars() -> list[Bar]:
 
 def help_bars() -> list[Bar]:
     """HELP, VERSION: CPU time of what loads neither gateway nor simulator, in starts of a bare interpreter."""
-    bare = _least_cpu([sys.executable, "-c", "pass"])
+    bare = least_cpu([sys.executable, "-c", "pass"])
     found: list[Bar] = []
     for name, option in (("HELP", "--help"), ("VERSION", "--version")):
-        spent = _least_cpu([sys.executable, "-m", "trunkline", option])
+        spent = least_cpu([sys.executable, "-m", "trunkline", option])
         note = f"{spent * 1e3:.0f} ms, a bare interpreter {bare * 1e3:.0f} ms"
         title = f"trunkline {option}"
         found.append(
@@ -108,7 +108,7 @@ def help_bars() -> list[Bar]:
     return found
 
 
-def _least_cpu(command: list[str], rounds: int = 5) -> float:
+def least_cpu(command: list[str], rounds: int = 5) -> float:
     """CPU seconds of a process, the least of several."""
     spent: list[float] = []
     for _ in range(rounds):

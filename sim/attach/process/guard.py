@@ -270,9 +270,7 @@ def _prctl(what: int, value: int) -> None:
 def _checked(what: str, result: int) -> None:
     if result:
         number = ctypes.get_errno()
-        # For the kernel, a limit on namespaces is one on space.
-        why = "the system allows no more namespaces" if number == errno.ENOSPC else os.strerror(number)
-        raise OSError(number, f"{what}: {why}")
+        raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
 def _say(status: int, **fields: Any) -> None:

@@ -191,12 +191,13 @@ class InOrder(WireSideChecker):
         """Whether the parts of an answer stand in its order."""
         whole, own = letters(turn.answer), set(answers_in(turn.answer))
         found: dict[str, tuple[int, BotMessage]] = {}
-        for message in self.wire.messages.all:
-            text = letters(message.text)
-            tells = len(text) >= PART or bool(own & set(message.marks))
-            there = message.deleted is None and message.address.lane == question.place.lane
-            if tells and there and turn.event.seq < message.accepted.seq and whole.count(text) == 1:
-                found.setdefault(text, (whole.find(text), message))
+        lane = question.place.lane
+        for message in self.wire.messages.after(turn.event.seq):
+            if message.deleted is None and message.address.lane == lane:
+                text = letters(message.text)
+                tells = len(text) >= PART or bool(own & set(message.marks))
+                if tells and whole.count(text) == 1:
+                    found.setdefault(text, (whole.find(text), message))
         for (at, above), (text, (position, below)) in zip(found.values(), list(found.items())[1:], strict=False):
             if position + len(text) <= at:
                 self.violate(

@@ -26,9 +26,6 @@ class Heard:
     def started(self, one):
         self.lines.append(f"started {one.number}")
 
-    def explored(self, record, points):
-        self.lines.append(f"explored {len(points)}")
-
     def finished(self, record, one):
         self.lines.append(f"finished {one.number} {'holds' if one.run.holds else 'violated'} {one.notes}")
 
