@@ -34,7 +34,9 @@ class HandActions(ActionScreen):
         seq = self.pane.target() or workspace.subject
         found = workspace.run.hands.led_to(workspace.run.view.event(seq)) if seq else None
         if found is None:
-            self.notify_once("no delegation belongs to this: 7 lists all of them")
+            unknown = self.workspace.inside_unknown()
+            none = "no delegation belongs to this: 7 lists all of them"
+            self.notify_once(f"delegated work is {unknown}" if unknown else none)
             return
         workspace.pick(seq)
         self.host.show("hands")

@@ -54,7 +54,10 @@ class SearchActions(ActionScreen):
             self.host.push_screen(BookmarksDialog(self.workspace), self._seek_chosen)
 
     def action_why_not(self) -> None:
-        if self.run_is_open():
+        unknown = self.workspace.inside_unknown()
+        if unknown:
+            self.notify(f"why it went nowhere else is {unknown}", timeout=3, markup=False)
+        elif self.run_is_open():
             self.host.push_screen(AlternativesDialog(self.workspace), self._seek_chosen)
 
     def _seek_chosen(self, seq: int | None) -> None:

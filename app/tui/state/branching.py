@@ -120,6 +120,8 @@ def _entry(workspace: Workspace) -> ScenarioEntry:
     if workspace.open_run is None:
         raise UsageError("no run is open: s chooses a scenario")
     if workspace.entry is None:
+        if workspace.repeated:
+            raise UsageError(workspace.repeated)
         name = workspace.run.view.header.scenario.removesuffix(BRANCH)
         raise UsageError(
             f"this is {workspace.kind_of_trace}: faults and W need its scenario. "

@@ -15,7 +15,7 @@ from trunkline.app.view.faults.palette import PlacedFault
 from trunkline.app.view.picker.scenario_results import ScenarioResults, result_of
 from trunkline.app.view.timeline.status_line import StatusLine, status_line
 from trunkline.app.view.timeline.timeline import Timeline, VisibleRows, is_delivery
-from trunkline.app.view.wire_side.unknown import not_known
+from trunkline.app.view.wire_side.unknown import gateway_name, not_known
 from trunkline.core.errors import UsageError
 
 
@@ -90,7 +90,7 @@ class Workspace:
     def rerun(self, *, seed: int | None = None, bugs: tuple[str, ...] | None = None) -> None:
         """Compute the open scenario again, with another seed or other defects. Raises `UsageError`."""
         if self.entry is None:
-            raise UsageError(f"{self.kind_of_trace} cannot be run again: open its scenario with s")
+            raise UsageError(self.repeated or f"{self.kind_of_trace} cannot be run again: open its scenario with s")
         self.open(
             self.entry,
             seed=self.seed if seed is None else seed,
@@ -102,6 +102,16 @@ class Workspace:
     def kind_of_trace(self) -> str:
         """The kind of run that is open, if it is no scenario."""
         return "a run that is watched" if self.live is not None else "a recorded trace"
+
+    @property
+    def repeated(self) -> str:
+        """How a run of a gateway that is not ours is repeated, which no key does; empty for any other."""
+        view = self.open_run.view if self.open_run is not None else None
+        if view is None or not view.wire_side:
+            return ""
+        known = bool(reproduction(view.header))
+        how = "y copies the command that plays its scenario again" if known else "trunkline attach records another one"
+        return f"this is a run of {gateway_name(view.header)}: {how}"
 
     def inside_unknown(self) -> str:
         """Why the inside of the gateway is not shown; empty where it is known."""
@@ -115,6 +125,8 @@ class Workspace:
 
     def other_bugs(self) -> tuple[str, ...]:
         """The defects after toggling them: none, or those of the scenario. Raises `UsageError`."""
+        if self.repeated:
+            raise UsageError(self.repeated)
         declared = self.entry.bugs if self.entry else ()
         if not self.bugs and not declared:
             raise UsageError("this scenario declares no defect to switch on")

@@ -154,11 +154,14 @@ class SessionsCard(Card):
         found = self.workspace.run.sessions.rows(self.workspace.cursor)
         self.rows = [session_row(row, self.workspace.cursor) for row in found]
         wire_side = self.workspace.run.view.wire_side
+        if wire_side:
+            self.hint = "what its model said beside what people saw"
         number = len(found) if wire_side else sum(bool(row.key) for row in found)
         self.set_titles(f"{'Places' if wire_side else 'Sessions'} {number}")
 
     def empty_text(self) -> str:
-        return self.workspace.unmade("sessions") or "no session in this run"
+        none = "nobody has said anything so far" if self.workspace.inside_unknown() else "no session in this run"
+        return self.workspace.unmade("sessions") or none
 
 
 class QueueCard(Card):
@@ -192,9 +195,9 @@ class QueueCard(Card):
     def _fill_with_requests(self) -> None:
         """The requests on the wire: the queue itself is not known."""
         run, cursor = self.workspace.run, self.workspace.cursor
-        newest = range(len(run.requests) - 1, -1, -1)
-        lines = (run.requests.line(index, cursor) for index in newest)
-        self.rows = [request_row(line) for line in lines if not line.mark and not line.later]
+        self.hint = "the requests on the wire"
+        newest = list(reversed(run.requests.arrived(cursor)))
+        self.rows = LazySequence(newest, lambda index: request_row(run.requests.line(index, cursor)))
         self.set_titles(f"Requests  {run.requests.counts(cursor) or 'none so far'}")
 
     def empty_text(self) -> str:
@@ -220,7 +223,12 @@ class BindingsCard(Card):
         self.set_titles(f"Bindings {self.count}" if self.rows else "Bindings")
 
     def empty_text(self) -> str:
-        return self.workspace.inside_unknown() or "no conversation is bound in this run"
+        # A card without rows has a single line.
+        return (
+            "not known of a gateway that is not ours"
+            if self.workspace.inside_unknown()
+            else "no conversation is bound in this run"
+        )
 
 
 class RecentCard(Card):

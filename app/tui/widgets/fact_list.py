@@ -64,9 +64,7 @@ class FactList(RowList):
 
     def _wrapped(self, fact: Fact, width: int) -> list[WhyLine]:
         room = width - LABEL - (cell_len(fact.mark) + 1 if fact.mark else 0)
-        first, *rest = wrap(fact.text, room)
-        if rest:
-            rest = wrap(" ".join(rest), width - LABEL - 2)
+        first, *rest = wrap(fact.text, room, width - LABEL - 2)
         return [WhyLine(fact, first, first=True), *(WhyLine(fact, "  " + text, first=False) for text in rest)]
 
     def draw(self, index: int, width: int) -> Canvas:

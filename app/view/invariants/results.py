@@ -110,8 +110,10 @@ class Verdicts:
     def grow(self) -> None:
         """Read new verdicts and violations."""
         self.all = self.view.verdicts
-        for verdict in self.all[len(self._at) :]:
-            self._violations[verdict.id], self._at[verdict.id] = [], []
+        # Of a watched run the header may come late, and with it others are judged.
+        for verdict in self.all:
+            self._violations.setdefault(verdict.id, [])
+            self._at.setdefault(verdict.id, [])
         marks = self.view.marks
         for violation in marks.found[self._done :]:
             insort(self._violations[violation.invariant], violation, key=lambda one: one.at)

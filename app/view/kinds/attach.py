@@ -82,7 +82,9 @@ def _called_row(draw: RowBuilder, event: Event, body: WireCalled) -> TimelineRow
     if any(isinstance(child, OUTCOMES) for child in children):
         return None
     action = f"{body.action.value} " if body.action is not None else ""
-    return draw.outbound(event, Look.UNKNOWN, body.address, f"not taken: {action}{quoted(body.text)}", "??")
+    goes_on = draw.view.growing and draw.view.ended is None
+    what = f"{'on its way' if goes_on else 'not taken'}: {action}{quoted(body.text)}"
+    return draw.outbound(event, Look.UNKNOWN, body.address, what, *(() if goes_on else ("??",)))
 
 
 @label(WireEdited)

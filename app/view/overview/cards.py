@@ -17,6 +17,7 @@ from trunkline.app.view.index.message import MessageHistory
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import NOT_JUDGED, SIGNS, FamilyRow, InvariantStatus, Verdicts, blame_facts
+from trunkline.app.view.labels.lines import ListLine
 from trunkline.app.view.queue.balance import QueueBalance
 from trunkline.app.view.sessions.transcripts import SessionListRow
 from trunkline.app.view.text.cells import clean, quoted, seconds
@@ -24,7 +25,6 @@ from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.app.view.timeline.lanes import LaneKind, TimelineLane, TimelineLanes
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.timeline import Timeline
-from trunkline.app.view.wire_side.lines import WireLine
 from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared, IntentReopened, IntentSettled
 from trunkline.core.values import IntentState
 from trunkline.sim.events.wire import WireAccepted
@@ -279,7 +279,7 @@ def queue_row(view: RunView, history: MessageHistory, seq: int) -> CardRow:
     )
 
 
-def request_row(line: WireLine) -> CardRow:
+def request_row(line: ListLine) -> CardRow:
     """One request of a gateway of which only the wire is known."""
     cells = line.cells
     sign, _, state = cells["state"].text.partition(" ")

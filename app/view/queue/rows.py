@@ -18,6 +18,7 @@ from trunkline.app.view.index.message import OPEN, AttemptKind, AttemptRecord, M
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
+from trunkline.app.view.labels.lines import ListLine
 from trunkline.app.view.labels.messages import (
     EMPTY,
     LATER,
@@ -63,17 +64,6 @@ _NAMES = {AttemptKind.RECOVERY: "look", AttemptKind.OPERATOR: "op"}
 _TRIES, _PARTS = 8, 16
 #: consecutive marks that are not folded
 _MARKS = 6
-
-
-class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One drawn row: a message, or a mark between the messages."""
-
-    seq: int
-    cells: dict[str, LabelCell] = {}
-    #: the text of a mark
-    mark: str = ""
-    tone: Tone = Tone.PLAIN
-    later: bool = False
 
 
 class FoldedMarks(msgspec.Struct, frozen=True):
@@ -204,11 +194,11 @@ class QueueRows:
             text = f"{parts.strip(_PARTS)}  {parts.words}" if drawn else parts.words
             yield Fact(label="parts", text=text, tone=parts.tone, seq=row.seq)
 
-    def line(self, row: MessageHistory | Event | FoldedMarks, seq: int) -> QueueLine:
+    def line(self, row: MessageHistory | Event | FoldedMarks, seq: int) -> ListLine:
         """One row after event `seq`."""
         if isinstance(row, FoldedMarks):
             text = f"… {row.number} more marks, crashes among them: {row.crashes}"
-            return QueueLine(seq=row.seq, mark=text, tone=Tone.WARN, later=row.seq > seq)
+            return ListLine(seq=row.seq, mark=text, tone=Tone.WARN, later=row.seq > seq)
         if isinstance(row, Event):
             return self._mark(row, seq)
         step = row.step(seq)
@@ -239,21 +229,21 @@ class QueueRows:
                 tone=tone,
             ),
         }
-        return QueueLine(seq=self._target(row, step, seq, later=later), cells=cells, later=later)
+        return ListLine(seq=self._target(row, step, seq, later=later), cells=cells, later=later)
 
     def _what(self, row: MessageHistory) -> str:
         """What it says, and before that the delegation that it reports."""
         delegation = self._view.delegations.of(row.prepared.delegation) if row.prepared is not None else ""
         return f"{clean(delegation)} {says(row)}" if delegation else says(row)
 
-    def _mark(self, event: Event, seq: int) -> QueueLine:
+    def _mark(self, event: Event, seq: int) -> ListLine:
         alarm = isinstance(event.body, _ALARMS)
         text = describe(self._view, event)
         if isinstance(event.body, ProcessCrashed) and event.generation:
             text = f"process {event.generation}: {text}"
         text = f"{seconds(event.at)}  {text}"
         tone = Tone.BAD if isinstance(event.body, ProcessCrashed) else Tone.WARN if alarm else Tone.DIM
-        return QueueLine(seq=event.seq, mark=text, tone=tone, later=event.seq > seq)
+        return ListLine(seq=event.seq, mark=text, tone=tone, later=event.seq > seq)
 
     def _target(self, row: MessageHistory, step: StateChange, seq: int, *, later: bool) -> int:
         if step.state is QueueState.ORPHANED:

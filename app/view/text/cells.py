@@ -85,29 +85,32 @@ def middle_cut(text: str, width: int) -> str:
     return set_cell_size(text, head) + ELLIPSIS + tail
 
 
-def wrap(text: str, width: int) -> list[str]:
-    """Wrap into lines of at most `width` cells, at spaces where possible."""
-    width = max(width, 1)
+def wrap(text: str, width: int, rest: int | None = None) -> list[str]:
+    """Wrap into lines of at most `width` cells, at spaces where possible; `rest`: cells of all lines but the first."""
+    rest = max(width if rest is None else rest, 1)
+    room = max(width, 1)
     lines: list[str] = []
     line = ""
     for word in text.split(" "):
         joined = f"{line} {word}" if line else word
-        if cell_len(joined) <= width:
+        if cell_len(joined) <= room:
             line = joined
             continue
         if line:
             lines.append(line)
-        *full, line = _pieces(word, width)
+            room = rest
+        *full, line = _pieces(word, room, rest)
         lines.extend(full)
+        room = rest if lines else room
     lines.append(line)
     return lines
 
 
-def _pieces(word: str, width: int) -> list[str]:
+def _pieces(word: str, width: int, rest: int) -> list[str]:
     pieces: list[str] = []
     piece = ""
     for char in word:
-        if cell_len(piece + char) > width:
+        if cell_len(piece + char) > (rest if pieces else width):
             pieces.append(piece)
             piece = ""
         piece += char

@@ -73,7 +73,7 @@ def status_line(
     header = view.header
     return StatusLine(
         scenario=header.scenario,
-        seed=header.seed if header.seeded else None,
+        seed=header.seed if header.seeded and mode is not PlaybackMode.WAITING else None,
         gateway=gateway_name(header) if view.wire_side else "",
         mode=mode,
         speed=speed,

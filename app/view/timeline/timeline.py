@@ -21,6 +21,7 @@ from trunkline.app.view.timeline.lanes import TimelineLanes, WantedWidths
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
+from trunkline.core.events.base import RunEnded
 from trunkline.core.events.bindings import IdentityFallback
 from trunkline.core.events.delivery import Fallback, IntentSettled, MirrorAppended
 from trunkline.core.values import IntentState
@@ -173,6 +174,10 @@ class Timeline(VisibleRows):
                 self._look_back(event)
             elif event.cause is not None and isinstance(event.body, OUTCOMES):
                 self._answer(event.cause)
+            elif isinstance(event.body, RunEnded):
+                # What was on its way is lost now.
+                self._made.clear()
+                self.version += 1
             if self.unfolded or has_row(self._builder, event):
                 self.seqs.append(event.seq)
                 if is_arrow(event) and not self._widest.full:

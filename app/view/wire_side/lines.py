@@ -4,25 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import msgspec
-
-from trunkline.app.view.labels.messages import LabelCell
-from trunkline.app.view.text.fact import Tone
+from trunkline.app.view.labels.lines import ListLine
 from trunkline.core.events import Event
-
-
-class WireLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One row, as it was after an event."""
-
-    #: the event that Enter leads to
-    seq: int
-    cells: dict[str, LabelCell] = {}
-    #: ``2×``, ``!!``, ``✗``
-    tag: str = ""
-    #: the text of a mark between the rows
-    mark: str = ""
-    tone: Tone = Tone.PLAIN
-    later: bool = False
 
 
 class WireRows(Protocol):
@@ -30,7 +13,7 @@ class WireRows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def line(self, index: int, seq: int) -> WireLine:
+    def line(self, index: int, seq: int) -> ListLine:
         """A row after event `seq`."""
         ...
 

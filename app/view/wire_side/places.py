@@ -35,10 +35,10 @@ class WirePlaces(Sessions):
         self._answering: dict[str, list[ModelTurn]] = {}
         self._saying: dict[AnswerMark, ModelTurn] = {}
         for turn in self._wire.turns:
-            self._learn(turn)
+            self._take_turn(turn)
         super().__init__(view, slowly=slowly)
 
-    def _learn(self, turn: ModelTurn) -> None:
+    def _take_turn(self, turn: ModelTurn) -> None:
         for mark in dict.fromkeys(turn.body.marks):
             self._asking.setdefault(mark, []).append(turn)
         self._answering.setdefault(turn.last, []).append(turn)
@@ -73,8 +73,9 @@ class WirePlaces(Sessions):
         asking = {one.event.seq: one for mark in marks for one in self._asking.get(mark, ())}
         turns = [asking[seq] for seq in sorted(asking)]
         if not turns:
-            unheard = TranscriptDifference.UNHEARD if marks else TranscriptDifference.NONE
-            note = "the model was never asked" if marks else ""
+            waits = self.view.growing
+            unheard = TranscriptDifference.UNHEARD if marks and not waits else TranscriptDifference.NONE
+            note = "" if not marks else "the model is not asked yet" if waits else "the model was never asked"
             yield AlignedPair(seen=seen, difference=unheard, note=note)
         for number, turn in enumerate(turns):
             line = _line(turn.event, "asked", seen.text)
@@ -125,7 +126,10 @@ class WirePlaces(Sessions):
             where = [one.address for one in self._wire.answers(question)]
             note = f"seen in {self.view.places.label(where[0])}" if where else ""
             line = _line(turn.answered, "model", turn.answer)
-            yield AlignedPair(line=line, difference=TranscriptDifference.UNDELIVERED, note=note)
+            if self.view.growing and not where:
+                yield AlignedPair(line=line, note="not seen yet")
+            else:
+                yield AlignedPair(line=line, difference=TranscriptDifference.UNDELIVERED, note=note)
 
     def _asked(self, marks: tuple[AnswerMark, ...]) -> list[MarkedQuestion]:
         return [self._wire.questions[mark.question] for mark in marks if mark.question in self._wire.questions]

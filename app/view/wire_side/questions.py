@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.lines import ListLine
 from trunkline.app.view.labels.messages import EMPTY, LATER, Broken, LabelCell, broken_words, place_cell
 from trunkline.app.view.text.cells import quoted, seconds
 from trunkline.app.view.text.fact import Tone
-from trunkline.app.view.wire_side.lines import WireLine
 from trunkline.app.view.wire_side.sent import WireSends, copy_number
 from trunkline.core.events import Event
 from trunkline.sim.attach.marks import without_marks
@@ -134,7 +134,7 @@ class QuestionRows:
 
     # ------------------------------------------------------------ a row
 
-    def line(self, index: int, seq: int) -> WireLine:
+    def line(self, index: int, seq: int) -> ListLine:
         """One question after event `seq`; what comes later is shown as later."""
         question = self._all[index]
         later = question.event.seq > seq
@@ -151,7 +151,7 @@ class QuestionRows:
         copies = [copy_number(self._view, one.message.accepted.seq) for one in self._seen(question, seq)]
         tag = f"{max(copies)}×" if any(copies) else "✗" if broken else ""
         cells["broken"] = LabelCell(text=broken, tone=Tone.BAD)
-        return WireLine(seq=question.event.seq, cells=cells, tag=tag, later=later)
+        return ListLine(seq=question.event.seq, cells=cells, tag=tag, later=later)
 
     def _seen(self, question: MarkedQuestion, seq: int) -> list[SeenAnswer]:
         return seen_answers(self.wire, question, seq)
@@ -194,7 +194,7 @@ class QuestionRows:
         sign = "!!" if elsewhere else "✓" if shown else "–"
         tone = Tone.BAD if elsewhere or len(found) > 1 else Tone.GOOD if shown else Tone.WARN
         last = found[-1].seq
-        text = f"{sign} {number}{gone}".strip() if elsewhere else f"{sign} {number}#{last}{gone}"
+        text = f"{sign} {number}#{last}{gone}"
         return LabelCell(text=text, more=f"{sign} {number}#{last}{where}{gone}", tone=tone, seq=last)
 
     def _end(self, question: MarkedQuestion, seq: int) -> LabelCell:

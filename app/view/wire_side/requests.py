@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
+from trunkline.app.view.labels.lines import ListLine
 from trunkline.app.view.labels.messages import EMPTY, LATER, LabelCell, place_cell
 from trunkline.app.view.text.cells import quoted, seconds
 from trunkline.app.view.text.fact import Tone
-from trunkline.app.view.wire_side.lines import WireLine
 from trunkline.app.view.wire_side.sent import SentOnWire, WireSends, copy_number, outcome
 from trunkline.core.events import Event
 from trunkline.sim.events.attach import GatewayExited
@@ -51,23 +51,28 @@ class RequestRows:
         found = (violation for one in own for violation in self._view.marks.of(one))
         return " ".join(dict.fromkeys(one.invariant for one in found if one.at <= seq))
 
+    def arrived(self, seq: int) -> list[int]:
+        """Numbers of the requests up to event `seq`, without the marks."""
+        return [at for at, row in enumerate(self.sends.rows) if isinstance(row, SentOnWire) and row.seq <= seq]
+
     def counts(self, seq: int) -> str:
         """How many requests there were, and what became of them, in a line."""
         words: dict[str, int] = {}
-        for row in self.sends.rows:
-            if isinstance(row, SentOnWire) and row.seq <= seq:
+        for at in self.arrived(seq):
+            row = self.sends.rows[at]
+            if isinstance(row, SentOnWire):
                 word = outcome(self._view, row, seq)[1].partition(",")[0]
                 words[word] = words.get(word, 0) + 1
         total = sum(words.values())
         return f"{total} arrived: {', '.join(f'{number} {word}' for word, number in words.items())}" if total else ""
 
-    def line(self, index: int, seq: int) -> WireLine:
+    def line(self, index: int, seq: int) -> ListLine:
         """One request after event `seq`, or the mark of a start or an end."""
         row = self.sends.rows[index]
         if isinstance(row, Event):
             alarm = isinstance(row.body, ProcessCrashed | GatewayExited | ProcessFrozen)
             text = f"{seconds(row.at)}  {describe(self._view, row)}"
-            return WireLine(seq=row.seq, mark=text, tone=Tone.BAD if alarm else Tone.DIM, later=row.seq > seq)
+            return ListLine(seq=row.seq, mark=text, tone=Tone.BAD if alarm else Tone.DIM, later=row.seq > seq)
         later = row.seq > seq
         at = self._view.last if later else seq
         sign, words, tone, shown = outcome(self._view, row, at)
@@ -86,7 +91,7 @@ class RequestRows:
             "broken": LabelCell(text=broken, tone=Tone.BAD),
         }
         number = max((copy_number(self._view, one.seq) for one in row.outcomes), default=0)
-        return WireLine(seq=shown, cells=cells, tag=f"{number}×" if number else "", later=later)
+        return ListLine(seq=shown, cells=cells, tag=f"{number}×" if number else "", later=later)
 
     def _response(self, row: SentOnWire, seq: int) -> LabelCell:
         """What the gateway got to know."""

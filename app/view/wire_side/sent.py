@@ -109,6 +109,8 @@ def outcome(view: RunView, sent: SentOnWire, seq: int) -> tuple[str, str, Tone, 
     if not done:
         if sent.responded is not None and sent.responded.seq <= seq and isinstance(sent.responded.body, WireResponded):
             return "–", f"answered {sent.responded.body.status}", Tone.WARN, sent.responded.seq
+        if _under_way(view, sent, seq):
+            return "○", "on its way", Tone.PLAIN, sent.seq
         return "╳", "not taken", Tone.WARN, sent.seq
     event = done[-1]
     lost = ", response lost" if sent.lost(seq) else ""
@@ -125,6 +127,14 @@ def outcome(view: RunView, sent: SentOnWire, seq: int) -> tuple[str, str, Tone, 
         case _:
             sign, words, shown = wire_word(view, event)
             return sign, f"{place_cell(words).text or 'done'}{lost}", shown, event.seq
+
+
+def _under_way(view: RunView, sent: SentOnWire, seq: int) -> bool:
+    """Whether something comes of a request after event `seq`, or, while the run goes on, still may."""
+    if any(one.seq > seq for one in (*sent.outcomes, sent.responded) if one is not None):
+        return True
+    struck = view.wire is not None and any(one.seq > sent.seq for one in view.wire.interruptions)
+    return view.growing and view.over > seq and not struck
 
 
 def copy_number(view: RunView, seq: int) -> int:

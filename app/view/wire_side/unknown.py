@@ -1,8 +1,9 @@
-"""What nobody can know of a gateway that is not ours, in words."""
+"""What nobody can know of a gateway that is not ours, in words, and where what is known stands instead."""
 
 from __future__ import annotations
 
 from trunkline.app.view.text.cells import clean
+from trunkline.app.view.text.fact import Fact
 from trunkline.core.events import TraceHeader
 
 
@@ -14,3 +15,15 @@ def gateway_name(header: TraceHeader) -> str:
 def not_known(header: TraceHeader) -> str:
     """Why there is nothing to show of the gateway's inside."""
     return f"not known: only the wire of {gateway_name(header)} was recorded"
+
+
+def shown_instead(what: str) -> list[Fact]:
+    """What a screen says in place of things that are inside of the gateway."""
+    return [
+        Fact(
+            label="what", text=f"{what} are inside of the gateway: its requests, and what people see, do not tell them"
+        ),
+        Fact(label="3", text="shows each question of a person, what the model was asked, and what people saw of it"),
+        Fact(label="4", text="shows each place: what the model was asked and said, beside what people saw"),
+        Fact(label="6", text="shows each request of the gateway to send or to change a message, and what came of it"),
+    ]

@@ -18,6 +18,7 @@ from trunkline.app.view.index.bindings import BindingRow, Standing, active
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.text.cells import WALL_CLOCK, seconds
 from trunkline.app.view.text.fact import Fact
+from trunkline.app.view.wire_side.unknown import shown_instead
 
 LIFE = "life"
 _NARROW = columns("status 9 | id 6 | conversation 18 | life * | used >4 | ends >8")
@@ -61,7 +62,8 @@ class BindingList(ChoosableList[BindingRow]):
         self.rows = view.bindings.rows(cursor)
         alive = active(self.rows, cursor, view.time(cursor))
         view = self.workspace.run.view
-        self.set_titles(f"Bindings {self.count}  {alive} active" if self.rows else "Bindings", "o asks the resolver")
+        asks = "" if view.wire_side else "o asks the resolver"
+        self.set_titles(f"Bindings {self.count}  {alive} active" if self.rows else "Bindings", asks)
         self.invalidate()
         self._wrong = tuple(at for at, row in enumerate(self.rows) if view.bindings.misused(row.id, cursor))
         self.select(self.selected if self.selected >= 0 else next(iter(self._wrong), 0))
@@ -173,7 +175,9 @@ class BindingRecord(DetailPane):
         self.show(row.id if row else None, lambda: self._facts(row))
 
     def _facts(self, row: BindingRow | None) -> tuple[str, Iterable[Fact]]:
-        if row is None:
-            return "Binding", [Fact(label=label, text=text) for label, text in _EMPTY]
         view = self.workspace.run.view
+        if row is None:
+            if view.wire_side:
+                return "Binding", shown_instead("bindings")
+            return "Binding", [Fact(label=label, text=text) for label, text in _EMPTY]
         return f"Binding {view.bindings.name(row.id)}", record_facts(view, row, self.workspace.cursor)

@@ -33,7 +33,10 @@ class BindingsScreen(InspectedListScreen[BindingList, BindingRecord], screen="bi
         self.detail.show_row(self.list.chosen)
 
     def action_ask(self) -> None:
-        if self.run_is_open():
+        unknown = self.workspace.inside_unknown()
+        if unknown:
+            self.notify_once(f"where a conversation goes is {unknown}")
+        elif self.run_is_open():
             self.host.push_screen(ResolvePlaceDialog(self.workspace), self._answered)
 
     def _answered(self, found: Resolution | None) -> None:

@@ -44,6 +44,8 @@ class DiffList(ColumnList[DiffRow]):
 
     def empty_text(self) -> str:
         opened, branch = self.workspace.open_run, self.workspace.branch
+        if self.workspace.repeated:
+            return "trunkline diff A.jsonl B.jsonl compares two recorded runs"
         if opened is not None and branch.pinned is opened:
             if self.workspace.entry is None:
                 return "this recorded run is pinned as A: s chooses a scenario, and its run is B"

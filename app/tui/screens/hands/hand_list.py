@@ -18,6 +18,7 @@ from trunkline.app.view.hands.facts import hand_facts
 from trunkline.app.view.hands.row import HandRow
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.text.fact import Fact
+from trunkline.app.view.wire_side.unknown import shown_instead
 
 TIME = "time"
 _NARROW = columns("work 11 | callback 15 | id ~3 | hand 10 | origin ~11 | age >7 | outcome *")
@@ -172,6 +173,8 @@ class HandRecord(Detail):
         """The delegation at the cursor; without one, what hands are."""
         row = rows.chosen if isinstance(rows, HandList) else None
         if row is None:
+            if self.workspace.run.view.wire_side:
+                return "Hand", shown_instead("hands and their work")
             return "Hand", [Fact(label=label, text=text) for label, text in _EMPTY]
         run = self.workspace.run
         return f"Hand {row.name}  {row.hand}", list(hand_facts(run.view, run.hands, row, self.workspace.cursor))

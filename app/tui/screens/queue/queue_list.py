@@ -8,10 +8,11 @@ from rich.style import Style
 
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.column_list import ListedRow, StyledCell, columns
+from trunkline.app.tui.widgets.column_list import ListedRow, columns
 from trunkline.app.tui.widgets.cursor_list import CursorList, Detail
+from trunkline.app.tui.widgets.marked_list import MarkedList
+from trunkline.app.view.labels.lines import ListLine
 from trunkline.app.view.queue.balance import QueueBalance
-from trunkline.app.view.queue.rows import QueueLine
 from trunkline.app.view.text.cells import cut, wrap
 from trunkline.app.view.text.fact import Fact
 
@@ -23,7 +24,7 @@ ROOMY, WIDE = 96, 160
 _NAMES = 2
 
 
-class QueueList(CursorList[object]):
+class QueueList(MarkedList):
     """Every message that was ever queued, as it was at the cursor; ended ones stay."""
 
     BORDER_TITLE = "Queue"
@@ -33,7 +34,6 @@ class QueueList(CursorList[object]):
         super().__init__(workspace, id=id)
         self._sums: list[str] = []
         self._ledger: QueueBalance | None = None
-        self._wrong: tuple[int, ...] = ()
 
     @property
     def count(self) -> int:
@@ -51,7 +51,7 @@ class QueueList(CursorList[object]):
             return
         queue, cursor = self.workspace.run.queue, self.workspace.cursor
         self._ledger = queue.ledger(cursor)
-        self._wrong = tuple(queue.wrong(cursor))
+        self.wrong = tuple(queue.wrong(cursor))
         room = max(self.size.width - 3, 10)
         self._sums = [] if queue.empty else wrap(self._ledger.text, room)
         names = wrap(self._ledger.names, room) if self._ledger.names else []
@@ -72,20 +72,9 @@ class QueueList(CursorList[object]):
         if found is not None:
             self.select(found)
 
-    def target(self) -> int | None:
-        """The event that gave the selected row its state."""
-        line = self._line(self.selected)
-        return line.seq if line is not None else None
-
-    def marks(self) -> tuple[int, ...]:
-        """Rows that break the balance or were claimed twice."""
-        return self._wrong
-
     # ------------------------------------------------------------ drawing
 
-    def _line(self, index: int) -> QueueLine | None:
-        if not 0 <= index < self.count:
-            return None
+    def line(self, index: int) -> ListLine:
         queue = self.workspace.run.queue
         return queue.line(queue.rows[index], self.workspace.cursor)
 
@@ -98,21 +87,6 @@ class QueueList(CursorList[object]):
             canvas.put(1, self._sums[line], style + Style(bold=True))
             return canvas
         return super().draw_heading(line, width)
-
-    def cells(self, index: int) -> dict[str, StyledCell]:
-        line = self._line(index)
-        return self.styled(line.cells, later=line.later) if line is not None else {}
-
-    def draw(self, index: int, width: int) -> Canvas:
-        """Draw a message, or a mark across the row."""
-        line = self._line(index)
-        if line is None or not line.mark:
-            return super().draw(index, width)
-        canvas = self.canvas(width)
-        style = self.palette.faint if line.later else self.palette.tone(line.tone)
-        canvas.line(0, width, "╌", style)
-        canvas.put(3, f" {cut(line.mark, width - 8)} ", style + Style(italic=True))
-        return canvas
 
 
 #: facts before the claims: the expected and the actual outcome

@@ -48,7 +48,7 @@ class Alignment(RowList):
         return len(self.pairs)
 
     def empty_text(self) -> str:
-        return "nothing was said in this session"
+        return f"nothing was said in this {'place' if self.workspace.inside_unknown() else 'session'}"
 
     def sync(self, row: SessionListRow | None, blame: SessionViolations | None = None) -> None:
         """Show a session at the cursor, with its violations."""

@@ -43,7 +43,8 @@ class SessionList(ChoosableList[SessionListRow]):
         self._wrong: tuple[int, ...] = ()
 
     def empty_text(self) -> str:
-        return self.workspace.unmade("sessions") or "no session in this run"
+        none = "nobody has said anything so far" if self.workspace.inside_unknown() else "no session in this run"
+        return self.workspace.unmade("sessions") or none
 
     def sync(self) -> None:
         if self.workspace.open_run is None:

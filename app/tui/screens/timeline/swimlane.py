@@ -158,7 +158,8 @@ class Swimlane(RowList):
             used,
         )
         key = "" if "fold" in used else ", m folds" if workspace.show_internal else ", m unfolds"
-        folded = "every event" if workspace.show_internal else "inside of the gateway folded"
+        inside = "details of the wire" if workspace.run.view.wire_side else "inside of the gateway"
+        folded = "every event" if workspace.show_internal else f"{inside} folded"
         return hint or folded + key
 
     def row_text(self) -> str:

@@ -7,13 +7,14 @@ from rich.style import Style
 
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.column_list import StyledCell, columns
-from trunkline.app.tui.widgets.cursor_list import CursorList
-from trunkline.app.view.text.cells import cut
-from trunkline.app.view.wire_side.lines import WireLine, WireRows
+from trunkline.app.tui.widgets.column_list import columns
+from trunkline.app.tui.widgets.marked_list import MarkedList
+from trunkline.app.view.labels.lines import ListLine
+from trunkline.app.view.wire_side.lines import WireRows
 from trunkline.app.view.wire_side.unknown import not_known
 
 _QUESTIONS = columns("2 | question * | place ~12 | asked 7 | sent 7 | seen 10 | end 12")
+_BROADER_QUESTIONS = columns("2 | question * | place ~14 | asked 7 | sent 7 | seen 10 | end 12 | broken 6")
 _ROOMY_QUESTIONS = columns(
     "2 | question * | who 6 | place ~20 | asked 7 | answered 8 | sent 7 | seen 10 | end 12 | broken 6"
 )
@@ -21,20 +22,23 @@ _WIDE_QUESTIONS = columns(
     "2 | question * | who 10 | place ~28 | given 14 | asked 16 | answered 14 | sent 16 | seen 30 | end 26 | broken 9"
 )
 _REQUESTS = columns("2 | state 14 | what * | place ~14 | try >3 | arrived >8 | response 8")
+_BROADER_REQUESTS = columns(
+    "2 | state 14 | what * | place ~14 | try >3 | answers 8 | arrived >8 | response 8 | broken 6"
+)
 _ROOMY_REQUESTS = columns(
     "2 | state 26 | what * | place ~22 | try >3 | answers 8 | arrived >8 | response 18 | broken 6"
 )
-ROOMY, WIDE = 96, 160
+#: from these widths on there is room for more columns
+BROADER, ROOMY, WIDE = 96, 116, 160
 
 
-class WireList(CursorList[object]):
+class WireList(MarkedList):
     """A list of rows as they were at the cursor."""
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(workspace, id=id)
         #: the numbers of the rows that are listed: all, or those that the filter keeps
         self._listed: list[int] = []
-        self._wrong: tuple[int, ...] = ()
 
     def source(self) -> WireRows:
         """The rows of the open run."""
@@ -43,6 +47,10 @@ class WireList(CursorList[object]):
     def caption(self) -> tuple[str, str]:
         """The title, and the words at the right of it."""
         raise NotImplementedError
+
+    def span(self) -> str:
+        """Of what an empty list speaks."""
+        return "so far" if self.workspace.run.view.growing else "in this run"
 
     @property
     def count(self) -> int:
@@ -54,7 +62,7 @@ class WireList(CursorList[object]):
         rows = self.source()
         self._listed = self._kept(rows)
         wrong = set(rows.wrong(self.workspace.cursor))
-        self._wrong = tuple(at for at, index in enumerate(self._listed) if index in wrong)
+        self.wrong = tuple(at for at, index in enumerate(self._listed) if index in wrong)
         self.set_titles(*self.caption())
         self.keep()
 
@@ -71,39 +79,20 @@ class WireList(CursorList[object]):
         if index is not None and index in self._listed:
             self.select(self._listed.index(index))
 
-    def target(self) -> int | None:
-        line = self._line(self.selected)
-        return line.seq if line is not None else None
-
-    def marks(self) -> tuple[int, ...]:
-        return self._wrong
-
     # ------------------------------------------------------------ drawing
 
-    def _line(self, index: int) -> WireLine | None:
-        if not 0 <= index < self.count:
-            return None
+    def line(self, index: int) -> ListLine:
         return self.source().line(self._listed[index], self.workspace.cursor)
 
-    def cells(self, index: int) -> dict[str, StyledCell]:
-        line = self._line(index)
-        return self.styled(line.cells, later=line.later) if line is not None else {}
-
     def draw(self, index: int, width: int) -> Canvas:
-        """Draw a row with the tag of a copy in its first column, or a mark across the row."""
-        line = self._line(index)
-        if line is None or not line.mark:
-            canvas = super().draw(index, width)
-            if line is not None and line.tag:
-                canvas.put(2 - cell_len(line.tag), line.tag, self._tag_style(line))
-            return canvas
-        canvas = self.canvas(width)
-        style = self.palette.faint if line.later else self.palette.tone(line.tone)
-        canvas.line(0, width, "╌", style)
-        canvas.put(3, f" {cut(line.mark, width - 8)} ", style + Style(italic=True))
+        """Draw a row with the tag of a copy in its first column."""
+        canvas = super().draw(index, width)
+        line = self.line(index) if 0 <= index < self.count else None
+        if line is not None and line.tag:
+            canvas.put(2 - cell_len(line.tag), line.tag, self._tag_style(line))
         return canvas
 
-    def _tag_style(self, line: WireLine) -> Style:
+    def _tag_style(self, line: ListLine) -> Style:
         """The first of several copies is the intended one."""
         if line.later:
             return self.palette.faint
@@ -114,7 +103,7 @@ class QuestionList(WireList):
     """Every question of a person, with its way to the model and back."""
 
     BORDER_TITLE = "Questions"
-    layouts = ((WIDE, _WIDE_QUESTIONS), (ROOMY, _ROOMY_QUESTIONS), (0, _QUESTIONS))
+    layouts = ((WIDE, _WIDE_QUESTIONS), (ROOMY, _ROOMY_QUESTIONS), (BROADER, _BROADER_QUESTIONS), (0, _QUESTIONS))
 
     def source(self) -> WireRows:
         return self.workspace.run.questions
@@ -127,14 +116,14 @@ class QuestionList(WireList):
         return f"Questions {total}", f"inside: {not_known(self.workspace.run.view.header)}"
 
     def empty_text(self) -> str:
-        return self.workspace.unmade("questions") or "nobody asked anything in this run"
+        return self.workspace.unmade("questions") or f"nobody asked anything {self.span()}"
 
 
 class RequestList(WireList):
     """Every request of the gateway to send or to change a message."""
 
     BORDER_TITLE = "Requests"
-    layouts = ((ROOMY, _ROOMY_REQUESTS), (0, _REQUESTS))
+    layouts = ((ROOMY, _ROOMY_REQUESTS), (BROADER, _BROADER_REQUESTS), (0, _REQUESTS))
 
     def source(self) -> WireRows:
         return self.workspace.run.requests
@@ -145,4 +134,4 @@ class RequestList(WireList):
         return f"Requests on the wire  {counts}".rstrip(), f"queue: {not_known(run.view.header)}"
 
     def empty_text(self) -> str:
-        return self.workspace.unmade("requests") or "the gateway sent nothing in this run"
+        return self.workspace.unmade("requests") or f"the gateway sent nothing {self.span()}"

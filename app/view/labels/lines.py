@@ -1,0 +1,22 @@
+"""Rows of lists of messages and requests, as they were after an event, with marks between them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trunkline.app.view.labels.messages import LabelCell
+from trunkline.app.view.text.fact import Tone
+
+
+class ListLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One drawn row: a thing with its cells, or a mark between the things."""
+
+    #: the event that Enter leads to
+    seq: int
+    cells: dict[str, LabelCell] = {}
+    #: of a copy or of something wrong, in the first column: ``2×``, ``✗``
+    tag: str = ""
+    #: the text of a mark
+    mark: str = ""
+    tone: Tone = Tone.PLAIN
+    later: bool = False
