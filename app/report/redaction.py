@@ -34,8 +34,13 @@ _SHAPES = re.compile(
 #: ``token=...``, ``"api_key": "..."``, ``Authorization: Bearer ...``
 _NAMED = re.compile(
     r"(?P<name>\b(?:[A-Za-z0-9_-]*(?:api[_-]?key|token|secret|password|passwd|authorization)[A-Za-z0-9_]*)[\"']?\s*[:=]\s*"
-    r"[\"']?(?:Bearer |Bot |Basic )?)(?P<value>[^\s\"',;&}]{6,})",
+    r"[\"']?(?:Bearer |Bot |Basic )?)(?P<value>(?!\$\{)[^\s\"',;&}]{6,})",
     re.IGNORECASE,
+)
+#: ``BOT_KEY=...`` in a command; what the shell or a slot fills in is no secret
+_ASSIGNED = re.compile(
+    r"(?P<name>\b[A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASS|CREDENTIAL|COOKIE|AUTH)[A-Z0-9_]*=[\"']?)"
+    r"(?P<value>(?!\$\{)[^\s\"',;&}]{6,})"
 )
 _BEARER = re.compile(r"\b(?P<name>Bearer |Bot )(?P<value>[A-Za-z0-9._~+/=-]{8,})")
 #: ``https://user:password@host``
@@ -61,6 +66,7 @@ class PageRedaction:
             text = text.replace(value, stand_in)
         text = _SHAPES.sub(REDACTED, text)
         text = _NAMED.sub(rf"\g<name>{REDACTED}", text)
+        text = _ASSIGNED.sub(rf"\g<name>{REDACTED}", text)
         text = _BEARER.sub(rf"\g<name>{REDACTED}", text)
         text = _USER_INFO.sub(rf"\g<name>{REDACTED}@", text)
         return _HOMES.sub("~", text)

@@ -39,6 +39,8 @@ def test_what_looks_like_a_token_is_taken_out(secret: str):
         ("api_key=hunter2hunter2", "hunter2hunter2"),
         ('{"apiKey": "hunter2hunter2"}', "hunter2hunter2"),
         ("TELEGRAM_BOT_TOKEN=hunter2hunter2", "hunter2hunter2"),
+        ("env BOT_KEY=hunter2hunter2 DB_PASS='correct-horse' gateway", "hunter2hunter2"),
+        ("env BOT_KEY=hunter2hunter2 DB_PASS='correct-horse' gateway", "correct-horse"),
         ("password: correct-horse", "correct-horse"),
         ("https://ana:hunter2@example.org/path", "hunter2"),
         ("-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----", "MIIE"),
@@ -80,3 +82,8 @@ def test_trees_are_redacted_in_depth():
     assert NOTHING.tree({"a": ["password=hunter2hunter2", 3, None, ({"b": f"{ROOT}/x"},)]}) == {
         "a": [f"password={REDACTED}", 3, None, [{"b": "~/x"}]]
     }
+
+
+def test_what_a_slot_of_a_command_fills_in_is_no_secret():
+    command = "gateway BOT_TOKEN=${telegram.token}"
+    assert PageRedaction({}).text(command) == command
