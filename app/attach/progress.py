@@ -117,7 +117,9 @@ class AttachProgress:
             jobs=self._jobs,
         )
         what = ", ".join(clean(_running(one)) for one in running)
-        text = f"{count(bad, 'scenario')} violated · about {span(seconds)} left · {what}"
+        # Before a try has ended nothing is known of how long they take.
+        left_words = f" · about {span(seconds)} left" if done else ""
+        text = f"{count(bad, 'scenario')} violated{left_words} · {what}"
         self._bar.update(self._task, completed=done, total=done + left, description=text, refresh=True)
 
     @staticmethod

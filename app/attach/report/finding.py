@@ -82,6 +82,11 @@ class FindingPage(msgspec.Struct, frozen=True, kw_only=True):
         """``violated in 5 of 5 tries``."""
         return f"violated in {self.times} of {self.tries} {'try' if self.tries == 1 else 'tries'}"
 
+    @property
+    def counted(self) -> str:
+        """The verdict, and that some tries hold: ``violated in 4 of 5 tries (flaky)``."""
+        return f"{self.verdict}{' (flaky)' if self.flaky else ''}"
+
 
 def findings_of(record: CellRecord, redaction: PageRedaction) -> list[FindingPage]:
     """The findings of a cell."""

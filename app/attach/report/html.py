@@ -17,6 +17,7 @@ from trunkline.app.attach.report.words import (
     LEGEND,
     MARKS,
     PAGE_TITLE,
+    ROWS_COLOURED,
     ROWS_LEFT_OUT,
     asked_lines,
 )
@@ -54,7 +55,7 @@ def finding_html(page: FindingPage) -> str:
         element("h1", page.headline),
         element(
             "p",
-            element("span", page.verdict, class_="verdict flaky" if page.flaky else "verdict"),
+            element("span", page.counted, class_="verdict flaky" if page.flaky else "verdict"),
             "" if page.enough else f" {FEW_TRIES}",
         ),
         element("h2", "What was promised"),
@@ -71,6 +72,7 @@ def finding_html(page: FindingPage) -> str:
         [_place(one) for one in page.places],
         element("p", MARKS, class_="dim"),
         element("h2", "On the wire"),
+        element("p", ROWS_COLOURED, class_="dim"),
         element("div", _rows(page.rows), class_="wide"),
         element("p", ROWS_LEFT_OUT.format(count(page.rows_left_out, "event")), class_="dim"),
         element("h2", "Repeat it"),

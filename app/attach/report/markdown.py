@@ -15,6 +15,7 @@ from trunkline.app.attach.report.words import (
     MARKS,
     PAGE_TITLE,
     ROWS_LEFT_OUT,
+    ROWS_SIGNED,
     asked_lines,
 )
 from trunkline.app.report.markdown_text import block, code, plain
@@ -32,7 +33,7 @@ def finding_markdown(page: FindingPage) -> str:
     lines = [
         f"# {plain(page.headline)}",
         "",
-        f"**{page.verdict}{' (flaky)' if page.flaky else ''}.**{few}",
+        f"**{page.counted}.**{few}",
         "",
         "## What was promised",
         "",
@@ -51,7 +52,7 @@ def finding_markdown(page: FindingPage) -> str:
     lines += ["## What people saw", ""]
     for place in page.places:
         lines += [f"### {code(place.name)}", "", *block(list(_chat(place))), ""]
-    lines += [MARKS, "", "## On the wire", "", *block([_row(one) for one in page.rows]), ""]
+    lines += [MARKS, "", "## On the wire", "", plain(ROWS_SIGNED), "", *block([_row(one) for one in page.rows]), ""]
     lines += [ROWS_LEFT_OUT.format(count(page.rows_left_out, "event")), ""]
     lines += [
         "## Repeat it",

@@ -13,7 +13,7 @@ from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
 from trunkline.sim.events.attach import GatewayReady
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
-from trunkline.sim.events.world import ThreadClosed
+from trunkline.sim.events.world import PeerSaid, ThreadClosed
 from trunkline.sim.invariants import Violation
 
 #: messages of a place that are shown; in the middle of more are left out
@@ -50,7 +50,7 @@ class PlacePicture(msgspec.Struct, frozen=True, kw_only=True):
 def pictures_of(view: RunView, violations: Sequence[Violation], redaction: PageRedaction) -> Iterator[PlacePicture]:
     """Every place in which something was said; those of the violations first."""
     wrong = {violation.first_wrong for violation in violations if violation.first_wrong is not None}
-    missing = {violation.missing_after for violation in violations if violation.missing_after is not None}
+    missing = {seq for violation in violations for seq in _unended(view, violation)}
     about = {seq for violation in violations for seq in violation.seqs}
     asides = [event for event in view.events if type(event.body) in _ASIDES]
     found: list[PlacePicture] = []
@@ -81,6 +81,13 @@ def pictures_of(view: RunView, violations: Sequence[Violation], redaction: PageR
             )
         )
     yield from sorted(found, key=lambda one: not one.concerned)
+
+
+def _unended(view: RunView, violation: Violation) -> Iterator[int]:
+    """The questions that nothing ended: what happened last on their way is often nothing that people see."""
+    if violation.missing_after is not None:
+        asked = [seq for seq in violation.seqs if isinstance(view.event(seq).body, PeerSaid)]
+        yield from asked or [violation.missing_after]
 
 
 def moment(at: float) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
+from msgspec import structs
 
 from tests.support.attach.cells import a_record, accepted, attach_trace, idle, once, said, twice, verdict, violation
 from trunkline.app.attach.cells import Trouble
@@ -113,6 +114,13 @@ def test_the_picture_says_when_the_gateway_was_killed():
     run = Run(trace=trace, verdicts=(verdict(Status.VIOLATED, violation(7)),))
     texts = [bubble.text for place in a_page(run).places for bubble in place.bubbles]
     assert texts[1:4] == ["hello QZm1", "the gateway was killed", "Done. AZm1-g1"]
+
+
+def test_a_question_that_nothing_ended_is_marked_in_the_picture():
+    lost = structs.replace(violation(6, 5, 6), first_wrong=None, missing_after=6)
+    trace = attach_trace(said("hello QZm1"), ProcessCrashed(why="crash"))
+    (place,) = a_page(Run(trace=trace, verdicts=(verdict(Status.VIOLATED, lost),))).places
+    assert [one.text for one in place.bubbles if one.remark] == ["hello QZm1"]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
