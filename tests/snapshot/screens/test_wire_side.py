@@ -63,6 +63,31 @@ def test_invariants(screen_compare, size):
     assert screen_compare(opened(RESENT), terminal_size=size, run_before=pressing("$", "8"), picture=False)
 
 
+@BOTH
+@pytest.mark.parametrize(("key", "screen"), [("5", "bindings"), ("7", "hands"), ("9", "diff")])
+def test_what_is_inside_names_the_screens_that_show_what_is_known(screen_compare, size, key, screen):
+    assert screen_compare(opened(KILLED), terminal_size=size, run_before=pressing("$", key), picture=False)
+
+
+@pytest.mark.parametrize(("key", "screen"), [("3", "questions"), ("6", "requests")])
+def test_lists_at_a_width_in_between(screen_compare, key, screen):
+    one = opened(RESENT)
+    assert screen_compare(one, terminal_size=(100, 30), run_before=pressing("$", key), picture=False)
+
+
+@pytest.mark.parametrize("key", ["o", "w", "H", "r", "d", "i", "W"])
+async def test_no_key_speaks_of_the_inside(key: str):
+    one = opened(RESENT)
+    async with one.run_test(size=(120, 40)) as pilot:
+        await press(pilot, "$", "5", key)
+        said = [note.message for note in one._notifications]
+        assert len(said) == 1
+        assert (
+            UNKNOWN in said[0]
+            or said[0] == "this is a run of toy 1.0: y copies the command that plays its scenario again"
+        )
+
+
 @pytest.mark.parametrize("key", ["3", "4", "5", "6", "7"])
 async def test_what_needs_the_inside_says_so(key: str):
     one = opened(RESENT)

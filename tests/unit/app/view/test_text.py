@@ -38,6 +38,8 @@ def test_words_wrap_and_long_ones_break():
     assert wrap("one two three", 7) == ["one two", "three"]
     assert wrap("abcdefghij", 4) == ["abcd", "efgh", "ij"]
     assert wrap("", 4) == [""]
+    assert wrap("a abcdefgh", 6, 4) == ["a", "abcd", "efgh"]
+    assert wrap("abcdefghij kl", 6, 4) == ["abcdef", "ghij", "kl"]
     assert all(cell_len(line) <= 5 for line in wrap("会话绑定 x 通道不可知", 5))
 
 

@@ -214,6 +214,25 @@ def test_a_command_repeats_it_and_the_status_names_the_gateway():
     assert (status.seed, status.gateway) == (None, "toy 1.0")
 
 
+@pytest.mark.parametrize("change", [{"gateway": "mine 2.0"}, {"path": "wires/recorded.wire.jsonl"}])
+def test_no_command_is_named_that_would_not_repeat_it(change: dict[str, str]):
+    header = msgspec.structs.replace(wire_run(NEXT_DOOR).trace.header, **change)
+    assert reproduction(header) == ""
+
+
+def test_a_request_without_an_outcome_is_on_its_way_until_the_run_or_the_gateway_ends():
+    run = wire_run(KILLED)
+    called = nth(RunView(run), WireCalled, -1)
+    for growing, word in ((True, "on its way"), (False, "not taken")):
+        view = RunView(Run(trace=Trace(header=run.trace.header, events=()), verdicts=()))
+        view.growing = growing
+        view.grow(run.trace.events[:called], ())
+        rows = RequestRows(view, question_rows(view).sends)
+        assert word.upper() in rows.line(len(rows) - 1, view.last).cells["state"].text
+        timeline = Timeline(view, TimelineLanes(view))
+        assert timeline.row(called).text.startswith(word)
+
+
 def test_texts_from_the_wire_reach_no_terminal_raw():
     run = wire_run(KILLED)
     events = tuple(msgspec.structs.replace(event, body=_spoiled(event.body)) for event in run.trace.events)
