@@ -109,7 +109,7 @@ class Workspace:
         view = self.open_run.view if self.open_run is not None else None
         if view is None or not view.wire_side:
             return ""
-        known = bool(reproduction(view.header))
+        known = bool(reproduction(view.header, view.events))
         how = "y copies the command that plays its scenario again" if known else "trunkline attach records another one"
         return f"this is a run of {gateway_name(view.header)}: {how}"
 
@@ -187,7 +187,7 @@ class Workspace:
 
     def repro(self) -> str:
         """The line that runs the same again."""
-        return reproduction(self.run.view.header)
+        return reproduction(self.run.view.header, self.run.view.events)
 
     def lit(self, seq: int) -> bool:
         """Whether a row is lit: part of the lit causal chain, or none is lit."""

@@ -214,12 +214,6 @@ def test_a_command_repeats_it_and_the_status_names_the_gateway():
     assert (status.seed, status.gateway) == (None, "toy 1.0")
 
 
-@pytest.mark.parametrize("change", [{"gateway": "mine 2.0"}, {"path": "wires/recorded.wire.jsonl"}])
-def test_no_command_is_named_that_would_not_repeat_it(change: dict[str, str]):
-    header = msgspec.structs.replace(wire_run(NEXT_DOOR).trace.header, **change)
-    assert reproduction(header) == ""
-
-
 def test_a_request_without_an_outcome_is_on_its_way_until_the_run_or_the_gateway_ends():
     run = wire_run(KILLED)
     called = nth(RunView(run), WireCalled, -1)
