@@ -38,7 +38,12 @@ class Projection:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        marked = {body: name for name, method in vars(cls).items() for body in getattr(method, "takes", ())}
+        marked: dict[type[Body], str] = {}
+        for name, method in vars(cls).items():
+            for body in getattr(method, "takes", ()):
+                if body in marked:
+                    raise TypeError(f"{cls.__name__} takes {body.__name__} twice: in {marked[body]} and in {name}")
+                marked[body] = name
         cls._methods = {**cls._methods, **marked}
 
     def handlers(self) -> Handlers:

@@ -55,6 +55,10 @@ class WireStory:
         self.now += after
         return self._log.recorder(node).record(body, cause)
 
+    def tell_nothing(self, *, after: float) -> None:
+        """So many seconds later, something that is about no question: the gateway asks who it is."""
+        self.tell(WireCalled(channel="telegram", method="getMe"), after=after, node="telegram")
+
     def start(self) -> None:
         """The gateway starts, and is connected."""
         self.starts += 1

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trunkline.core.events import Event
+from trunkline.core.events import Body, Event
 from trunkline.sim.attach.marks import AnswerMark
 from trunkline.sim.events.attach import GatewayExited, GatewayLaunched
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.script import FaultFired
-from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited
 from trunkline.sim.index.answer_parts import PART, ModelTurn
 from trunkline.sim.index.bot_messages import BotMessage, letters
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import MarkedQuestion
 from trunkline.sim.invariants.base import EvidenceKind
-from trunkline.sim.invariants.wire_side.base import WireSideChecker, marked, when
+from trunkline.sim.invariants.wire_side.base import ANYTHING, WholeRunChecker, WireSideChecker, marked, when
+from trunkline.sim.invariants.wire_side.standing import Pair, StandingAnswers
 
 #: seconds for which an answer may stand beside the draft that it replaces
 _REPLACED = 2.0
@@ -39,8 +39,12 @@ class _Copy:
     until: int | None
 
 
-class AnsweredOnce(WireSideChecker):
-    """X1: people see one answer to a question. Judged at the end, and at the worst moment before."""
+class AnsweredOnce(WholeRunChecker):
+    """X1: people see one answer to a question. Judged at the end, and at the worst moment before.
+
+    Two answers that have stood beside each other, neither of them the beginning of the other, for longer than a draft
+    may stand beside what replaces it, are sure at once.
+    """
 
     id = "X1"
     title = "Answered at most once"
@@ -54,12 +58,40 @@ class AnsweredOnce(WireSideChecker):
         super().__init__(run)
         #: seq -> time, of events that changed what people see
         self._at: dict[int, float] = {}
+        self._standing = StandingAnswers(self.wire, _REPLACED)
+        #: question -> the number of its answers when it was sure that they are too many
+        self._sure: dict[str, int] = {}
 
-    @on(WireAccepted, WireEdited, WireDeleted)
-    def _changed(self, event: Event, _body: WireAccepted | WireEdited | WireDeleted) -> None:
-        self._at[event.seq] = event.at
+    @on(*ANYTHING)
+    def _goes_on(self, event: Event, _body: Body) -> None:
+        changed = self.wire.messages.changed_by(event)
+        for mark, pair, since in self._standing.pass_to(event.at):
+            if mark in self.wire.questions:
+                ends = changed is not None and changed.accepted.seq in pair
+                how_long = f" for {event.at - since:.1f} s, at its worst" if ends else ""
+                self._are_two(self.wire.questions[mark], pair, how_long)
+        if changed is not None:
+            self._at[event.seq] = event.at
+            self._standing.change(event, changed)
+
+    def _are_two(self, question: MarkedQuestion, pair: Pair, how_long: str) -> None:
+        every = self._copies(question)
+        stand = [one for one in every if one.until is None and not how_long]
+        copies = [one for one in every if one in stand or one.message.accepted.seq in pair]
+        self.exercised += 1
+        self._sure[question.mark] = len(copies)
+        self._report(question, copies, how_long)
+
+    def so_far(self) -> str:
+        asked = (self.wire.questions[mark] for mark in self._standing.doubtful if mark in self.wire.questions)
+        question = next(asked, None)
+        if question is None:
+            return ""
+        return f"{self.asked(question)} has two answers now, and one of them may still be taken away"
 
     def finish(self, last: Event) -> None:
+        super().finish(last)
+        self.exercised = 0
         for question in self.wire.questions.values():
             copies = self._copies(question)
             if copies:
@@ -79,8 +111,9 @@ class AnsweredOnce(WireSideChecker):
 
     def _judge(self, question: MarkedQuestion, copies: list[_Copy]) -> None:
         left = [one for one in copies if one.until is None]
-        if len(left) > 1:
+        if len(left) > max(1, self._sure.get(question.mark, 0)):
             self._report(question, left, "")
+        if len(left) > 1 or question.mark in self._sure:
             return
         for one in copies:
             beside = [other for other in copies if other.since <= one.since and not self._over(other, one)]
@@ -163,6 +196,8 @@ class OneTurn(WireSideChecker):
         self._turns: dict[str, ModelTurn] = {}
         #: mark, turn and the next turn of messages for which the model was asked again, and nothing failed in between
         self._again: list[tuple[str, ModelTurn, ModelTurn]] = []
+        #: requests that have an answer
+        self._answered: set[int | None] = set()
         #: no process runs
         self._ended = False
         #: turns of which only the request was left when their process had ended
@@ -190,21 +225,33 @@ class OneTurn(WireSideChecker):
             self.exercised += 1
         elif not self._has_to_ask_again(mark, before, event):
             self._again.append((mark, before, turn))
+            if self._is_another(before, turn):
+                self._report(mark, before, turn)
 
-    def finish(self, last: Event) -> None:
-        answered = {one.event.seq for one in self.wire.turns if one.answered is not None}
+    @on(ModelAnswered)
+    def _answers(self, event: Event, _body: ModelAnswered) -> None:
+        if event.cause in self._answered:
+            return
+        self._answered.add(event.cause)
         for mark, before, turn in self._again:
-            # A request that had no answer for long, and then or later none, was given up: it is asked again, and is no
-            # other turn.
-            waited = turn.event.at - before.event.at
-            if before.event.seq in answered or waited < _HANGS:
-                self.violate(
-                    at=turn.event.seq,
-                    summary=f"the model is asked again for {mark}, {waited:.1f} s later",
-                    expected=["one turn"],
-                    actual=[f"turns at #{before.event.seq} and #{turn.event.seq}, and nothing failed in between"],
-                    evidence=[before.event.seq, turn.event.seq],
-                )
+            if before.event.seq == event.cause and turn.event.at - before.event.at >= _HANGS:
+                self._report(mark, before, turn)
+
+    def _is_another(self, before: ModelTurn, turn: ModelTurn) -> bool:
+        """Whether a request is another turn, and not one that was given up and asked again.
+
+        Such a one had no answer for long, and then or later none.
+        """
+        return before.event.seq in self._answered or turn.event.at - before.event.at < _HANGS
+
+    def _report(self, mark: str, before: ModelTurn, turn: ModelTurn) -> None:
+        self.violate(
+            at=turn.event.seq,
+            summary=f"the model is asked again for {mark}, {turn.event.at - before.event.at:.1f} s later",
+            expected=["one turn"],
+            actual=[f"turns at #{before.event.seq} and #{turn.event.seq}, and nothing failed in between"],
+            evidence=[before.event.seq, turn.event.seq],
+        )
 
     def _has_to_ask_again(self, mark: str, before: ModelTurn, event: Event) -> bool:
         if before.event.seq in self._orphans and not self._seen_before(mark, event.seq):

@@ -4,15 +4,37 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from trunkline.core.events import Event
 from trunkline.core.values import Address
 from trunkline.sim.attach.marks import AnswerMark
+from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady
+from trunkline.sim.events.model import ModelAnswered, ModelAsked
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.events.script import RunPhase
+from trunkline.sim.events.wire import (
+    WireAccepted,
+    WireCalled,
+    WireDeleted,
+    WireEdited,
+    WireRefused,
+    WireResponded,
+)
+from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformPushed
 from trunkline.sim.index.bot_messages import BotMessage
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, Verdict
 
 #: characters of a text in a sentence
 _SHORT = 60
+
+
+#: everything by which a run goes on: what may be judged because time has passed is judged with the next of them
+ANYTHING = (
+    GatewayExited, GatewayLaunched, GatewayReady, ModelAnswered, ModelAsked, PeerSaid, PlatformConfirmed,
+    PlatformPushed, ProcessCrashed, ProcessStopped, RunPhase, WireAccepted, WireCalled, WireDeleted, WireEdited,
+    WireRefused, WireResponded,
+)  # fmt: skip
 
 
 class WireSideChecker(Checker):
@@ -31,6 +53,39 @@ class WireSideChecker(Checker):
     def place(self, address: Address) -> str:
         """A place, in a sentence."""
         return self.run.name(address)
+
+
+class WholeRunChecker(WireSideChecker):
+    """Base of those that judge the whole run at its end.
+
+    A violation that nothing can excuse any more is reported as soon as that is sure, and stays. The end adds others.
+    """
+
+    #: why a checker is sure of nothing before the end; empty: it can be
+    only_at_the_end: ClassVar[str] = ""
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        self._is_over = False
+
+    def finish(self, last: Event) -> None:
+        """The trace has ended: what was not sure before is judged now."""
+        self._is_over, self._note = True, ""
+
+    def cut(self, when: str) -> None:
+        self._is_over = True
+        super().cut(when)
+        if self.violations:
+            self._note = f"not judged to its end: the run was cut {when}"
+
+    def so_far(self) -> str:
+        """What is not sure yet, and is violated if nothing more happens; empty: nothing."""
+        return ""
+
+    def verdict(self) -> Verdict:
+        if not self._is_over:
+            self._note = "; ".join(filter(None, (self.only_at_the_end, self.so_far())))
+        return super().verdict()
 
 
 def short(text: str) -> str:

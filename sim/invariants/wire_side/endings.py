@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trunkline.core.events import Event
+from trunkline.core.events import Body, Event
 from trunkline.core.values import ChatKind
 from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
@@ -16,13 +16,17 @@ from trunkline.sim.index.bot_messages import BotMessage, letters
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
-from trunkline.sim.invariants.wire_side.base import WireSideChecker, marked, short, when
+from trunkline.sim.invariants.wire_side.base import ANYTHING, WholeRunChecker, marked, short, when
 
 #: platforms that hand out nothing that was said while nobody was connected
 _KEEP_NOTHING = frozenset({"discord"})
 
 
-class NothingLostInSilence(WireSideChecker):
+#: messages, the newest, of which a run that goes on says whether anybody asked for them
+_NEWEST = 5
+
+
+class NothingLostInSilence(WholeRunChecker):
     """X4: each question is answered, or its asker gets a notice."""
 
     id = "X4"
@@ -31,29 +35,46 @@ class NothingLostInSilence(WireSideChecker):
         "Each question ends: it is answered, or its asker gets a notice in its place, within the patience of the run "
         "after the last of the question, a restart and a fault."
     )
+    only_at_the_end = "judged at the end: an answer may still come, and a restart or a fault begins the wait again"
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         #: mark -> the last event of its way so far
         self._last: dict[str, Event] = {}
         self._marks: dict[int, tuple[str, ...]] = {}
+        #: the last event so far
+        self._now: Event | None = None
 
-    @on(PeerSaid, PlatformPushed, PlatformConfirmed, ModelAsked, ModelAnswered)
-    def _goes_on(
-        self, event: Event, body: PeerSaid | PlatformPushed | PlatformConfirmed | ModelAsked | ModelAnswered
-    ) -> None:
+    @on(*ANYTHING)
+    def _goes_on(self, event: Event, body: Body) -> None:
+        self._now = event
         if isinstance(body, PeerSaid):
             self._marks[event.seq] = questions_in(body.text)
         elif isinstance(body, ModelAsked):
             self._marks[event.seq] = body.marks
+        elif not isinstance(body, PlatformPushed | PlatformConfirmed | ModelAnswered):
+            return
         for mark in self._marks.get(event.seq if event.seq in self._marks else event.cause or 0, ()):
             self._last[mark] = event
 
+    def so_far(self) -> str:
+        if self._now is None:
+            return ""
+        patience = 0.0 if self.wire.attached is None else self.wire.attached.patience
+        for question in self.wire.questions.values():
+            waited = self._now.at - self._since(question)
+            if waited < patience or self.wire.answers(question) or self._is_left_out(question):
+                continue
+            if not is_notified(self.wire, question) and not self.wire.answered_by_model(question):
+                return f"{self.asked(question)} has waited for {waited:.0f} s, and the patience is {patience:g} s"
+        return ""
+
     def finish(self, last: Event) -> None:
+        super().finish(last)
         attached, unjudged = self.wire.attached, 0
         patience = 0.0 if attached is None else attached.patience
         for question in self.wire.questions.values():
-            if question.body.bot or self._never_came(question) or self._nobody_there(question):
+            if self._is_left_out(question):
                 continue
             answered = self._is_answered(question)
             ended = (answered and not self._is_cut(question)) or is_notified(self.wire, question)
@@ -93,6 +114,9 @@ class NothingLostInSilence(WireSideChecker):
             actual=[f"{when(one)} has the end of it, and nothing has the rest" for one in answers],
             evidence=[question.event.seq, *(one.accepted.seq for one in answers)],
         )
+
+    def _is_left_out(self, question: MarkedQuestion) -> bool:
+        return question.body.bot or self._never_came(question) or self._nobody_there(question)
 
     def _never_came(self, question: MarkedQuestion) -> bool:
         """Whether the platform, and not the gateway, lost it: by a fault, or since it keeps nothing for later."""
@@ -186,7 +210,7 @@ def was_taken_up(wire: RunWireSide, question: MarkedQuestion, before: int) -> bo
     return any(question.mark in one.body.marks for one in wire.turns if one.event.seq < before)
 
 
-class NothingUnasked(WireSideChecker):
+class NothingUnasked(WholeRunChecker):
     """X6: nothing is said that nobody asked for."""
 
     id = "X6"
@@ -195,12 +219,21 @@ class NothingUnasked(WireSideChecker):
         "Each message of the gateway answers a question of the run, notifies an asker of what became of one, or is "
         "among the texts that its profile names; no turn that nobody asked for is shown."
     )
+    only_at_the_end = "judged at the end: a message may still be edited into an answer"
 
     @on(WireAccepted)
     def _accepted(self, _event: Event, _body: WireAccepted) -> None:
         self.exercised += 1
 
+    def so_far(self) -> str:
+        for message in self.wire.messages.all[: -_NEWEST - 1 : -1]:
+            marks = {mark.question for one in message.texts for mark in one.marks}
+            if not marks & self.wire.questions.keys() and not self._is_asked_for(message):
+                return f"nobody has asked for {short(message.text)} in {self.place(message.address)}"
+        return ""
+
     def finish(self, last: Event) -> None:
+        super().finish(last)
         for message in self.wire.messages.all:
             marks = [mark for one in message.texts for mark in one.marks]
             if any(mark.question in self.wire.questions for mark in marks):

@@ -146,7 +146,9 @@ def interleaved(draw: st.DrawFn, hows: Sequence[str] = HOWS) -> tuple[list[Step]
     """What happens in two places, each for itself, and both in one order."""
     first, second = draw(st.sampled_from(PLACES))
     what = st.lists(st.sampled_from(hows), min_size=1, max_size=3)
-    ours = [step for number, how in enumerate(draw(what)) for step in WireExchange(f"a{number}", first, second).steps(how)]
+    ours = [
+        step for number, how in enumerate(draw(what)) for step in WireExchange(f"a{number}", first, second).steps(how)
+    ]
     theirs = [
         step for number, how in enumerate(draw(what)) for step in WireExchange(f"b{number}", second, first).steps(how)
     ]
