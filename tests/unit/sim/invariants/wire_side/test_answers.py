@@ -90,6 +90,17 @@ def test_the_time_of_several_copies_is_that_of_all_of_them():
     assert story.end().summaries("X1")[0].startswith("question a1 of telegram/@ana is answered 2 times for 8.0 s")
 
 
+def test_copies_are_seen_together_until_the_first_of_them_goes():
+    story = WireStory()
+    story.ask("a1")
+    text = story.turn("a1")
+    first, second = story.send(text), story.send(text)
+    story.delete(second, after=10.0)
+    story.delete(first, after=10.0)
+    story.send(text)
+    assert story.end().summaries("X1")[0].startswith("question a1 of telegram/@ana is answered 2 times for 10.0 s")
+
+
 @pytest.mark.parametrize(("seconds", "broken"), [(2.0, []), (2.1, ["X1"])])
 def test_a_draft_may_stand_for_two_seconds_beside_its_answer(seconds: float, broken: list[str]):
     story = WireStory()
