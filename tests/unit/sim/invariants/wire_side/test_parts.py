@@ -36,6 +36,15 @@ def test_but_nobody_may_see_it_three_times():
     for part in (first, first, second, third):
         story.send(part)
     assert story.end().broken == ["X1"]
+    assert len(story.verdict("X1").violations) == 1
+
+
+def test_a_copy_with_its_mark_is_no_part():
+    story = WireStory()
+    (whole,) = in_parts(story, LONG)
+    story.send(whole)
+    story.send(whole)
+    assert len(story.end().verdict("X1").violations) == 1
 
 
 def test_the_beginning_of_an_answer_that_stays_beside_the_whole_is_x1():
