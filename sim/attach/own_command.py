@@ -46,6 +46,8 @@ OF_ENVIRONMENT: Mapping[str, Mapping[str, str]] = {
 }
 #: seconds: of a gateway of which nothing is known
 _START, _STOP, _SETTLE, _PATIENCE = 60.0, 15.0, 5.0, 45.0
+#: how words begin that name a file that comes with Trunkline or is installed
+_SHIPPED_FILES = ("${attach}/", "${install}/")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 
 
@@ -168,7 +170,7 @@ def _platform_in(words: Iterable[str]) -> str:
 
 def _name_of(words: tuple[str, ...]) -> str:
     """A name for tables: that of the last file that the command names, else of its program."""
-    files = [one for one in words if Path(one).is_file()]
+    files = [one for one in words if one.startswith(_SHIPPED_FILES) or Path(one).is_file()]
     name = _NOT_IN_NAMES.sub("-", Path(files[-1] if files else words[0]).stem.lower()).strip("-")[:25]
     name = name if name[:1].isalpha() else f"own-{name}".strip("-")
     return f"own-{name}" if name in shipped_profiles() else name

@@ -68,6 +68,8 @@ def test_its_profile_is_the_same_when_it_is_read_from_a_file() -> None:
 def test_a_name_of_a_shipped_profile_is_not_taken_twice(folder) -> None:
     (folder / "hermes.py").write_text("")
     assert own_profile(f"{sys.executable} hermes.py").name == "own-hermes"
+    assert own_profile(f"env A=b {sys.executable} ${{attach}}/toy/gateway.py").name == "gateway"
+    assert own_profile("env A=b ${python} ${attach}/toy/gateway.py").name == "gateway"
     (folder / "2nd.py").write_text("")
     assert own_profile(f"{sys.executable} 2nd.py").name == "own-2nd"
 
