@@ -140,6 +140,8 @@ CASES: dict[str, tuple[Story, set[str]]] = {
     "limited": (again("429", after=4.0), NOTHING),
     "limited, given up": (parked("429"), {"X4"}),
     "bad gateway": (again("502", times=3), NOTHING),
+    "an error of the platform": (again("500"), NOTHING),
+    "an error of the platform, given up": (parked("500"), {"X4"}),
     "reset before, sent again": (again("reset-before", times=8), NOTHING),
     "reset before, left in doubt": (parked("reset-before"), {"X4"}),
     "interrupted, one answer": (merged, NOTHING),
@@ -243,3 +245,23 @@ def test_an_answered_update_that_is_handed_out_again():
     assert broken(wire) == NOTHING
     wire.send(wire.model("a1"))
     assert broken(wire) == {"X1", "X5"}
+
+
+@pytest.mark.parametrize(("begins", "outcome"), [(2, NOTHING), (0, {"X1"})], ids=["goes on", "begins again"])
+@pytest.mark.parametrize("gateway", GATEWAYS)
+def test_an_answer_of_three_messages_is_killed_when_the_second_is_accepted(
+    gateway: str, begins: int, outcome: set[str]
+):
+    wire = PrototypeWire(gateway, "telegram")
+    wire.start()
+    wire.answered("w0")
+    wire.ask("a1")
+    whole = wire.model("a1") + "\n\n" + "\n\n".join(f"part {number} {'x' * 70}" for number in range(130))
+    wire.lines[-1]["text"] = whole[:120]
+    parts = [whole[:4000], whole[4000:8000], whole[8000:]]
+    wire.send(parts[0])
+    wire.send(parts[1], fault="kill")
+    wire.start()
+    for part in parts[begins:]:
+        wire.send(part)
+    assert broken(wire) == outcome
