@@ -21,7 +21,7 @@ def shown_instead(what: str) -> list[Fact]:
     """What a screen says in place of things that are inside of the gateway."""
     return [
         Fact(
-            label="what", text=f"{what} are inside of the gateway: its requests, and what people see, do not tell them"
+            label="what", text=f"{what} are inside of the gateway: neither its requests nor what people see show them"
         ),
         Fact(label="3", text="shows each question of a person, what the model was asked, and what people saw of it"),
         Fact(label="4", text="shows each place: what the model was asked and said, beside what people saw"),
