@@ -121,12 +121,15 @@ class Pushes:
         connection.queue.put_nowait(msgspec.structs.replace(envelope, cause=seq))
 
     def repeat(self, envelope: Envelope) -> None:
-        """Record that a message is delivered once more, by a server that calls until it is answered."""
+        """Record that a message is delivered by a server itself: once more, until it is answered; or read there."""
         for posted in self._unacked[envelope.address.account].values():
             if posted.envelope.message_id == envelope.message_id and posted.envelope.address == envelope.address:
                 posted.times += 1
                 body = PlatformPushed(
-                    address=posted.place, message_id=envelope.message_id, original_id=posted.original, replay=True
+                    address=posted.place,
+                    message_id=envelope.message_id,
+                    original_id=posted.original,
+                    replay=posted.times > 1,
                 )
                 self._platform.events.record(body, posted.cause)
 
@@ -144,10 +147,11 @@ class Pushes:
         """Whether a connection is the one of its account, and was not broken or replaced."""
         return connection in self._connections.values()
 
-    def connect(self, account: str, node: Node) -> Connection:
+    def connect(self, account: str, node: Node, *, deliver: bool = True) -> Connection:
         """Open a process's connection, and deliver everything unacknowledged, possibly again.
 
-        An account has one connection: the reader of the earlier one gets `NotSent`, and may connect again.
+        An account has one connection: the reader of the earlier one gets `NotSent`, and may connect again. `deliver`
+        False: what waits stays in the history (`due`), until that is read (`read`).
         """
         replaced = self._connections.get(account)
         if replaced is not None and replaced.node.alive:
@@ -157,9 +161,18 @@ class Pushes:
         self._platform.events.record(PlatformConnected(channel=self._platform.channel, account=account))
         self._silence(account, connection)
         for posted in tuple(self._unacked[account].values()):
-            if posted.due:
+            if deliver and posted.due:
                 self._push(posted)
         return connection
+
+    def due(self, account: str) -> list[Envelope]:
+        """The messages that wait for an account and have arrived at the platform."""
+        return [posted.envelope for posted in self._unacked[account].values() if posted.due]
+
+    def read(self, envelope: Envelope) -> None:
+        """A message that waits was read in the history: it is delivered, and acknowledged."""
+        self.repeat(envelope)
+        self.ack(envelope)
 
     def go_silent(self, account: str) -> None:
         """Let the live connection of an account go silent, if a fault says so."""

@@ -279,17 +279,17 @@ class GatewayHub:
 
     def _feed(self, link: GatewayLink, account: str, *, missed: bool) -> None:
         """Connect to the platform. `missed`: what waits was written while there was no session."""
-        connection = self._server.platform.pushes.connect(account, Node("discord on the wire"))
+        pushes = self._server.platform.pushes
+        connection = pushes.connect(account, Node("discord on the wire"), deliver=not missed)
+        for envelope in pushes.due(account) if missed else ():
+            self._miss(envelope)
         waiting: list[Envelope | PlatformError] = []
         while not connection.queue.empty():
             waiting.append(connection.queue.get_nowait())
         link.connection = connection
         connection.queue = feed = _Feed(self, link)
         for item in waiting:
-            if missed and isinstance(item, Envelope):
-                self._miss(item)
-            else:
-                feed.put_nowait(item)
+            feed.put_nowait(item)
 
     def _miss(self, envelope: Envelope) -> None:
         """Leave a message to the history. A press that nobody took is over."""
@@ -303,7 +303,7 @@ class GatewayHub:
         """The history with a message was handed out."""
         envelope = self._missed.pop((account, message), None)
         if envelope is not None:
-            self._server.platform.pushes.ack(envelope)
+            self._server.platform.pushes.read(envelope)
 
     # ------------------------------------------------------------ events
 

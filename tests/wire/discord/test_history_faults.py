@@ -16,7 +16,7 @@ from trunkline.core.adapters.discord.errors import error_of
 from trunkline.core.adapters.discord.receiving.gateway import SessionLost
 from trunkline.core.errors import NotSent
 from trunkline.core.events.adapters import UpdateDropped
-from trunkline.sim.events.world import PlatformConnected
+from trunkline.sim.events.world import PlatformConnected, PlatformPushed
 
 PAGE_OF_A_FIREWALL = error_of(403, {}, b"<html>blocked</html>")
 
@@ -82,6 +82,24 @@ def test_a_message_whose_channel_cannot_be_looked_up_comes_again() -> None:
             async with bench.listening() as inbox:
                 await bench.brought(inbox, "second")
         assert bench.recorded(UpdateDropped) == []
+
+    play(test)
+
+
+def test_what_was_missed_counts_as_handed_out_when_it_is_read() -> None:
+    """A new session brings nothing of before: a client that does not read the history is never given it."""
+
+    async def test(bench: DiscordBench) -> None:
+        await missed(bench, "missed")
+        before = bench.recorded(PlatformPushed)
+        with answers("/messages", PAGE_OF_A_FIREWALL):
+            async with bench.listening() as inbox:
+                assert isinstance(await bench.ended(inbox), NotSent)
+        assert bench.recorded(PlatformPushed) == before
+        async with bench.listening() as inbox:
+            await bench.brought(inbox, "missed")
+        (pushed,) = bench.recorded(PlatformPushed)[len(before) :]
+        assert not pushed.replay
 
     play(test)
 
