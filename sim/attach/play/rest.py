@@ -145,7 +145,8 @@ class _Flood:
     """Counts requests in windows of `WITHIN` seconds."""
 
     def __init__(self) -> None:
-        self._window, self._all = 0, 0
+        self._window = 0
+        self._all = 0
         self._counts = Counter[str]()
         self.found = ""
 
@@ -154,7 +155,8 @@ class _Flood:
             return
         window = int(at // WITHIN)
         if window != self._window:
-            self._window, self._all = window, 0
+            self._window = window
+            self._all = 0
             self._counts.clear()
         self._all += 1
         if what in self._counts or len(self._counts) < _NAMES:

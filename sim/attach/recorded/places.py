@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from trunkline.core.values import Address, ChatKind, Peer
 
@@ -111,9 +111,10 @@ def thread_of(params: Mapping[str, Any]) -> str | None:
 
 def relation_of(params: Mapping[str, Any]) -> tuple[str, str | None]:
     """How an event on Matrix is related to another one, and to which."""
-    found = params.get("m.relates_to")
-    if not isinstance(found, dict):
+    given = params.get("m.relates_to")
+    if not isinstance(given, dict):
         return "", None
+    found = cast("dict[str, Any]", given)
     return str(found.get("rel_type") or ""), None if found.get("event_id") is None else str(found["event_id"])
 
 

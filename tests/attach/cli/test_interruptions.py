@@ -99,6 +99,7 @@ def test_one_whose_output_nobody_reads_any_more_writes_the_report(tmp_path):
     word = f"attach-{os.getpid()}-pipe"
     command = [*named(tmp_path, word), "--tries", "2", "-k", "quick"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
         process.stdout.readline()
         process.stdout.close()
         assert process.wait(60) == 1

@@ -23,11 +23,13 @@ class Heard:
         self.lines: list[str] = []
         self._until = None if interrupt_after is None else time.monotonic() + interrupt_after
 
-    def started(self, one):
-        self.lines.append(f"started {one.number}")
+    def started(self, running):
+        self.lines.append(f"started {running.number}")
 
-    def finished(self, record, one):
-        self.lines.append(f"finished {one.number} {'holds' if one.run.holds else 'violated'} {one.notes}")
+    def finished(self, record, finished):
+        self.lines.append(
+            f"finished {finished.number} {'holds' if finished.run.holds else 'violated'} {finished.notes}"
+        )
 
     def troubled(self, record, trouble):
         self.lines.append(f"troubled {trouble.problem} {trouble.log}")
