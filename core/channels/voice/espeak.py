@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import wave
+from tempfile import TemporaryFile
 
 import anyio
 
@@ -40,9 +41,12 @@ class Espeak:
     async def speech(self, text: str) -> Speech:
         """The speech of a text, as a WAV file."""
         try:
-            with anyio.fail_after(_TIMEOUT):
+            # A file and no pipe: a program that ends before it has read everything breaks a pipe, and hides why.
+            with anyio.fail_after(_TIMEOUT), TemporaryFile() as words:
                 # Invalid characters are a question mark: the engine is not to fail for them.
-                done = await anyio.run_process(self._command, input=text.encode("utf-8", "replace"), check=False)
+                words.write(text.encode("utf-8", "replace"))
+                words.seek(0)
+                done = await anyio.run_process(self._command, stdin=words, check=False)
         except TimeoutError:
             raise SpeechFailed(f"espeak-ng has not answered within {_TIMEOUT:g} s") from None
         except OSError as error:

@@ -94,6 +94,12 @@ def test_a_program_that_fails_is_worth_another_attempt(program: Any, before: str
     assert caught.value.retryable and not caught.value.ambiguous
 
 
+def test_a_program_that_ends_before_it_has_read_a_long_text_says_why(program: Any) -> None:
+    program("sys.stderr.write('no such voice'); sys.exit(1)")
+    with pytest.raises(SpeechFailed, match="ended with 1: no such voice"):
+        anyio.run(Espeak().speech, "hello " * 100_000)
+
+
 def test_a_program_that_hangs_is_ended(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trunkline.core.channels.voice.espeak._TIMEOUT", 0.3)
     program("time.sleep(60)")
