@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -42,6 +43,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("all") or named or config.getoption("update_snapshots", default=False):
         os.environ[VARIABLE] = "all"
     settings.load_profile("trunkline" if run_all() else "sample")
+    # A shell lets what it starts in the background ignore Ctrl-C, and so would every program that a test starts.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
