@@ -164,7 +164,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_full_disk_ends_the_try_with_a_message(tmp_path: Path) -> None:
     def small_files() -> None:
         # As with a full disk, a write fails; that one sends no signal is for Python to see to.
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
 
     outcome = WorkerTry(tmp_path, POLLS + FOREVER, patience="60s").play(preexec_fn=small_files)
     assert outcome.problem == f"{tmp_path / 'trace.jsonl'}: File too large: the trace ends there"

@@ -38,7 +38,12 @@ here("main")
 forked("child")
 call("getMe")
 """
-FOREVER = "\nwhile True: call('getUpdates', timeout=10)\n"
+#: takes every update, and answers none
+FOREVER = """
+offset = 0
+while True:
+    for update in json.loads(call('getUpdates', timeout=10, offset=offset))["result"]: offset = update["update_id"] + 1
+"""
 
 
 class WorkerTry:
