@@ -1,11 +1,11 @@
-"""OPEN, SCROLL, SEEK, FRAME, LIVE, DIFF: the app over a trace of 100,000 events. CPU time, without a terminal.
+"""OPEN, SCROLL, SEEK, FRAME, LIVE, LATE, DIFF: the app over a trace of 100,000 events. CPU time, without a terminal.
 
 OPEN is from the file to the first picture: read, judged, indexed, drawn. SCROLL is a key that moves the cursor, until
 the picture is complete, on the slowest of all screens. SEEK is the same after a jump to anywhere. FRAME is one of 30
-frames a second while the run plays 10,000 events in each second, on the slowest screen; its note tells the worst one.
+frames a second while the run plays 10,000 events in each second, on the slowest screen; its note names the worst one.
 These three are measured in a small and in a large terminal, and the larger figure counts. LIVE is a frame while the
-trace is written at that rate and followed: read, judged, learnt, drawn, in the median frame and in the worst one. DIFF
-compares two such traces.
+trace is written at that rate and followed: read, judged, learnt, drawn, in the median frame and in the worst one. LATE
+is by how much a screen is behind the file then. DIFF compares two such traces.
 """
 
 import asyncio
@@ -171,10 +171,11 @@ def _beginning(path: Path, start: int) -> tuple[Path, list[bytes]]:
     return written, lines
 
 
-async def _followed(path: Path, screen: str, *, start: int = 0) -> list[float]:
+async def _followed(path: Path, screen: str, *, start: int = 0) -> tuple[list[float], int]:
     """CPU seconds of each frame while a file is written at `RATE` and followed; from event `start` on.
 
-    The last frame is that of the end, in which everything is judged that only the end can break.
+    The last frame is that of the end, in which everything is judged that only the end can break. Also by how many
+    events the screen is late then, beyond those of one frame.
     """
     written, lines = _beginning(path, start)
     # The budget of a frame is one of CPU time here: how busy the machine is should not matter.
@@ -192,10 +193,10 @@ async def _followed(path: Path, screen: str, *, start: int = 0) -> list[float]:
                 file.write(b"".join(lines[at : at + RATE // FRAMES]))
                 workspace.run.playback.follow()
                 costs.append(await _spent(lambda: _pulled(one)))
-        assert workspace.run.view.last >= len(lines) - 1 - RATE // FRAMES
+        late = max(0, len(lines) - 1 - RATE // FRAMES - workspace.run.view.last)
     # What a long run leaves alive is out of the collector's rounds; it ends here, and eight of them are much.
     gc.unfreeze()
-    return costs
+    return costs, late
 
 
 async def _pulled(one: TrunklineApp) -> None:
@@ -206,13 +207,24 @@ async def _pulled(one: TrunklineApp) -> None:
 
 async def _live(path: Path) -> list[Bar]:
     """On the timeline over the whole of it; on the other screens over its end, where they know most."""
-    *costs, end = await _followed(path, "timeline")
-    ends = {name: (await _followed(path, name, start=EVENTS - LAST))[:-1] for name in OTHERS}
+    (*costs, end), late = await _followed(path, "timeline")
+    followed = {name: await _followed(path, name, start=EVENTS - LAST) for name in OTHERS}
+    ends = {name: costs[:-1] for name, (costs, _) in followed.items()}
+    lates = {"timeline": late, **{name: late for name, (_, late) in followed.items()}}
     middle = _by_screen({name: median(found) for name, found in ends.items()})
     worst = _by_screen({name: max(found) for name, found in ends.items()})
     return [
         _bar("LIVE", "a frame of a run followed at 10,000 events a second", median(costs), 0.033, f"others: {middle}"),
         _bar("LIVEMAX", "the worst of these frames", max(costs), 0.033, f"the end {end * 1e3:.1f}; others: {worst}"),
+        Bar(
+            id="LATE",
+            title="events that the screen is late at the end of such a run, on the slowest screen",
+            measured=max(lates.values()),
+            demand=0,
+            better="lower",
+            unit="events",
+            note=", ".join(f"{name} {late:,}" for name, late in lates.items() if late) or "no screen is late",
+        ),
     ]
 
 
@@ -273,7 +285,7 @@ def _bar(name: str, title: str, seconds: float, demand: float, note: str) -> Bar
 
 
 def bars() -> Iterator[Bar]:
-    """Measure OPEN, SCROLL, SEEK, FRAME, LIVE and DIFF."""
+    """Measure OPEN, SCROLL, SEEK, FRAME, LIVE, LATE and DIFF."""
     with tempfile.TemporaryDirectory() as folder:
         # Made before there is an event loop: the simulator brings its own.
         path = long_file(Path(folder), EVENTS)
