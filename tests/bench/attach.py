@@ -48,17 +48,17 @@ script: [{at: 0s, note: it begins}]
 
 def story(events: int) -> Trace:
     """A gateway that answers in three places, that is killed now and then, and sends an answer a second time."""
-    told, number = WireStory(), 0
-    while len(told.events) < events:
+    written, number = WireStory(), 0
+    while len(written.events) < events:
         number += 1
         place = (BEN, DEPLOY)[number % 2]
-        told.answered(f"q{number}", place)
+        written.answered(f"q{number}", place)
         if number % 100 == 0:
-            told.crash()
-            told.send(told.turn(f"q{number}"), place)
+            written.crash()
+            written.send(written.turn(f"q{number}"), place)
         if number % 70 == 0:
-            told.refuse(f"AZq{number}-g1", place)
-    return told.end().trace
+            written.refuse(f"AZq{number}-g1", place)
+    return written.end().trace
 
 
 def cpu(call: Callable[[], object]) -> float:

@@ -77,7 +77,7 @@ class QuietWire:
     # ------------------------------------------------------------ what happens
 
     def requested(self, what: str, at: float) -> None:
-        """A request has arrived, also one of which no event tells. `what`: its method, or its path."""
+        """A request has arrived, also one that no event records. `what`: its method, or its path."""
         self._flood.count(what, at)
 
     def _see(self, event: Event) -> None:

@@ -195,8 +195,8 @@ class InOrder(WireSideChecker):
         for message in self.wire.messages.after(turn.event.seq):
             if message.deleted is None and message.address.lane == lane:
                 text = letters(message.text)
-                tells = len(text) >= PART or bool(own & set(message.marks))
-                if tells and whole.count(text) == 1:
+                belongs = len(text) >= PART or bool(own & set(message.marks))
+                if belongs and whole.count(text) == 1:
                     found.setdefault(text, (whole.find(text), message))
         for (at, above), (text, (position, below)) in zip(found.values(), list(found.items())[1:], strict=False):
             if position + len(text) <= at:

@@ -104,7 +104,7 @@ def test_a_gateway_that_floods_the_platform(tmp_path: Path) -> None:
 
 
 def flood_of(tmp_path: Path, call: str) -> tuple[str, list[Event]]:
-    """What a gateway is told that makes one call again and again, and the events of its try."""
+    """The message about a gateway that makes one call again and again, and the events of its try."""
     again = f"def again():\n  try: {call}\n  except OSError: pass\n"
     trouble, events = broken(
         program(tmp_path, f"{again}call('getUpdates?timeout=0')\nwhile True: again()"), patience=60.0
