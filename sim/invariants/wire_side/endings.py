@@ -93,8 +93,8 @@ class NothingLostInSilence(WholeRunChecker):
 
     def _is_cut(self, question: MarkedQuestion) -> bool:
         """Whether a part of the answer that people see is in no message. A file may have it."""
-        for turn in self.wire.turns:
-            if question.mark in turn.body.marks and len(letters(turn.answer)) >= PART:
+        for turn in self.wire.turns_about(question):
+            if len(letters(turn.answer)) >= PART:
                 own = set(answers_in(turn.answer))
                 if any(one.deleted is None and own & set(one.marks) for one in self.wire.answers(question)):
                     shown = [one for one in self.wire.messages.all if one.accepted.seq > turn.event.seq]
@@ -168,7 +168,7 @@ class NothingLostInSilence(WholeRunChecker):
             return ": the gateway had the platform discard it"
         if not question.handed_out:
             return ", and it was never handed out"
-        turns = [one for one in self.wire.turns if question.mark in one.body.marks]
+        turns = self.wire.turns_about(question)
         if not turns:
             return ", and the model was never asked"
         return ", although the model answered" if any(one.answer for one in turns) else ""
@@ -207,7 +207,7 @@ def was_taken_up(wire: RunWireSide, question: MarkedQuestion, before: int) -> bo
     What a model says in a turn of its own notifies nobody of a question that the gateway never had: one that drops what
     waits, and then resumes an older session with such a turn, does not know that there is a question.
     """
-    return any(question.mark in one.body.marks for one in wire.turns if one.event.seq < before)
+    return any(one.event.seq < before for one in wire.turns_about(question))
 
 
 class NothingUnasked(WholeRunChecker):

@@ -19,7 +19,7 @@ HOWS = ("right", "twice", "two turns", "lost", "taken away", "refused", "refused
 #: what becomes of a question, with streams, faults and ends of the process
 MORE = (
     *HOWS, "streamed", "draft replaced", "draft left", "two streams", "edited into an answer", "response lost",
-    "response lost, sent again", "killed before the answer", "killed, then sent again", "killed, then told",
+    "response lost, sent again", "killed before the answer", "killed, then sent again", "killed, then notified",
     "handed out again", "place gone", "place gone, next door", "wrong place", "the model fails",
 )  # fmt: skip
 PLACES = ((ANA, BEN), (DEPLOY, ROLLBACK), (ANA, DEPLOY), (DEPLOY, OPS))
@@ -53,7 +53,7 @@ class WireExchange:
             "response lost, sent again": [ask, turn, self.lose, self.wait, send],
             "killed before the answer": [ask, turn, self.crash],
             "killed, then sent again": [ask, turn, self.lose, self.crash, send],
-            "killed, then told": [ask, turn, self.crash, say(NOTICE)],
+            "killed, then notified": [ask, turn, self.crash, say(NOTICE)],
             "handed out again": [ask, turn, send, self.push_again, turn],
             "place gone": [ask, turn, self.refuse(Reason.PLACE_GONE)],
             "place gone, next door": [ask, turn, self.refuse(Reason.PLACE_GONE), self.send_elsewhere],
