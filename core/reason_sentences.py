@@ -139,7 +139,7 @@ SENTENCES: dict[str, str] = {
     "unauthorized": "The platform did not accept the account's token.",
     "response-lost": "The request was sent and no response came back: it may have been accepted.",
     "crash-ambiguous": "The process died while the request may have been on the wire.",
-    "same-key-resend": "Resent under the same idempotency key: the platform keeps only one.",
+    "same-key-resend": "Resent under the same key: the platform keeps only one, or a repeat harms nobody.",
     "attempts-exhausted": "All allowed attempts were used.",
     "too-old": "It is older than the age limit.",
     "no-adapter": "No adapter is installed for that channel and account.",

@@ -12,7 +12,14 @@ from trunkline.core.channels.adapter import (
     Recipients,
     Resolved,
 )
-from trunkline.core.channels.capabilities import check_capabilities, check_poll, for_action, require, require_action
+from trunkline.core.channels.capabilities import (
+    check_capabilities,
+    check_poll,
+    for_action,
+    for_notice,
+    require,
+    require_action,
+)
 from trunkline.core.channels.directory import DirectoryEntry, find_in_directory
 from trunkline.core.channels.registry import known_channels, register_channel, registered_channel, rules_for
 from trunkline.core.channels.rules import (
@@ -50,6 +57,7 @@ __all__ = [
     "check_poll",
     "find_in_directory",
     "for_action",
+    "for_notice",
     "known_channels",
     "register_channel",
     "registered_channel",

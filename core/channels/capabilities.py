@@ -57,6 +57,17 @@ def for_action(capabilities: Capabilities, action: Action) -> Capabilities:
     )
 
 
+def for_notice(capabilities: Capabilities) -> Capabilities:
+    """What an adapter offers for a notice of the gateway itself.
+
+    Where nobody can find out whether it was accepted, it is sent again, like something under a key that lasts: to read
+    it twice harms nobody, and without it a person may never hear that an answer is missing.
+    """
+    if capabilities.idempotency is Idempotency.LOOKUP:
+        return capabilities
+    return msgspec.structs.replace(capabilities, idempotency=Idempotency.KEY, key_seconds=None)
+
+
 def check_able(
     can: Capabilities,
     where: str,

@@ -4,7 +4,8 @@ A crash changes the timing of a run, which may legitimately change what people s
 
 - A chunk on a platform with neither key nor look-up, or by a webhook, is parked: not sent twice, and its intent ends as
   ``unknown``. So is a change that cannot be done twice.
-- Or, if so configured, it is sent again with a mark: people see it once or twice.
+- Or, if so configured, it is sent again with a mark: people see it once or twice. A notice of the gateway itself is
+  sent again without one.
 - A hand is lost with its process, so its result and the agent's reply differ.
 - A hand is cancelled, or its time runs out, before or after its result.
 - An agent, or a person by a chat command, asks about hands at another time.
@@ -54,6 +55,7 @@ class DifferenceCause(StrEnum):
 
     PARKED = "parked: whether it was accepted is unknown"
     MARKED = "sent again with a mark, or not: whether it was accepted was unknown"
+    NOTICE_AGAIN = "a notice was sent again: whether it was accepted was unknown"
     HAND_LOST = "the hand was lost with its process"
     HAND_ENDED = "the hand was cancelled or timed out at another time"
     CHECKED = "its agent, or a person by a command, asked about the hands at another time"
@@ -130,6 +132,8 @@ class CrashFreeRun:
         unsure = all(lane[:2] not in self._sure for _, _, lane, _ in (*more, *less))
         if unsure and any(self._same_but_marked(name, here, mark) for mark in self._marks):
             yield DifferenceCause.MARKED
+        if self._is_notice_again(name, here):
+            yield DifferenceCause.NOTICE_AGAIN
         yield from self._of_origin(name, here)
         yield from self._of_ending(name, here, more, less)
 
@@ -215,6 +219,15 @@ class CrashFreeRun:
         within = max(unmarked, default=0) <= most and max(now.values(), default=0) <= 2 * most
         return within and before.keys() == now.keys()
 
+    def _is_notice_again(self, name: str, here: RunDigest) -> bool:
+        """Whether both runs show the same chunks of notices, more or less often, and the attempts account for all."""
+        intents = here.intents.get(name, [])
+        if not intents or any(one.body.intent_kind is not IntentKind.NOTICE for one in intents):
+            return False
+        before, now = _of(name, self._sound.seen), _of(name, here.seen)
+        attempts = sum(sum(intent.attempts.values()) for intent in intents)
+        return before.keys() == now.keys() and now.total() <= attempts
+
     def _is_parked(self, intent: IntentDigest) -> bool:
         return intent.state is IntentState.UNKNOWN and not self._is_sure(intent)
 
@@ -223,6 +236,8 @@ class CrashFreeRun:
         body = intent.body
         if body.action is not None:
             return SPECS[body.action].repeatable
+        if body.intent_kind is IntentKind.NOTICE:
+            return True
         # No platform recognises a repeat by a webhook.
         return body.identity is None and body.address.lane[:2] in self._sure
 

@@ -9,7 +9,7 @@ import msgspec
 from cachetools import LRUCache
 
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.channels import ChannelAdapter, for_action
+from trunkline.core.channels import ChannelAdapter, for_action, for_notice
 from trunkline.core.delivery.policy import (
     AttemptOutcome,
     DeliveryDecision,
@@ -183,14 +183,14 @@ def _raise_if_late(judge: Judge) -> None:
 
 
 def can_of(adapter: ChannelAdapter, row: IntentRow) -> Capabilities:
-    """The capabilities for an intent: webhook messages may lack idempotency keys, and changes have no others."""
+    """The capabilities for an intent: webhook messages may lack idempotency keys, changes and notices need none."""
     can = adapter.capabilities
     if row.action is not None:
         return for_action(can, row.action.action)
-    if row.identity is None:
-        return can
-    idempotency = Idempotency.NONE if can.identities is None else can.identities
-    return msgspec.structs.replace(can, idempotency=idempotency, key_seconds=None)
+    if row.identity is not None:
+        idempotency = Idempotency.NONE if can.identities is None else can.identities
+        can = msgspec.structs.replace(can, idempotency=idempotency, key_seconds=None)
+    return for_notice(can) if row.kind is IntentKind.NOTICE else can
 
 
 def transport_of(row: IntentRow, can: Capabilities) -> Transport:

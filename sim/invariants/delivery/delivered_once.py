@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from trunkline.core.events import Event
-from trunkline.core.events.delivery import OperatorActed
+from trunkline.core.events.delivery import AttemptEnded, OperatorActed
 from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, TurnStarted
+from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.values import IntentKind, WorkKind
-from trunkline.sim.events.wire import WireAccepted, WireDeduplicated
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireResponseLost
+from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
+from trunkline.sim.invariants.delivery.resends import IN_DOUBT
 
 
 class OncePerIntent(Checker):
-    """D1: each chunk of an intent is accepted at most once, over crashes, restarts and reconnects."""
+    """D1: each chunk of an intent is accepted at most once, over crashes, restarts and reconnects.
+
+    A notice of the gateway itself is accepted again only if the attempt before it may have been lost.
+    """
 
     id = "D1"
     title = "Once per intent"
     evidence = EvidenceKind.COPIES
-    sentence = "Each chunk of an intent is accepted at most once in the whole run, under an idempotency key of its own."
+    sentence = (
+        "Each chunk of an intent is accepted at most once in the whole run, under an idempotency key of its own; a "
+        "notice again only if its answer was lost."
+    )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
@@ -27,11 +37,27 @@ class OncePerIntent(Checker):
         self._keys: dict[tuple[str, str, str], Event] = {}
         #: intent -> the operator who said that the platform does not have its chunk
         self._denied: dict[str, Event] = {}
+        #: intent -> the last time that the answer to an attempt was lost; and the last end of a process
+        self._unanswered: dict[str, int] = {}
+        self._process_gone = -1
 
     @on(OperatorActed)
     def _operator_acted(self, event: Event, body: OperatorActed) -> None:
         if body.verb == QueueVerdict.UNSENT:
             self._denied[event.intent or ""] = event
+
+    @on(AttemptEnded)
+    def _ended(self, event: Event, body: AttemptEnded) -> None:
+        if body.reason in IN_DOUBT:
+            self._unanswered[event.intent or ""] = event.seq
+
+    @on(WireResponseLost)
+    def _response_lost(self, event: Event, _body: WireResponseLost) -> None:
+        self._unanswered[event.intent or ""] = event.seq
+
+    @on(ProcessCrashed, ProcessStopped, LeaseTaken)
+    def _gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | LeaseTaken) -> None:
+        self._process_gone = event.seq
 
     @on(WireAccepted)
     def _accepted(self, event: Event, body: WireAccepted) -> None:
@@ -41,8 +67,14 @@ class OncePerIntent(Checker):
         first = self._keys.setdefault((place.channel, place.account, body.key), event)
         if first is not event:
             self._same_key(first, event, body.chunk)
-        if facts is not None and len(facts.accepts) > 1:
+        if facts is not None and len(facts.accepts) > 1 and not self._is_notice_again(facts):
             self._again(event, body, [e for e in facts.accepts if _chunk(e) == body.chunk])
+
+    def _is_notice_again(self, facts: IntentFacts) -> bool:
+        """Whether it is a notice, and the answer to the attempt before this one was lost."""
+        before = facts.accepts[-2]
+        lost = max(self._unanswered.get(facts.prepared.intent or "", -1), self._process_gone)
+        return facts.body.intent_kind is IntentKind.NOTICE and lost > (before.cause or before.seq)
 
     @on(WireDeduplicated)
     def _deduplicated(self, event: Event, body: WireDeduplicated) -> None:

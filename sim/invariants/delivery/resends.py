@@ -138,7 +138,7 @@ def _words(text: str) -> str:
 
 
 #: the gateway does not know whether the platform accepted the chunk
-_IN_DOUBT = (Reason.RESPONSE_LOST, Reason.NO_RECEIPT, Reason.LOOKUP_FAILED)
+IN_DOUBT = (Reason.RESPONSE_LOST, Reason.NO_RECEIPT, Reason.LOOKUP_FAILED)
 
 
 class NoBlindReplay(Checker):
@@ -149,8 +149,8 @@ class NoBlindReplay(Checker):
     title = "Ambiguity is never replayed blindly"
     sentence = (
         "A chunk that may have been accepted is sent again only if the platform deduplicates it or denies having it, "
-        "or by policy, with a mark; never by another transport. A change is requested again only if that has no "
-        "further effect."
+        "or by policy, with a mark, or as a notice of the gateway itself; never by another transport. A change is "
+        "requested again only if that has no further effect."
     )
 
     def __init__(self, run: RunFacts) -> None:
@@ -169,12 +169,12 @@ class NoBlindReplay(Checker):
         intent = event.intent or ""
         if self._lost:
             self._lost.pop((intent, body.chunk, body.attempt), None)
-        if body.reason in _IN_DOUBT:
+        if body.reason in IN_DOUBT:
             self.exercised += 1
             self._doubts.setdefault(intent, event)
         elif intent in self._doubts and (body.decision == "settle" or self._disproved(intent, body)):
             del self._doubts[intent]
-        if self._marked and body.reason not in _IN_DOUBT:
+        if self._marked and body.reason not in IN_DOUBT:
             self._not_used_up(event, body)
 
     def _not_used_up(self, event: Event, body: AttemptEnded) -> None:
@@ -226,7 +226,7 @@ class NoBlindReplay(Checker):
         if facts.body.action is not None:
             self._changed_again(event, since, facts.body.action)
             return
-        if self._deduplicates(body.address) is not False:
+        if facts.body.intent_kind is IntentKind.NOTICE or self._deduplicates(body.address) is not False:
             return
         limits = self.run.limits
         by_policy = limits is not None and limits.mark is not None

@@ -135,3 +135,45 @@ async def test_best_effort_is_refused_like_any_other_send_for_its_own_fault(path
         with pytest.raises(InvalidSend):
             await running.gateway.send(message(text="", best_effort=True))
         assert not any(stored(path).values())
+
+
+# ---------------------------------------------------------------- notices
+
+
+NOTICED: dict[str, Any] = {**FAST, "doubt_notice": "It may not have arrived."}
+
+
+async def test_a_notice_in_doubt_is_sent_again_where_an_answer_is_parked(path: Path, careless: Tried) -> None:
+    careless.errors = [Ambiguous("no answer")] * 3
+    async with serving(path, careless, delivery=NOTICED) as running:
+        careless.say("m1")
+        ends = [(body.state, body.reason) for body in await running.until(IntentSettled, 2)]
+    assert [request.text for request in careless.tried] == ["you said hello", *["It may not have arrived."] * 3]
+    assert len({request.key for request in careless.tried}) == 2
+    assert ends == [(IntentState.UNKNOWN, Reason.PARKED), (IntentState.DELIVERED, Reason.ACCEPTED)]
+
+
+async def test_a_notice_is_tried_as_often_as_anything_else(path: Path, careless: Tried) -> None:
+    careless.errors = [Ambiguous("no answer")] * 9
+    async with serving(path, careless, delivery={**NOTICED, "max_attempts": 3}) as running:
+        careless.say("m1")
+        ends = [(body.state, body.reason) for body in await running.until(IntentSettled, 2)]
+    assert [request.text for request in careless.tried] == ["you said hello", *["It may not have arrived."] * 3]
+    assert ends == [(IntentState.UNKNOWN, Reason.PARKED)] * 2
+
+
+async def test_a_kill_while_a_notice_is_sent_does_not_leave_its_person_without_a_word(
+    path: Path, careless: Tried
+) -> None:
+    careless.errors = [Ambiguous("no answer")]
+    async with serving(path, careless, delivery=NOTICED) as running:
+        careless.say("m1")
+        await running.until(IntentSettled)
+        careless.hold()
+        careless.arrived = anyio.Event()
+        await careless.arrived.wait()
+    careless.held.set()
+    async with serving(path, careless, delivery=NOTICED) as running:
+        [settled] = await running.until(IntentSettled)
+    assert settled.state is IntentState.DELIVERED
+    assert [request.text for request in careless.sent] == ["It may not have arrived."]
