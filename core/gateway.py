@@ -375,7 +375,7 @@ class Gateway:
         if left.intents:
             begin = anyio.Event()
             group.start_soon(self._begin, begin, group, name="begin")
-            await self._delivery.recover(seq, begin)
+            await self._delivery.recover(seq, begin, self._turns.answers.left)
         else:
             self._delivery.lanes.start(group)
         if left.begun:

@@ -299,6 +299,8 @@ class OpenIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     n: int
     id: IntentId
     address: Address
+    #: the session whose turn it answers; none: it is no answer of a turn
+    answers: SessionId | None = None
 
 
 class BrokenIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):

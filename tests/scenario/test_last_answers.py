@@ -64,3 +64,11 @@ def test_an_answer_that_ended_badly_is_waited_for_no_longer(tmp_path) -> None:
     fault = "{at: 0s, fault: {on: send, do: refuse, text: 'first*'}}"
     first, second = turns(run(tmp_path, "60s", fault))
     assert second - first < 1.0
+
+
+@pytest.mark.parametrize(("wait", "known"), [("0s", False), ("10s", True)])
+def test_a_turn_waits_for_an_answer_that_an_earlier_process_has_stored(tmp_path, wait, known) -> None:
+    """It is killed between the store and the platform, and sends the answer when it is back."""
+    fault = "{when: {event: intent.prepared}, crash: {restart_after: 2s}}"
+    result = run(tmp_path, wait, fault)
+    assert ("first answer" in answer_to_two(result)) is known

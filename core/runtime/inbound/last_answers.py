@@ -7,7 +7,7 @@ import msgspec
 
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.outbound.settle import Settler
-from trunkline.core.store.records import IntentRow
+from trunkline.core.store.records import IntentRow, OpenIntent
 from trunkline.core.values import IntentId, IntentState, SessionId
 
 #: answers at which those that have ended are forgotten
@@ -25,15 +25,27 @@ class LastAnswers:
     def __init__(self, context: Context, settler: Settler) -> None:
         self._ctx, self._settler = context, settler
         self._on_way: dict[SessionId, _OnItsWay] = {}
+        self._many = _MANY
 
     def queued(self, session: SessionId, row: IntentRow) -> None:
         """An answer of a session is about to be sent."""
-        if not self._ctx.config.turns.await_answer or row.state is IntentState.CANCELLED:
+        if row.state is not IntentState.CANCELLED:
+            self._add(session, row.id)
+
+    def left(self, intent: OpenIntent) -> None:
+        """An earlier process left an intent open: if it is an answer, the first turn of its session waits for it."""
+        if intent.answers is not None:
+            self._add(intent.answers, intent.id)
+
+    def _add(self, session: SessionId, intent: IntentId) -> None:
+        if not self._ctx.config.turns.await_answer:
             return
-        if len(self._on_way) >= _MANY:
+        if len(self._on_way) >= self._many:
             self._on_way = {key: one for key, one in self._on_way.items() if not one.ended.is_set()}
+            # A restart may leave many: they are not looked through for each new one.
+            self._many = max(_MANY, 2 * len(self._on_way))
         self._drop(session)
-        self._on_way[session] = _OnItsWay(intent=row.id, ended=self._settler.on_end(row.id))
+        self._on_way[session] = _OnItsWay(intent=intent, ended=self._settler.on_end(intent))
 
     async def known(self, session: SessionId) -> None:
         """Wait for the end of the last answer of a session, at most for the configured time."""

@@ -96,7 +96,7 @@ class Turns:
         self._tasks = tasks
         self._suspects = suspects
         self._replies = replies
-        self._answers = LastAnswers(context, settler)
+        self.answers = LastAnswers(context, settler)
         self.lanes: Lanes[str, _Queued] = Lanes("turns", self._handle, workers=_WORKERS, now=context.env.steady)
 
     def start(self, work: Work, session: SessionId, cause: int) -> None:
@@ -155,7 +155,7 @@ class Turns:
             with item.hold:
                 await self._tasks.drop(item.work, item.cause)
             return
-        await self._answers.known(session)
+        await self.answers.known(session)
         work = await begin_callback(ctx, item.work, item.cause)
         if work is None:
             item.hold.release(item.cause)
@@ -342,7 +342,7 @@ class Turns:
 
     def _deliver_all(self, session: SessionId, prepared: list[tuple[IntentRow, int]]) -> None:
         for row, cause in prepared:
-            self._answers.queued(session, row)
+            self.answers.queued(session, row)
             self._deliver(row, cause)
 
     def _silent(

@@ -5,6 +5,8 @@ A chunk's receipt is durable before the next is sent. This module takes intents,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import anyio
 import msgspec
 
@@ -34,7 +36,7 @@ from trunkline.core.runtime.outbound.settle import Settler
 from trunkline.core.store.commands import Defer
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, ListUnnotified
-from trunkline.core.store.records import BrokenIntent, IntentRow
+from trunkline.core.store.records import BrokenIntent, IntentRow, OpenIntent
 from trunkline.core.values import DelegationId, IntentState
 
 _Lane = tuple[str, str, str, str]
@@ -75,8 +77,8 @@ class Delivery:
 
     # ------------------------------------------------------------ recovery
 
-    async def recover(self, cause: int, begin: anyio.Event) -> None:
-        """Queue the open intents of an earlier process, in their order.
+    async def recover(self, cause: int, begin: anyio.Event, left: Callable[[OpenIntent], None]) -> None:
+        """Queue the open intents of an earlier process, in their order; `left` is called with each before that.
 
         `begin` is set after the first page, so that sending does not wait for the rest. Recovery of each intent is
         decided when it reaches the head of its lane.
@@ -85,6 +87,7 @@ class Delivery:
         while page := await self._ctx.store.read(ListOpenIntents(after=after, limit=_PAGE)):
             for one in page:
                 lane = one.address.lane
+                left(one)
                 self._put(lane, QueuedIntent(id=one.id, row=None, cause=cause, left=True, head=lane not in heads))
                 heads.add(lane)
             after = page[-1].n

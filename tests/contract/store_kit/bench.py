@@ -29,7 +29,7 @@ from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, LoadIntents
 from trunkline.core.store.queue_admin import Nudge
 from trunkline.core.store.records import Admission, CallbackChange, IntentRow, SessionRow, Settlement
-from trunkline.core.values import IntentState, SessionId, WorkKind
+from trunkline.core.values import IntentKind, IntentState, SessionId, WorkKind
 
 KEY = "main:discord:default:direct:100"
 
@@ -66,6 +66,8 @@ class Opened:
         places = await self.store.read(ListOpenIntents(after=0, limit=1000))
         loaded = await self.store.read(LoadIntents(ids=[one.id for one in places]))
         assert [row.address for row in loaded.rows] == [one.address for one in places]
+        answers = [row.session if row.kind is IntentKind.REPLY else None for row in loaded.rows]
+        assert answers == [one.answers for one in places]
         assert loaded.broken == {}
         return tuple(msgspec.structs.replace(row, updated_at=0.0) for row in loaded.rows)
 

@@ -67,14 +67,16 @@ T = TypeVar("T")
 def list_open(c: sqlite3.Connection, query: ListOpenIntents) -> tuple[OpenIntent, ...]:
     """Handle `ListOpenIntents`."""
     rows = c.execute(
-        "SELECT n, id, CAST(address AS BLOB) FROM intents WHERE n > ? AND state IN ('prepared', 'sending')"
-        " ORDER BY n LIMIT ?",
+        "SELECT n, id, CAST(address AS BLOB), CASE kind WHEN 'reply' THEN session_id END FROM intents"
+        " WHERE n > ? AND state IN ('prepared', 'sending') ORDER BY n LIMIT ?",
         (query.after, query.limit),
     )
-    return tuple(OpenIntent(n=row[0], id=IntentId(row[1]), address=_place(row)) for row in rows.fetchall())
+    return tuple(
+        OpenIntent(n=row[0], id=IntentId(row[1]), address=_place(row), answers=row[3]) for row in rows.fetchall()
+    )
 
 
-def _place(row: tuple[int, str, bytes]) -> Address:
+def _place(row: tuple[int, str, bytes, str | None]) -> Address:
     """The place of an open intent. One that cannot be read gets a lane of its own, where it is set aside."""
     try:
         return _address(row[2])
