@@ -288,9 +288,13 @@ def _again(
 
 
 def _give_up(event: DeliveryEvent, reason: Reason, doubt: float | None) -> DeliveryDecision:
-    """End without a receipt. With an attempt in doubt the intent is parked: nothing that ends it clears the doubt."""
+    """End without a receipt. With an attempt in doubt the intent is parked: nothing that ends it clears the doubt.
+
+    That its place is gone is kept as the reason: what is said about the intent must not go there either.
+    """
     if doubt is not None:
-        return _park(Reason.PARKED if event is DeliveryEvent.REFUSE else reason)
+        refused = event is DeliveryEvent.REFUSE and reason is not Reason.PLACE_GONE
+        return _park(Reason.PARKED if refused else reason)
     return DeliveryDecision(next=NextStep.FAIL, event=event, reason=reason)
 
 

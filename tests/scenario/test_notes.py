@@ -85,3 +85,57 @@ def test_the_session_that_sent_it_has_the_note_not_the_one_of_its_target(tmp_pat
     fault = "{on: send, do: refuse, in: telegram/ops, times: 99}"
     [key] = notes(run(tmp_path, fault=fault, say="again"))
     assert ":direct:" in key
+
+
+GONE = """
+scenario: 1
+title: in doubt, and its thread gone
+gateway:
+  delivery: {doubt_notice: "It may not have arrived.", notice_in_room: true}
+world: {people: [ana], discord: {rooms: {ops: {threads: [deploy]}}}}
+cast: {agents: {main: [{do: [{reply: "re {text}"}]}]}}
+script:
+  - {at: 0s, fault: {on: send, do: drop, text: "re one"}}
+  - {at: 1s, as: ana, in: "discord/ops/deploy", say: one}
+  - {at: 5s, in: "discord/ops/deploy", delete: true}
+  - {at: 5m, note: over}
+expect:
+  accepted:
+    - {in: "discord/ops", text: "It may not have arrived."}
+"""
+
+
+def test_the_notice_of_a_doubt_does_not_go_to_a_thread_that_is_gone(tmp_path):
+    """The answer to the first attempt is lost, and the resend finds no thread any more."""
+    path = tmp_path / "gone.yaml"
+    path.write_text(GONE)
+    result = run_scenario(load_scenario(path))
+    assert (result.violations, result.unmet) == ((), ())
+    [ended, noticed] = [e.body for e in result.trace.events if isinstance(e.body, IntentSettled)]
+    assert (ended.state, ended.reason) == (IntentState.UNKNOWN, Reason.PLACE_GONE)
+    assert noticed.state is IntentState.DELIVERED
+
+
+BOUND = """
+scenario: 1
+title: in doubt, in the thread of a hand
+gateway:
+  delivery: {max_attempts: 1, doubt_notice: "It may not have arrived."}
+  channels: {discord: {thread_bindings: {spawn_subagent_sessions: true}}}
+world: {people: [ana], discord: {rooms: {ops: {}}}}
+cast:
+  agents: {main: [{when: {callback: "*"}, do: [{reply: "then {result}"}]}, {do: [{delegate: {hand: clerk}}]}]}
+  hands: {clerk: {}}
+script:
+  - {at: 0s, fault: {on: send, do: drop, text: "then*"}}
+  - {at: 1s, as: ana, in: "discord/ops", say: work}
+  - {at: 5m, note: over}
+"""
+
+
+def test_an_answer_in_doubt_that_has_another_place_for_notices_is_noticed_too(tmp_path):
+    path = tmp_path / "bound.yaml"
+    path.write_text(BOUND)
+    result = run_scenario(load_scenario(path))
+    assert result.violations == ()
+    assert (notices(result, Reason.DOUBT_NOTICE), notices(result, Reason.THREAD_NOTICE)) == (1, 0)

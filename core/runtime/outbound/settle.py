@@ -244,8 +244,8 @@ class Settler:
 
     async def _notice(self, row: IntentRow, state: IntentState, reason: Reason, cause: int | None) -> IntentRow | None:
         """The notice of an undeliverable intent, without its content, where the requester waits for it."""
-        if row.notice_to is not None:
-            if row.acked or state is IntentState.UNKNOWN:
+        if row.notice_to is not None and state is not IntentState.UNKNOWN:
+            if row.acked:
                 return None
             draft, text = self._drafts.notice(row, row.notice_to), notice_text(row, reason)
         else:
@@ -260,7 +260,7 @@ class Settler:
 
     def _record_notice(self, row: IntentRow, notice: IntentRow | None, reason: Reason, cause: int) -> int | None:
         """Record that an undeliverable intent goes nowhere else; returns the seq of its notice."""
-        if row.notice_to is None and notice is not None:
+        if notice is not None and (row.notice_to is None or row.state is IntentState.UNKNOWN):
             why = Reason.DOUBT_NOTICE if row.state is IntentState.UNKNOWN else Reason.FAILED_NOTICE
             return self._ctx.record_prepared(notice, targeted=False, reason=why, cause=cause)
         if notice is None and (row.binding is None or reason is not Reason.PLACE_GONE):
