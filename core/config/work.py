@@ -91,8 +91,9 @@ class TurnsConfig(Model):
     failed_notice: str = "Sorry, I could not answer this message."
     """What the person then gets instead of an answer; empty for nothing."""
     await_answer: Duration = 0.0
-    """How long a turn waits at most until the answer of the turn before in its session has been accepted. Without it
-    an agent that is asked again in that moment does not see that it has answered, and a model may answer once more."""
+    """How long a turn waits at most until the answer of the turn before in its session has been accepted, also the
+    answer that a process before a restart has left. Without it an agent that is asked again in that moment does not see
+    that it has answered, and a model may answer once more."""
     error_notice: str = ""
     """What the person gets instead of an answer when the agent fails: it raises, its model cannot be reached or
     refuses, it exceeds a limit, or its answer is unusable. Empty for nothing."""
