@@ -15,7 +15,6 @@ from trunkline.core.store.records import (
     IntentFate,
     IntentRow,
     LoadedIntents,
-    OpenIntent,
     SendRow,
     SessionRow,
     StoredBindings,
@@ -32,6 +31,16 @@ class Read(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
 
 class LoadUnfinished(Read[Unfinished], frozen=True, kw_only=True):
     """What an earlier process left open."""
+
+
+class OpenIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An open intent without its texts: enough to queue it in its lane."""
+
+    n: int
+    id: IntentId
+    address: Address
+    #: the session whose turn it answers; none: it is no answer of a turn
+    answers: SessionId | None = None
 
 
 class ListOpenIntents(Read[tuple[OpenIntent, ...]], frozen=True, kw_only=True):

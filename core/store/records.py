@@ -293,16 +293,6 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
         return f"{self.id}/{chunk}"
 
 
-class OpenIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An open intent without its texts: enough to queue it in its lane."""
-
-    n: int
-    id: IntentId
-    address: Address
-    #: the session whose turn it answers; none: it is no answer of a turn
-    answers: SessionId | None = None
-
-
 class BrokenIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An intent whose row cannot be read, and why. `row` has what can be read; the rest is empty."""
 

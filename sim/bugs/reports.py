@@ -13,8 +13,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import FinishTurn
 from trunkline.core.store.delegations import ChangeCallback, DropPost, HandPost, ReadPosts, RetryCallback
 from trunkline.core.store.port import answer
-from trunkline.core.store.queries import ListOpenIntents
-from trunkline.core.store.records import OpenIntent
+from trunkline.core.store.queries import ListOpenIntents, OpenIntent
 from trunkline.core.store.sqlite.handlers import ReadSql
 from trunkline.sim.bugs.base import bug, replacing_read, replacing_write
 from trunkline.sim.run.wiring import Wiring

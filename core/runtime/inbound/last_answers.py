@@ -7,7 +7,8 @@ import msgspec
 
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.outbound.settle import Settler
-from trunkline.core.store.records import IntentRow, OpenIntent
+from trunkline.core.store.queries import OpenIntent
+from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentId, IntentState, SessionId
 
 #: answers at which those that have ended are forgotten

@@ -35,8 +35,8 @@ from trunkline.core.runtime.outbound.report_states import ReportStates
 from trunkline.core.runtime.outbound.settle import Settler
 from trunkline.core.store.commands import Defer
 from trunkline.core.store.port import answer
-from trunkline.core.store.queries import ListOpenIntents, ListUnnotified
-from trunkline.core.store.records import BrokenIntent, IntentRow, OpenIntent
+from trunkline.core.store.queries import ListOpenIntents, ListUnnotified, OpenIntent
+from trunkline.core.store.records import BrokenIntent, IntentRow
 from trunkline.core.values import DelegationId, IntentState
 
 _Lane = tuple[str, str, str, str]

@@ -16,6 +16,7 @@ from trunkline.core.store.queries import (
     ListOpenIntents,
     ListUnnotified,
     LoadIntents,
+    OpenIntent,
 )
 from trunkline.core.store.records import (
     BrokenIntent,
@@ -23,7 +24,6 @@ from trunkline.core.store.records import (
     IntentFate,
     IntentRow,
     LoadedIntents,
-    OpenIntent,
     SendRow,
     send_intent,
 )
