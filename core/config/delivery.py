@@ -56,7 +56,7 @@ class DeliveryConfig(Model):
     """Text to the person whose answer is parked, because nobody can find out whether it has arrived, at the same place;
     empty: none."""
     notice_in_room: bool = False
-    """Whether these two texts go to the room of a thread, if nothing can be posted in the thread any more."""
+    """Whether notices about an answer go to the room of its thread, if nothing can be posted in the thread any more."""
     notify_agent: bool = False
     """Whether a message that could not be delivered starts a turn of its agent. The transcript gets a line of it in any
     case."""

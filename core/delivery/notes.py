@@ -1,7 +1,8 @@
 """What is said about a delivery that ended badly: a note to the agent, and a notice to the person.
 
 A note is a line of the transcript with the role ``delivery``. It has no text of the message: the session remembers what
-people saw, and this is what they did not see. Notices are messages; nothing is ever said about the end of a notice.
+people saw, and this is what they did not see. Notices are messages; nothing is ever said about the end of a notice, but
+one that finds its thread gone may go to the room.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ _DEAD_PLACE = frozenset(
         *(Reason.UNAUTHORIZED, Reason.NO_ADAPTER, Reason.BROKEN_ROW),
     }
 )
+#: end of the id of a notice about an answer: about one that ended badly, or instead of one
+NOTICE_SUFFIX = ".notice"
 #: part of the id of work that such an end starts
 _WOKEN = "undelivered"
 
@@ -80,13 +83,30 @@ def work_about(row: IntentRow, note: str) -> Work | None:
 def notice_of(row: IntentRow, state: IntentState, reason: Reason, config: DeliveryConfig) -> tuple[Address, str] | None:
     """Where a person waits for an answer that ended badly, and the notice: never at a place that takes nothing.
 
-    A thread that is gone has its room, if the configuration says so.
+    A thread that is gone has its room, if the configuration says so; also when only the notice finds it gone.
     """
+    if row.kind is IntentKind.NOTICE:
+        return _moved_notice(row, state, reason, config)
     text = config.doubt_notice if state is IntentState.UNKNOWN else config.failed_notice
     surely_missing = state in _NOTHING_SEEN and not row.acked
     if not text or row.kind is not IntentKind.REPLY or not (surely_missing or state is IntentState.UNKNOWN):
         return None
     if reason not in _DEAD_PLACE:
         return row.address, text
+    room = _room_instead(row, reason, config)
+    return None if room is None else (room, text)
+
+
+def _moved_notice(
+    row: IntentRow, state: IntentState, reason: Reason, config: DeliveryConfig
+) -> tuple[Address, str] | None:
+    """The same notice for the room, if the thread of a notice about an answer is gone."""
+    if row.acked or not row.id.endswith(NOTICE_SUFFIX) or state not in (IntentState.FAILED, IntentState.UNKNOWN):
+        return None
+    room = _room_instead(row, reason, config)
+    return None if room is None else (room, "\n".join(row.chunks))
+
+
+def _room_instead(row: IntentRow, reason: Reason, config: DeliveryConfig) -> Address | None:
     room = rules_for(row.address.channel).room_above(row.address)
-    return (room, text) if config.notice_in_room and reason is Reason.PLACE_GONE and room != row.address else None
+    return room if config.notice_in_room and reason is Reason.PLACE_GONE and room != row.address else None

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from trunkline.core.delivery.notes import NOTICE_SUFFIX
 from trunkline.core.delivery.states import OPEN
 from trunkline.core.hands.states import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState
 from trunkline.core.reasons import Reason
@@ -32,7 +33,7 @@ class ReportMessage(msgspec.Struct, frozen=True, gc=False):
     @property
     def says_failure(self) -> bool:
         """Whether it only says that another message could not be delivered."""
-        return self.kind is IntentKind.NOTICE and self.id.endswith(".notice")
+        return self.kind is IntentKind.NOTICE and self.id.endswith(NOTICE_SUFFIX)
 
 
 class Folded(msgspec.Struct, frozen=True, gc=False):

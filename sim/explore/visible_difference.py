@@ -35,6 +35,7 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.delivery.notes import NOTICE_SUFFIX
 from trunkline.core.events import Event
 from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
@@ -47,7 +48,7 @@ from trunkline.sim.scenario.model.world import idempotency_of
 #: ends of a hand that depend on the time
 _EARLY = {HandOutcome.CANCELLED, HandOutcome.TIMEOUT}
 #: suffixes of the ids of what replaces a message: a notice, or its words on a second channel
-_INSTEAD = (".notice", ".second")
+_INSTEAD = (NOTICE_SUFFIX, ".second")
 
 
 class DifferenceCause(StrEnum):

@@ -116,6 +116,32 @@ def test_the_notice_of_a_doubt_does_not_go_to_a_thread_that_is_gone(tmp_path):
     assert noticed.state is IntentState.DELIVERED
 
 
+CLOSED = """
+scenario: 1
+title: killed while it answers in a topic that is closed
+gateway:
+  delivery: {doubt_notice: "It may not have arrived.", notice_in_room: true}
+world: {people: [ana], telegram: {rooms: {ops: {threads: [deploy]}}}}
+cast: {agents: {main: [{do: [{think: 5s}, {reply: "re {text}"}]}]}}
+script:
+  - {at: 1s, as: ana, in: "telegram/ops/deploy", say: one}
+  - {at: 3s, in: "telegram/ops/deploy", archive: true}
+  - {when: {event: attempt.started}, crash: {restart_after: 2s}}
+  - {at: 5m, note: over}
+expect:
+  accepted:
+    - {in: "telegram/ops", text: "It may not have arrived."}
+"""
+
+
+def test_a_notice_that_finds_its_thread_closed_goes_to_the_room(tmp_path):
+    """After the kill nobody can say whether the answer arrived, and only the notice meets the closed topic."""
+    path = tmp_path / "closed.yaml"
+    path.write_text(CLOSED)
+    result = run_scenario(load_scenario(path))
+    assert (result.violations, result.unmet) == ((), ())
+
+
 BOUND = """
 scenario: 1
 title: in doubt, in the thread of a hand

@@ -7,6 +7,7 @@ import msgspec
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.channels import rules_for
 from trunkline.core.decisions import MirrorQuestion
+from trunkline.core.delivery.notes import NOTICE_SUFFIX
 from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.message_parts import MessageParts
@@ -128,7 +129,7 @@ class IntentDrafts:
 
     def notice(self, like: IntentRow, to: Address) -> IntentRow:
         """The draft of a notice at another place, instead of an undeliverable intent."""
-        draft = self._draft(IntentKind.NOTICE, f"{like.id}.notice", like.agent, to)
+        draft = self._draft(IntentKind.NOTICE, f"{like.id}{NOTICE_SUFFIX}", like.agent, to)
         return msgspec.structs.replace(
             draft,
             turn=like.turn,

@@ -10,6 +10,7 @@ import anyio.lowlevel
 import msgspec
 
 from trunkline.core.delivery.answers import AnswerFacts, SaidInTurn
+from trunkline.core.delivery.notes import NOTICE_SUFFIX
 from trunkline.core.errors import AgentFailed, InvalidSend, StoreError, UsageError
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.events.gateway import ToolRefused, TurnEnded, TurnStarted
@@ -225,7 +226,9 @@ class Turns:
         """A notice to the person whose message is not answered; None if there is nothing to say, or no place for it."""
         if work.reply_to is None or not text.strip():
             return None
-        what = TurnMessage(kind=IntentKind.NOTICE, id=IntentId(f"{work.id}.notice"), text=text, to=work.reply_to)
+        what = TurnMessage(
+            kind=IntentKind.NOTICE, id=IntentId(f"{work.id}{NOTICE_SUFFIX}"), text=text, to=work.reply_to
+        )
         try:
             return await self._prepared(work, session, what, cause)
         except StoreError:

@@ -70,3 +70,22 @@ def test_the_room_of_a_thread_that_is_gone_has_the_notice_if_it_may() -> None:
     assert notice_of(row, S.UNKNOWN, Reason.PLACE_GONE, says) == (room, "in doubt")
     assert notice_of(row, S.FAILED, Reason.UNAUTHORIZED, says) is None
     assert notice_of(msgspec.structs.replace(row, address=room), S.FAILED, Reason.PLACE_GONE, says) is None
+
+
+def test_a_notice_that_finds_its_thread_gone_goes_to_the_room_once() -> None:
+    room = Address(channel="telegram", account="default", kind=ChatKind.GROUP, conversation="-100")
+    notice = msgspec.structs.replace(
+        intent("m1.reply.notice", "in doubt"),
+        kind=IntentKind.NOTICE,
+        address=msgspec.structs.replace(room, thread="7"),
+        inbound=InboundId("m1"),
+    )
+    says = SAYS.model_copy(update={"notice_in_room": True})
+    assert notice_of(notice, S.FAILED, Reason.PLACE_GONE, says) == (room, "in doubt")
+    # It may have been seen in the thread, before that was gone: nobody can know.
+    assert notice_of(notice, S.UNKNOWN, Reason.PLACE_GONE, says) == (room, "in doubt")
+    assert notice_of(msgspec.structs.replace(notice, address=room), S.FAILED, Reason.PLACE_GONE, says) is None
+    assert notice_of(notice, S.FAILED, Reason.REFUSED, says) is None
+    assert notice_of(notice, S.FAILED, Reason.PLACE_GONE, SAYS) is None
+    farewell = msgspec.structs.replace(notice, id="b1.farewell", inbound=None)
+    assert notice_of(farewell, S.FAILED, Reason.PLACE_GONE, says) is None
