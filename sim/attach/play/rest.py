@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from trunkline.core.events import Event, EventLog
+from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
 from trunkline.sim.attach.known_texts import KnownTexts
 from trunkline.sim.attach.marks import answers_in, questions_in
@@ -17,6 +18,7 @@ from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireCalled, WireEdited, WireRefused
 from trunkline.sim.events.world import PeerSaid, PlatformConnected
+from trunkline.sim.index.intent_facts import Lane
 
 #: requests of a gateway, polls and questions to its model too, that are a flood: so many within so many seconds
 FLOOD, WITHIN = 3000, 10.0
@@ -53,6 +55,8 @@ class QuietWire:
         self._open: dict[str, Address] = {}
         #: marks for which the model was asked: a notice of a gateway that never had a question does not end it
         self._taken_up: set[str] = set()
+        #: places that take nothing any more
+        self._gone: set[Lane] = set()
         #: when something happened that concerns people, and when the wait for answers began
         self._last = self._since = 0.0
         self._restarted = False
@@ -102,6 +106,8 @@ class QuietWire:
             self._wait_from(event.at + self._lasting.get(body.fault, 0.0))
         elif isinstance(body, WireRefused):
             self._wait_from(event.at + (body.retry_after or 0.0))
+            if body.reason is Reason.PLACE_GONE:
+                self._gone.add(body.address.lane)
         elif isinstance(body, WireAccepted | WireEdited):
             self._answered(body, body.text)
 
@@ -110,9 +116,16 @@ class QuietWire:
         for one in answers_in(text):
             self._open.pop(one.question, None)
         if isinstance(body, WireAccepted) and self._notices.have(text):
-            here = [mark for mark, place in self._open.items() if place.lane == body.address.lane]
+            here = [mark for mark, place in self._open.items() if self._is_read_at(body.address, place)]
             for mark in self._taken_up.intersection(here):
                 del self._open[mark]
+
+    def _is_read_at(self, where: Address, place: Address) -> bool:
+        """Whether who asked in a place reads a notice there: in that place, or in its room if it is gone."""
+        if where.lane == place.lane:
+            return True
+        same = (where.channel, where.account) == (place.channel, place.account)
+        return same and place.lane in self._gone and where.conversation in (place.conversation, place.parent)
 
     def _wait_from(self, at: float) -> None:
         self._since = max(self._since, at)

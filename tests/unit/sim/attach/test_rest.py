@@ -4,6 +4,7 @@ import msgspec
 
 from trunkline.core.errors import Refused
 from trunkline.core.events import Body, EventLog
+from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, Peer
 from trunkline.sim.attach.play.rest import ENDS, FLOOD, QuietWire, Waits
 from trunkline.sim.events.attach import GatewayExited, GatewayReady
@@ -68,6 +69,23 @@ def test_a_notice_ends_the_questions_of_its_place_that_the_gateway_had() -> None
     assert run.ends() == 21
     run.accepted(3, "⚠️ restarted")
     assert run.ends() == 5
+
+
+ROOM = Address(channel="telegram", account="default", kind=ChatKind.GROUP, conversation="-100")
+TOPIC = msgspec.structs.replace(ROOM, thread="7")
+
+
+def test_a_notice_in_the_room_ends_the_questions_of_a_thread_that_is_gone() -> None:
+    run = Run()
+    run.said(1, "m1", TOPIC)
+    run.at(2, ModelAsked(model="m1", marks=("m1",)))
+    run.accepted(3, "⚠️ not delivered", ROOM)
+    assert run.ends() == 21
+    run.at(3, WireRefused(address=TOPIC, reason=Reason.PLACE_GONE, chunk=1, attempt=1, detail="deleted"))
+    run.accepted(3, "⚠️ not delivered", HERE)
+    assert run.ends() == 23
+    run.accepted(4, "⚠️ not delivered", ROOM)
+    assert run.ends() == 6
 
 
 def test_what_comes_late_after_a_restart_is_waited_for() -> None:
