@@ -330,7 +330,7 @@ async def test_a_turn_that_runs_again_repeats_nothing_and_hears_the_same(
     async with serving(path, second, agent=agent, hooks=asked, tools=tools) as running:  # pyright: ignore[reportArgumentType]
         await running.until(TurnEnded)
         assert [one.attempt for one in running.recorded(TurnStarted)] == [2]
-        assert len(running.recorded(IntentSuppressed)) == 5 + 1
+        assert len(await running.until(IntentSuppressed, 5 + 1)) == 5 + 1
         assert running.recorded(IntentPrepared) == []
         assert running.recorded(TargetResolved) == []
     second.close()
