@@ -67,14 +67,17 @@ class OncePerIntent(Checker):
         first = self._keys.setdefault((place.channel, place.account, body.key), event)
         if first is not event:
             self._same_key(first, event, body.chunk)
-        if facts is not None and len(facts.accepts) > 1 and not self._is_notice_again(facts):
-            self._again(event, body, [e for e in facts.accepts if _chunk(e) == body.chunk])
+        if facts is not None and len(facts.accepts) > 1:
+            copies = [e for e in facts.accepts if _chunk(e) == body.chunk]
+            if not self._is_notice_again(facts, copies):
+                self._again(event, body, copies)
 
-    def _is_notice_again(self, facts: IntentFacts) -> bool:
-        """Whether it is a notice, and the answer to the attempt before this one was lost."""
-        before = facts.accepts[-2]
+    def _is_notice_again(self, facts: IntentFacts, copies: list[Event]) -> bool:
+        """Whether it is a chunk of a notice without a receipt, and the answer to the attempt before was lost."""
+        if facts.body.intent_kind is not IntentKind.NOTICE or len(copies) < 2 or _chunk(copies[-1]) < facts.acked:
+            return False
         lost = max(self._unanswered.get(facts.prepared.intent or "", -1), self._process_gone)
-        return facts.body.intent_kind is IntentKind.NOTICE and lost > (before.cause or before.seq)
+        return lost > (copies[-2].cause or copies[-2].seq)
 
     @on(WireDeduplicated)
     def _deduplicated(self, event: Event, body: WireDeduplicated) -> None:

@@ -46,3 +46,15 @@ def test_an_accept_that_comes_after_the_crash_leaves_the_notice_in_doubt():
     story.accepted(cause=first)
     story.accepted(attempt=2, provider_id="p2", cause=story.started(2))
     assert story.broken == []
+
+
+def test_a_crash_is_no_reason_to_send_a_notice_again_whose_receipt_is_stored():
+    story = Story("D1")
+    story.world()
+    story.prepared(intent_kind=IntentKind.NOTICE)
+    story.accepted(cause=story.started())
+    story.ended(Reason.ACCEPTED, "settle")
+    story.acked()
+    story.crashed()
+    story.accepted(attempt=2, provider_id="p2", cause=story.started(2))
+    assert story.wrong == ["“hello” was accepted 2 times"]
