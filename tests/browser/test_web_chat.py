@@ -26,6 +26,20 @@ pytestmark = pytest.mark.parametrize(
 )
 
 
+#: Adds a message of the person and an answer to what the browser keeps; true once they are in, false before its first
+#: save. The cursor of the answer is before all others: the gateway never sends it.
+STORED_BY_ANOTHER_TAB = """() => {
+  const place = Object.keys(localStorage).find((one) => one.startsWith("trunkline.chat/"));
+  const kept = place && JSON.parse(localStorage.getItem(place));
+  if (!kept || kept.messages.length < 2) return false;
+  const [at, after] = [Date.now() / 1000, kept.cursor];
+  kept.messages.push({key: "own-x", id: "x", after, mine: true, text: "elsewhere", at, state: "stored"});
+  kept.messages.push({key: "m0.5", after: 0.5, mine: false, text: "an answer", at});
+  localStorage.setItem(place, JSON.stringify(kept));
+  return true;
+}"""
+
+
 def test_a_person_talks_and_gets_the_answer(chat: ChatPage) -> None:
     chat.say("good morning")
     chat.until(2)
@@ -91,6 +105,34 @@ def test_two_tabs_of_a_person_show_the_same(chat: ChatPage, profile: BrowserCont
     assert sorted(chat.texts()) == sorted(
         ["from the first", "you said from the first", "from the second", "you said from the second"]
     )
+
+
+def test_what_another_tab_stored_is_shown_when_a_save_reads_it_before_the_event(chat: ChatPage) -> None:
+    chat.say("one")
+    chat.until(2)
+    chat.stored(1)
+    # A write of this tab makes no event here: to the page it is the write of another tab whose event is late.
+    chat.page.wait_for_function(STORED_BY_ANOTHER_TAB)
+    chat.say("two")
+    chat.until(6)
+    assert sorted(chat.texts()) == ["an answer", "elsewhere", "one", "two", "you said one", "you said two"]
+    assert chat.texts()[-1] == "you said two"
+    chat.stored(3)
+
+
+def test_a_tab_that_is_read_further_up_stays_there_when_another_tab_stores(
+    chat: ChatPage, profile: BrowserContext, server: ChatServer
+) -> None:
+    chat.say("\n".join(f"line {n}" for n in range(200)))
+    chat.until(2)
+    chat.page.evaluate("document.getElementById('scroll').scrollTop = 40")
+    second = open_tab(profile, server)
+    second.enter()
+    second.connected()
+    second.say("more")
+    chat.until(4)
+    assert chat.page.evaluate("document.getElementById('scroll').scrollTop") == 40
+    assert chat.page.locator("#newest").is_visible()
 
 
 def test_other_people_see_nothing_of_it(chat: ChatPage, browser: Browser, server: ChatServer) -> None:

@@ -71,7 +71,7 @@ $("entry-form").addEventListener("submit", (event) => {
 });
 
 $("leave").addEventListener("click", () => {
-  history.save();
+  keep();
   connection?.stop();
   connection = null;
   sessionStorage.removeItem(TOKEN);
@@ -96,6 +96,7 @@ function enter() {
   $("my-account").textContent = `${channel}:${account}`;
   showFailed(false);
   showAll();
+  toEnd();
   $("text").focus();
   connection = new Connection(
     () => ({ type: "hello", token, channel, account, peer: { id: me.id, name: me.name || "Guest" }, after: history.cursor }),
@@ -136,15 +137,15 @@ const TAKE = {
   own(frame) {
     const known = history.get(frame.id);
     if (known) settle(frame.id, "stored");
-    else arrive(history.add(frame.id, frame.text, frame.at, "stored"));
-    history.save();
+    else arrive([history.add(frame.id, frame.text, frame.at, "stored")]);
+    keep();
   },
   message(frame) {
     showTyping(false);
     showFailed(false);
     const made = history.receive(frame);
-    if (made) arrive(made);
-    save();
+    if (made) arrive([made]);
+    keepSoon();
   },
   caught_up() {
     showEmpty();
@@ -165,22 +166,36 @@ const TAKE = {
 function forgetOld() {
   history.forget();
   showAll();
+  toEnd();
+}
+
+// A save also reads what another tab has stored since, often before the `storage` event of it.
+function keep() {
+  showTaken(history.save());
 }
 
 let saving = null;
 
-function save() {
+function keepSoon() {
   // Hundreds of messages that come at once are written once.
   saving ??= setTimeout(() => {
     saving = null;
-    history.save();
+    keep();
   }, 50);
 }
 
-addEventListener("pagehide", () => connection && history.save());
+addEventListener("pagehide", () => connection && keep());
 addEventListener("storage", (event) => {
-  if (event.key === history?.place && event.newValue !== null && history.load()) showAll();
+  if (event.key === history?.place && event.newValue !== null) showTaken(history.load());
 });
+
+function showTaken(taken) {
+  for (const one of taken) {
+    const shown = rowOf(one);
+    if (shown) showDelivery(shown, one, retry);
+  }
+  arrive(taken);
+}
 
 // ---------------------------------------------------------------- saying
 
@@ -188,8 +203,8 @@ addEventListener("storage", (event) => {
 function say(text, pressed) {
   const one = history.add(newId(), text, Date.now() / 1000, "sending");
   one.pressed = pressed;
-  history.save();
-  arrive(one);
+  arrive([one]);
+  keep();
   toEnd();
   submit(one);
 }
@@ -217,9 +232,10 @@ function settle(id, state, why) {
   if (!one) return;
   one.state = state;
   one.why = why;
-  history.save();
-  const shown = document.getElementById(`message-${one.key}`);
-  if (shown) showDelivery(shown, one, retry);
+  keep();
+  const shown = rowOf(one);
+  // Another tab may have learnt meanwhile that it is stored.
+  if (shown) showDelivery(shown, history.get(id), retry);
 }
 
 $("composer").addEventListener("submit", (event) => {
@@ -252,19 +268,26 @@ function showAll() {
   $("messages").replaceChildren();
   for (const one of history.messages().slice(-MOST_SHOWN)) append(one);
   showEmpty();
-  toEnd();
 }
 
-function arrive(one) {
+/** Show messages of the history that are not shown yet. */
+function arrive(made) {
+  const fresh = made.filter((one) => !rowOf(one));
+  if (!fresh.length) return;
   const follow = atEnd();
-  const shown = history.messages();
-  if (shown[shown.length - 1] === one) append(one);
+  const last = history.messages().slice(-fresh.length);
+  if (last.every((one) => fresh.includes(one))) last.forEach(append);
   else showAll();
   while ($("messages").children.length > MOST_SHOWN) $("messages").firstElementChild.remove();
   showEmpty();
   if (follow) toEnd();
-  else if (!one.mine) $("newest").hidden = false;
-  if (!one.mine && document.hidden) countUnread(unread + 1);
+  const answers = fresh.filter((one) => !one.mine).length;
+  if (!follow && answers) $("newest").hidden = false;
+  if (document.hidden && answers) countUnread(unread + answers);
+}
+
+function rowOf(one) {
+  return document.getElementById(`message-${one.key}`);
 }
 
 function append(one) {

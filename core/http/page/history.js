@@ -44,31 +44,33 @@ export class History {
     this.byKey = new Map();
   }
 
-  /** Take in what is stored; true if there was something new. */
+  /** Take in what is stored; the messages that are new here, or known to be stored now. */
   load() {
     const stored = read(this.place);
-    if (!stored || !Array.isArray(stored.messages)) return false;
-    let changed = false;
+    if (!stored || !Array.isArray(stored.messages)) return [];
+    const taken = [];
     for (const one of stored.messages) {
       if (typeof one?.key !== "string" || typeof one.text !== "string") continue;
       const known = this.byKey.get(one.key);
       // What this tab knows is newer, unless another tab has learnt that the gateway stored it.
       if (known && !(one.state === "stored" && known.state !== "stored")) continue;
       this.byKey.set(one.key, one);
-      changed = true;
+      taken.push(one);
     }
     if (Number.isSafeInteger(stored.cursor)) this.cursor = Math.max(this.cursor, stored.cursor);
-    return changed;
+    return taken;
   }
 
+  /** Store it, with what another tab has stored since; returns what `load` does. */
   save() {
-    this.load();
+    const taken = this.load();
     let kept = this.messages().slice(-MOST_MESSAGES);
     let size = 0;
     let from = kept.length;
     while (from > 0 && size + kept[from - 1].text.length <= MOST_CHARACTERS) size += kept[--from].text.length;
     kept = kept.slice(from);
     while (!write(this.place, { cursor: this.cursor, messages: kept }) && kept.length) kept = kept.slice(Math.ceil(kept.length / 2));
+    return taken;
   }
 
   forget() {
