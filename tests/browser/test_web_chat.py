@@ -98,6 +98,8 @@ def test_two_tabs_of_a_person_show_the_same(chat: ChatPage, profile: BrowserCont
     second.connected()
     chat.say("from the first")
     second.until(2)
+    # What the second says stands behind the first answer in a tab that has it.
+    chat.until(2)
     second.say("from the second")
     chat.until(4)
     second.until(4)
