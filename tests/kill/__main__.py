@@ -12,10 +12,9 @@ import msgspec
 
 from tests.kill.crew import DELEGATING, WORKERS
 from tests.kill.http.storm import run_http_storm
-from tests.kill.nonsense import ALL_PARTS
 from tests.kill.pair_storm import run_pair_storm
 from tests.kill.platforms.storm import PlatformPlan, run_platform_storm
-from tests.kill.stage import Setting
+from tests.kill.stage import Setting, misbehaving
 from tests.kill.storm import Plan, run_storm
 from trunkline import Idempotency
 
@@ -31,7 +30,7 @@ parser.add_argument("--http", action="store_true", help="people chat over HTTP a
 options = parser.parse_args()
 setting = Setting(seed=options.seed, idempotency=Idempotency(options.idempotency))
 if options.nonsense:
-    setting = msgspec.structs.replace(setting, nonsense=ALL_PARTS, max_attempts=None)
+    setting = misbehaving(setting)
 if options.workers:
     setting = msgspec.structs.replace(setting, workers=WORKERS, delegating=DELEGATING)
 if options.http:

@@ -77,8 +77,8 @@ class Life(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 def _config(life: Life) -> GatewayConfig:
     delivery = DeliveryConfig(
         request_timeout=0.25,
-        # Few attempts must outlast a machine that stands still for a second.
-        backoff=(0.005, 0.01, 0.02, 0.04) if life.max_attempts else (0.005, 0.02, 0.2, 1.5),
+        # Where attempts are few, an absence of the platform must not take more than one of them.
+        backoff=(0.005, 0.01, 0.02, 0.04) if life.max_attempts else (0.06, 0.1, 0.3, 1.5),
         # With a bad network beside the kills, a message can fail more often than by default.
         max_attempts=life.max_attempts or DeliveryConfig().max_attempts,
         lease=life.lease,

@@ -11,7 +11,7 @@ import anyio
 import msgspec
 
 from tests.kill.child import Fuse, Life
-from tests.kill.nonsense import Nonsense
+from tests.kill.nonsense import ALL_PARTS, Nonsense
 from tests.kill.people import People
 from tests.kill.platform import Lies, Manners, Platform, Trap
 from tests.kill.stored import at_rest, read_store
@@ -50,6 +50,16 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     #: outside workers, each a process of its own; and how often a message needs one
     workers: int = 0
     delegating: float = 0.0
+
+
+def misbehaving(setting: Setting) -> Setting:
+    """Every part misbehaves, and a delivery has as many attempts as by default.
+
+    To give up after them is right, so a chunk must hardly ever fail five times in a row without a kill: one attempt in
+    fifty fails here, which is about one such chunk in ten thousand storms. With one in ten it was every tenth storm.
+    """
+    manners = Manners(mute=0.0025, cut=0.005, busy=0.005)
+    return msgspec.structs.replace(setting, nonsense=ALL_PARTS, manners=manners, max_attempts=None)
 
 
 class Stage:
