@@ -28,8 +28,9 @@ LOOK = 0.05
 
 
 class GatewayControl:
-    """Controls the gateway. `render`: what is started, asked before each start. `ended`: called when it has ended.
+    """Controls the gateway. `render`: what is started, asked before each start.
 
+    `ended`: called when it has ended, and before each start, so that nothing of an earlier process is connected.
     `again`: seconds after which what watches over the gateway starts it again if it ends by itself; None: nobody does.
     """
 
@@ -71,6 +72,8 @@ class GatewayControl:
         rendered, home = self._render(), self._folder / "home"
         if self._make(home, rendered):
             await self._prepare(rendered, home)
+        # A last request of the process before, read after its end, has connected it once more.
+        self._ended()
         self._connected.clear()
         self._world.events.record(GatewayLaunched(number=number, command=rendered.command))
         self.log.look_for(self._profile.ready.log)

@@ -1,5 +1,7 @@
 """A gateway with which a try cannot be played: a clear message, the end of its log, and no process left."""
 
+import threading
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,31 @@ def test_a_gateway_that_does_not_come_back(tmp_path: Path) -> None:
     trouble, events = broken(program(tmp_path, text), ASKED, "at: 100ms, crash: {restart_after: 10ms}")
     assert trouble.log[-1] == "not again"
     assert kinds(events, "process.crashed", "gateway.launched")[-1] == "gateway.launched"
+
+
+def test_a_last_poll_of_a_killed_gateway_does_not_hide_the_next_connection(tmp_path: Path) -> None:
+    """The platform reads it only after the kill, as it may read whatever was on its way."""
+    root = tmp_path / "root"
+    text = f"open({str(root)!r}, 'w').write(root)\nwhile True: call('getUpdates?timeout=1')"
+    polls: list[bytes] = []
+
+    def poll() -> None:
+        with urllib.request.urlopen(f"{root.read_text()}getUpdates?timeout=0") as response:
+            polls.append(response.read())
+
+    def watch(event: Event) -> None:
+        if event.kind == "process.crashed":
+            threading.Thread(target=poll).start()
+
+    profile = program(tmp_path, text, start_within=5)
+    # Nobody asks: an update that was handed out before makes a new connection anyway.
+    events = tried("at: 0s, crash: {restart_after: 300ms}", profile=profile, patience=0.3, watch=watch)
+    assert polls
+    assert kinds(events, "process.crashed", "gateway.launched", "gateway.ready")[2:] == [
+        "process.crashed",
+        "gateway.launched",
+        "gateway.ready",
+    ]
 
 
 def test_a_gateway_that_ends_by_itself(tmp_path: Path) -> None:
