@@ -85,7 +85,7 @@ class AttachTry:
             folder,
             rest,
             render=self._render,
-            ended=servers.hang_up,
+            hang_up=servers.hang_up,
             again=file.scenario.attach.watched,
         )
         self._script = AttachedScript(world, self._gateway, servers, rest)

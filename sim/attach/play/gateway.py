@@ -30,7 +30,7 @@ LOOK = 0.05
 class GatewayControl:
     """Controls the gateway. `render`: what is started, asked before each start.
 
-    `ended`: called when it has ended, and before each start, so that nothing of an earlier process is connected.
+    `hang_up`: called when it has ended, and before each start, so that nothing of an earlier process is connected.
     `again`: seconds after which what watches over the gateway starts it again if it ends by itself; None: nobody does.
     """
 
@@ -42,11 +42,11 @@ class GatewayControl:
         rest: QuietWire,
         *,
         render: Callable[[], RenderedGateway],
-        ended: Callable[[], None],
+        hang_up: Callable[[], None],
         again: float | None = None,
     ) -> None:
         self._world, self._profile, self._folder, self._rest = world, profile, folder, rest
-        self._render, self._ended, self._again = render, ended, again
+        self._render, self._hang_up, self._again = render, hang_up, again
         self._tree: ProcessTree | None = None
         self._number = 0
         self._written: dict[str, str] = {}
@@ -72,8 +72,8 @@ class GatewayControl:
         rendered, home = self._render(), self._folder / "home"
         if self._make(home, rendered):
             await self._prepare(rendered, home)
-        # A last request of the process before, read after its end, has connected it once more.
-        self._ended()
+        # A last request of the process before, read after its end, may have connected once more.
+        self._hang_up()
         self._connected.clear()
         self._world.events.record(GatewayLaunched(number=number, command=rendered.command))
         self.log.look_for(self._profile.ready.log)
@@ -157,7 +157,7 @@ class GatewayControl:
         # While it starts, its end is what `start` reports.
         if tree is not None and tree.exit_code is not None and self._ready:
             self._tree = None
-            self._ended()
+            self._hang_up()
             body = GatewayExited(number=self._number, code=tree.exit_code, log=tree.last_lines(5), left=tree.left)
             self._world.events.record(body)
             if self._again is not None:
@@ -170,7 +170,7 @@ class GatewayControl:
         tree = self._running()
         self._tree = None
         tree.kill()
-        self._ended()
+        self._hang_up()
         self._world.events.record(ProcessCrashed(why=why), cause)
         self._restart_after(restart_after)
 
@@ -189,7 +189,7 @@ class GatewayControl:
         finally:
             # Also what is left of its tree, and if the run ends meanwhile.
             tree.kill()
-        self._ended()
+        self._hang_up()
         self._world.events.record(ProcessStopped(why=why), cause)
         self._restart_after(down)
         self._rest.done()

@@ -93,7 +93,7 @@ def test_a_last_poll_of_a_killed_gateway_does_not_hide_the_next_connection(tmp_p
 
     profile = program(tmp_path, text, start_within=5)
     # Nobody asks: an update that was handed out before makes a new connection anyway.
-    events = tried("at: 0s, crash: {restart_after: 300ms}", profile=profile, patience=0.3, watch=watch)
+    events = tried("at: 0s, crash: {restart_after: 2s}", profile=profile, patience=0.3, watch=watch)
     assert polls
     assert kinds(events, "process.crashed", "gateway.launched", "gateway.ready")[2:] == [
         "process.crashed",
