@@ -8,12 +8,12 @@ from typing import Any, Protocol
 import msgspec
 
 from trunkline.core.actions.result import ActionResult
-from trunkline.core.actions.schema import SchemaForm
-from trunkline.core.hands.origin import Origin
 from trunkline.core.hands.port import Delegated, DelegationStatus
-from trunkline.core.hands.results import HandOutcome
 from trunkline.core.message_parts import Button
+from trunkline.core.message_tool.schema import SchemaForm
 from trunkline.core.prompts import Prompt
+from trunkline.core.records.origin import Origin
+from trunkline.core.records.results import HandOutcome
 from trunkline.core.values import Address, DelegationId, Peer, Poll, TranscriptLine, TurnId, WorkKind
 
 

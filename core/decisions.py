@@ -11,11 +11,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from trunkline.core.actions.policy import ContextDecision, ContextQuestion, decide_context
-from trunkline.core.actions.references import MeantMessage, MessageReference, decide_reference, message_meant
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.bindings.completion_router import RouterDecision, resolve_destination
-from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig, HandsConfig
 from trunkline.core.delivery.answers import AnswerFacts, decide_answer
@@ -30,8 +27,11 @@ from trunkline.core.heartbeat.dedupe import is_duplicate
 from trunkline.core.heartbeat.guards import GuardFacts, RunDecision, decide_run
 from trunkline.core.heartbeat.reply import ReplyDecision, ReplyFacts, decide_reply
 from trunkline.core.keys.text_form import read_key
+from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion, decide_context
+from trunkline.core.message_tool.references import MeantMessage, MessageReference, decide_reference, message_meant
 from trunkline.core.prompts import Prompt, PromptQuestion, compose_prompts
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.routing import RouteDecision, resolve_route
 from trunkline.core.routing.agent_accounts import account_of_agent, other_agent_at
 from trunkline.core.routing.key_text import config_key

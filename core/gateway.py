@@ -27,13 +27,12 @@ from trunkline.core.events import EventSink
 from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.hands.port import HandRunner
-from trunkline.core.hands.results import HandResult
-from trunkline.core.inbound import InboundReceipt
 from trunkline.core.profiles import codec_of
+from trunkline.core.records.inbound import InboundReceipt
+from trunkline.core.records.results import HandResult
+from trunkline.core.records.rows import SessionRow
 from trunkline.core.routing.index import index_of
-from trunkline.core.runtime.actions.message_tool import MessageTool
 from trunkline.core.runtime.bindings.expiry_notice import ExpiryNotice
-from trunkline.core.runtime.bindings.live_bindings import LiveBindings
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.client_sends.broadcast import broadcast
 from trunkline.core.runtime.client_sends.gateway_ports import GatewaySendPorts
@@ -50,23 +49,24 @@ from trunkline.core.runtime.heartbeat.replies import Replies
 from trunkline.core.runtime.heartbeat.scheduler import Scheduler
 from trunkline.core.runtime.inbound.commands import CommandRunner
 from trunkline.core.runtime.inbound.intake import Intake
-from trunkline.core.runtime.inbound.last_activity import LastActivity
 from trunkline.core.runtime.inbound.listener import Listener
 from trunkline.core.runtime.inbound.turns import Turns
-from trunkline.core.runtime.key_migration import migrate_keys
+from trunkline.core.runtime.last_activity import LastActivity
 from trunkline.core.runtime.lease_keeper import LeaseKeeper, lost_lease
-from trunkline.core.runtime.maintenance import Maintenance
+from trunkline.core.runtime.live_bindings import LiveBindings
+from trunkline.core.runtime.message_tool.message_tool import MessageTool
+from trunkline.core.runtime.operators.key_migration import migrate_keys
+from trunkline.core.runtime.operators.maintenance import Maintenance
+from trunkline.core.runtime.operators.session_admin import SessionAdmin
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.part_checks import check_adapter, check_agents
 from trunkline.core.runtime.process_started import config_reloaded, process_started
-from trunkline.core.runtime.session_admin import SessionAdmin
 from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target
 from trunkline.core.store.commands import CountRuns
 from trunkline.core.store.port import Store, answer
 from trunkline.core.store.queries import LoadUnfinished
-from trunkline.core.store.records import SessionRow
 from trunkline.core.values import Address, Envelope, InboundId, SessionId
 
 #: why a gateway ends whose task somebody else has cancelled

@@ -11,7 +11,7 @@ from typing import NewType
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.message_parts import MessageParts
 
 InboundId = NewType("InboundId", str)
@@ -149,7 +149,7 @@ class IntentKind(StrEnum):
 
 
 class IntentState(StrEnum):
-    """The state of an intent; `trunkline.core.delivery.states` has the table of transitions."""
+    """The state of an intent; `trunkline.core.states.intent` has the table of transitions."""
 
     #: hooks and chunking are done and committed; no attempt is on the wire
     PREPARED = "prepared"

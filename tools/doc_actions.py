@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from tools.doc_text import codes, table
+from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import ActionKind, ActionSpec
 from trunkline.core.channels import known_channels, rules_for
 

@@ -12,7 +12,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from tools.doc_text import RESERVED, ROOT, codes, first_paragraph, modules, table
-from trunkline.app.tui.screens.registry import SCREENS
+from trunkline.app.tui.screen_registry import SCREENS
 from trunkline.core.events import BODIES, Body
 from trunkline.core.reasons import Reason
 from trunkline.sim import BUGS, ScenarioFile, find_scenarios, load_scenario

@@ -7,8 +7,6 @@ from enum import StrEnum
 from typing import TypeVar
 
 from tools.doc_text import codes, first_paragraph, table
-from trunkline.core.bindings.records import BindingStatus
-from trunkline.core.bindings.states import BINDING_TRANSITIONS
 from trunkline.core.channels import known_channels, rules_for
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.policy import (
@@ -19,9 +17,11 @@ from trunkline.core.delivery.policy import (
     outcome_of,
 )
 from trunkline.core.delivery.recovery import InterruptedIntent, recover
-from trunkline.core.delivery.states import TRANSITIONS, is_final, next_state
 from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
-from trunkline.core.hands.states import CALLBACK_TRANSITIONS, WORK_TRANSITIONS
+from trunkline.core.records.bindings import BindingStatus
+from trunkline.core.states.binding import BINDING_TRANSITIONS
+from trunkline.core.states.delegation import CALLBACK_TRANSITIONS, WORK_TRANSITIONS
+from trunkline.core.states.intent import TRANSITIONS, is_final, next_state
 from trunkline.core.values import Address, Capabilities, ChatKind, Idempotency, IntentState
 
 _S = TypeVar("_S", bound=StrEnum)

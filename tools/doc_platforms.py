@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.doc_text import ROOT, table
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.adapters.config import PLATFORMS, AccountConfig
 from trunkline.core.adapters.factory import make_adapter, module_of
 from trunkline.core.adapters.port import AdapterHost, PlatformAdapter, TakesWebhooks

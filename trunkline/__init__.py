@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trunkline.core.actions.names import Action
+    from trunkline.core.action_names import Action
     from trunkline.core.actions.requests import ActionQuery, ActionRequest
     from trunkline.core.actions.result import ActionResult, ActionStatus
     from trunkline.core.agent import Agent, CallbackFacts, Turn
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from trunkline.core.channels.voice import Espeak, Speech, SpeechEngine
     from trunkline.core.config import GatewayConfig
     from trunkline.core.decisions import Decisions
-    from trunkline.core.delivery.chunking.own_chunker import OwnChunker
     from trunkline.core.delivery.hooks import Cancel, Change, Hooks, Outgoing, SendingHook, Sent, SentHook
     from trunkline.core.env import Env, Ids, system_env
     from trunkline.core.errors import (
@@ -57,23 +56,24 @@ if TYPE_CHECKING:
     from trunkline.core.gc_tuning import fewer_collections
     from trunkline.core.hands.callback_message import as_data
     from trunkline.core.hands.port import ClientTask, Delegated, DelegationStatus, HandRunner, HandTask
-    from trunkline.core.hands.results import HandOutcome, HandResult
-    from trunkline.core.hands.states import CallbackState, WorkState
     from trunkline.core.keys import SessionKey, canonical_key, encode_v1, parse_v1
     from trunkline.core.message_parts import Button, MessageParts
     from trunkline.core.profiles import Profile
     from trunkline.core.prompts import Prompt
     from trunkline.core.reasons import Reason
+    from trunkline.core.records.results import HandOutcome, HandResult
     from trunkline.core.routing import RouteDecision, resolve_route, session_key_for
     from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
     from trunkline.core.routing.scopes import place_key
     from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, SendStatus, Target
     from trunkline.core.sessions.session_map import SessionMap
+    from trunkline.core.states.delegation import CallbackState, WorkState
     from trunkline.core.store import Store
     from trunkline.core.store.delegations import DelegationFilter
     from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
     from trunkline.core.store.sqlite import SqliteStore, connect_file
     from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
+    from trunkline.core.text.chunking.own_chunker import OwnChunker
     from trunkline.core.values import (
         Address,
         Capabilities,
@@ -95,7 +95,7 @@ if TYPE_CHECKING:
 
 #: the module of each public name
 _HOMES: dict[str, tuple[str, ...]] = {
-    "trunkline.core.actions.names": ("Action",),
+    "trunkline.core.action_names": ("Action",),
     "trunkline.core.actions.requests": ("ActionQuery", "ActionRequest"),
     "trunkline.core.actions.result": ("ActionResult", "ActionStatus"),
     "trunkline.core.agent": ("Agent", "CallbackFacts", "Turn"),
@@ -117,7 +117,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.channels.voice": ("Espeak", "Speech", "SpeechEngine"),
     "trunkline.core.config": ("GatewayConfig",),
     "trunkline.core.decisions": ("Decisions",),
-    "trunkline.core.delivery.chunking.own_chunker": ("OwnChunker",),
+    "trunkline.core.text.chunking.own_chunker": ("OwnChunker",),
     "trunkline.core.delivery.hooks": ("Cancel", "Change", "Hooks", "Outgoing", "SendingHook", "Sent", "SentHook"),
     "trunkline.core.env": ("Env", "Ids", "system_env"),
     "trunkline.core.errors": (
@@ -138,8 +138,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.gateway": ("Gateway",),
     "trunkline.core.hands.callback_message": ("as_data",),
     "trunkline.core.hands.port": ("ClientTask", "Delegated", "DelegationStatus", "HandRunner", "HandTask"),
-    "trunkline.core.hands.results": ("HandOutcome", "HandResult"),
-    "trunkline.core.hands.states": ("CallbackState", "WorkState"),
+    "trunkline.core.records.results": ("HandOutcome", "HandResult"),
+    "trunkline.core.states.delegation": ("CallbackState", "WorkState"),
     "trunkline.core.keys": ("SessionKey", "canonical_key", "encode_v1", "parse_v1"),
     "trunkline.core.message_parts": ("Button", "MessageParts"),
     "trunkline.core.prompts": ("Prompt",),

@@ -14,8 +14,8 @@ import msgspec
 from trunkline.app.attach.cells import CellRecord, FinishedTry, Trouble, tries_left
 from trunkline.app.attach.incidents import incidents_of
 from trunkline.app.attach.runner import RunningTry
-from trunkline.app.cli.io.output import print_lines
-from trunkline.app.view.text.cells import clean, count, span
+from trunkline.app.terminal.output import print_lines
+from trunkline.app.text.cells import clean, count, span
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

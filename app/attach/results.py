@@ -8,7 +8,7 @@ import msgspec
 
 from trunkline.app.attach.cells import CellRecord, FinishedTry, gateway_given_up
 from trunkline.app.report.summary import report_lines
-from trunkline.app.view.text.cells import clean, count, shell_words
+from trunkline.app.text.cells import clean, count, shell_words
 from trunkline.sim.attach.doctor import Checkup
 from trunkline.sim.attach.tries import MIN_TRIES, JudgedTry, over_tries
 from trunkline.sim.invariants import Status

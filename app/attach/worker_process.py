@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from trunkline.app.view.text.cells import clean
+from trunkline.app.text.cells import clean
 from trunkline.core.errors import UsageError
 from trunkline.sim.attach.job import AttachJob, AttachOutcome
 

@@ -19,7 +19,7 @@ def main() -> int:
 def _run() -> int:
     """Run the command, and report any error in a sentence."""
     with loading():
-        from trunkline.app.cli.io.output import (
+        from trunkline.app.terminal.output import (
             UNWRITABLE,
             discard_output,
             flush_output,
@@ -54,7 +54,7 @@ def _run() -> int:
 def _execute(arguments: list[str]) -> int:
     """Run the command, or print the version, for which nothing else is loaded."""
     if arguments == ["--version"]:
-        from trunkline.app.cli.io.version import installed_version
+        from trunkline.app.terminal.version import installed_version
 
         print(installed_version())
         return 0
@@ -64,8 +64,8 @@ def _execute(arguments: list[str]) -> int:
 
 
 def _crashed(error: Exception) -> int:
-    from trunkline.app.cli.io.output import print_error
     from trunkline.app.errors import CRASHED, crash_message
+    from trunkline.app.terminal.output import print_error
 
     print_error(crash_message(error))
     return CRASHED

@@ -18,10 +18,10 @@ from trunkline.app.attach.results import cell_lines, checkup_lines, nothing_exer
 from trunkline.app.attach.runner import TryRunner
 from trunkline.app.attach.try_folder import TryFolder
 from trunkline.app.cli.io.extras import require_fakes
-from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.options import Flag, Many
 from trunkline.app.cli.run.run import check_folders, load_matching
-from trunkline.app.view.text.cells import count
+from trunkline.app.terminal.output import print_lines
+from trunkline.app.text.cells import count
 from trunkline.core.errors import UsageError
 from trunkline.sim import ScenarioFile, scenario_home
 from trunkline.sim.attach.fit import attach_unfit

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
-from trunkline.app.cli.io.version import installed_version
 from trunkline.app.cli.options import DEFAULT_LOOKS, LooksOptions
+from trunkline.app.terminal.version import installed_version
 from trunkline.core.errors import UsageError
 
 #: command -> where its function is, below `trunkline.app.cli`, and its line in the overview

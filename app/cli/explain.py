@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import App, Group, Parameter
 
-from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.options import Flag
 from trunkline.app.report.explain import (
     as_json,
@@ -27,7 +26,8 @@ from trunkline.app.report.explain import (
 from trunkline.app.report.explain_heartbeat import heartbeat_facts, heartbeat_json
 from trunkline.app.report.explain_policy import policy_answer_facts, policy_json
 from trunkline.app.report.explain_prompts import prompts_facts, prompts_json
-from trunkline.app.view.text.fact import Fact
+from trunkline.app.terminal.output import print_json, print_lines
+from trunkline.app.text.fact import Fact
 from trunkline.core.config import GatewayConfig
 from trunkline.core.env import system_env
 from trunkline.core.explain.decide import InboundQuestion, decide_inbound, decide_send, read_any_key

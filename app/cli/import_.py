@@ -7,8 +7,8 @@ from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
-from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.options import Flag
+from trunkline.app.terminal.output import print_json, print_lines
 from trunkline.core.errors import UsageError
 
 app = App(

@@ -9,13 +9,13 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from trunkline.app.cli.io.output import print_json
 from trunkline.app.cli.options import Flag
-from trunkline.core.actions.schema import SchemaForm, Surroundings, tool_schema
+from trunkline.app.terminal.output import print_json
 from trunkline.core.channels import known_channels
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import UsageError
 from trunkline.core.hands.tool import hand_tools
+from trunkline.core.message_tool.schema import SchemaForm, Surroundings, tool_schema
 
 _TOOL = Parameter(group=Group("Tools of agents"))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from trunkline.app.cli.io.output import print_lines
 from trunkline.app.runs.model import Run
+from trunkline.app.terminal.output import print_lines
+from trunkline.app.text.cells import cut
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.text.cells import cut
 from trunkline.core.events import Event, Trace, TraceHeader
 from trunkline.core.events.gateway import RunJoined
 from trunkline.sim.events.script import RunPhase

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from trunkline.app.cli.io.output import flush_output, print_json, print_lines
 from trunkline.app.fakes.live_lines import LiveLines
 from trunkline.app.fakes.record import WireRecord
 from trunkline.app.fakes.settings_text import settings_lines
+from trunkline.app.terminal.output import flush_output, print_json, print_lines
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
 from trunkline.sim.loop import RealTimeLoop, run_real_time

@@ -11,10 +11,10 @@ import msgspec
 
 from trunkline.app.operators.http_client import HttpClient, segment
 from trunkline.app.operators.port import Operator
-from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.errors import UnknownName
 from trunkline.core.http.routes.hands import Taken
 from trunkline.core.http.routes.queue import Purged
+from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.store.delegations import DelegationFilter, HandPost, PostVerb
 from trunkline.core.store.operators.bindings import BindingsOverview
 from trunkline.core.store.operators.hands import HandInspection, HandPosted, HandsOverview, TakenTask

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.errors import UsageError
+from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.store.delegations import DelegationFilter, HandPost
 from trunkline.core.store.operators.bindings import BindingsOverview
 from trunkline.core.store.operators.hands import HandInspection, HandPosted, HandsOverview, TakenTask

@@ -12,8 +12,8 @@ from shlex import quote
 import msgspec
 
 from trunkline.app.operators.port import NotPossible
-from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.errors import AnswerRefused, IllegalTransition, StoreError, UsageError
+from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.store.delegations import DelegationFilter, HandPost
 from trunkline.core.store.operators.bindings import BindingsOverview, ReadBindingsOverview
 from trunkline.core.store.operators.hands import (

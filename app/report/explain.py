@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 from rich.cells import cell_len
 
-from trunkline.app.view.explain.route_facts import place_of, route_facts, target_facts
-from trunkline.app.view.text.cells import clean, pad, quoted
-from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.app.text.cells import clean, pad, quoted
+from trunkline.app.text.fact import Fact, Tone
+from trunkline.app.view.labels.route_facts import place_of, route_facts, target_facts
 from trunkline.core.explain.decide import InboundAnswer, KeyAnswer, SendAnswer
 from trunkline.core.keys import SessionKey
 from trunkline.core.values import Address, Envelope

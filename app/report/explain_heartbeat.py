@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from trunkline.app.view.text.cells import span
-from trunkline.app.view.text.fact import Fact, Tone, listed, reason_text
+from trunkline.app.text.cells import span
+from trunkline.app.text.fact import Fact, Tone, listed, reason_text
 from trunkline.core.explain.heartbeat import EntryAnswer, HeartbeatAnswer
 
 

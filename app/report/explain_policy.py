@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from trunkline.app.report.explain import place_json
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.explain.policy_facts import policy_facts
-from trunkline.app.view.explain.route_facts import place_of
-from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.app.view.labels.route_facts import place_of
 from trunkline.core.explain.policy import PolicyAnswer
 
 

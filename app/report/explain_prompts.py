@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trunkline.app.view.text.cells import clean, quoted
-from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.app.text.cells import clean, quoted
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.core.explain.prompts import PromptsAnswer
 
 

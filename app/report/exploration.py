@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from trunkline.app.runs.exploration import Exploration, Finding
+from trunkline.app.text.cells import count
 from trunkline.app.view.explain.explanation import reproduction
-from trunkline.app.view.text.cells import count
 from trunkline.sim.explore import PROMISES, Sampling
 from trunkline.sim.invariants import CHECKERS
 

@@ -13,12 +13,12 @@ from rich.cells import cell_len
 
 from trunkline.app.report.explain import lines, place_json
 from trunkline.app.report.queue import ago, as_json_of, holder_line, moment
-from trunkline.app.view.text.cells import clean, count, cut, pad, quoted, span
-from trunkline.app.view.text.fact import Fact, Tone, because
-from trunkline.core.hands.delegation import DelegationRow
+from trunkline.app.text.cells import clean, count, cut, pad, quoted, span
+from trunkline.app.text.fact import Fact, Tone, because
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.rows import BrokenRow
 from trunkline.core.store.delegations import DelegationDetails, HandPost, PostVerb
 from trunkline.core.store.operators.hands import HandInspection, HandPosted, HandsOverview, TakenTask
-from trunkline.core.store.records import BrokenRow
 
 #: version of the JSON
 HANDS_VERSION = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from trunkline.app.view.text.cells import clean, clean_lines
+from trunkline.app.text.cells import clean, clean_lines
 
 _TICKS = re.compile("`+")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@&$-])")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from trunkline.app.text.cells import clean, count, quoted, seconds
+from trunkline.app.text.fact import Fact, Tone, because
 from trunkline.app.view.hands.facts import hand_facts
 from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.index.message import AttemptKind, MessageHistory
@@ -12,8 +14,6 @@ from trunkline.app.view.kinds import describe
 from trunkline.app.view.labels.messages import LabelCell, says
 from trunkline.app.view.messages.rows import MessageRows
 from trunkline.app.view.queue.rows import QueueRows
-from trunkline.app.view.text.cells import clean, count, quoted, seconds
-from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.events import Event
 from trunkline.core.events.gateway import InboundDropped, InboundReceived
 from trunkline.sim.events.world import PeerSaid

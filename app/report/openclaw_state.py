@@ -21,7 +21,7 @@ from trunkline.app.imports.openclaw.values import (
 )
 from trunkline.app.report.markdown_text import code
 from trunkline.app.report.redaction import PageRedaction
-from trunkline.app.view.text.cells import clean, count, cut
+from trunkline.app.text.cells import clean, count, cut
 
 #: version of the JSON
 IMPORT_VERSION = 1

@@ -14,13 +14,13 @@ import msgspec
 from rich.cells import cell_len
 
 from trunkline.app.report.explain import fields_json, lines, place_json
-from trunkline.app.view.text.cells import clean, count, cut, pad, quoted, span
-from trunkline.app.view.text.fact import Fact, Tone, because
+from trunkline.app.text.cells import clean, count, cut, pad, quoted, span
+from trunkline.app.text.fact import Fact, Tone, because
 from trunkline.core.delivery.mirror_text import media_name
-from trunkline.core.delivery.states import DeliveryEvent
+from trunkline.core.records.rows import IntentRow
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.operators.queue import IntentInspection, QueueChange, QueueChanges, QueueOverview
 from trunkline.core.store.queue_admin import IntentDetails, QueueRow
-from trunkline.core.store.records import IntentRow
 from trunkline.core.values import Address, IntentState, Receipt
 
 #: version of the JSON

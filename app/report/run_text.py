@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from trunkline.app.report.sections import Section, sections
 from trunkline.app.runs.model import Run
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.fact import Fact, Tone
 
 #: the signs of the app in words
 WORDS = str.maketrans(

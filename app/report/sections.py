@@ -16,6 +16,8 @@ from trunkline.app.report.wire_sections import (
     unjudged_fact,
     wire_run_facts,
 )
+from trunkline.app.text.cells import clean, count, quoted, seconds
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.explanation import reproduction
 from trunkline.app.view.hands.runs import HandRuns
@@ -27,12 +29,10 @@ from trunkline.app.view.kinds import describe
 from trunkline.app.view.messages.rows import MessageRows
 from trunkline.app.view.overview.cards import hands_fact
 from trunkline.app.view.queue.rows import QueueRows
+from trunkline.app.view.rows.lanes import TimelineLanes
 from trunkline.app.view.sessions.alignment_index import AlignedPair
 from trunkline.app.view.sessions.transcripts import SessionListRow, Sessions
 from trunkline.app.view.sessions.violations import SessionViolations
-from trunkline.app.view.text.cells import clean, count, quoted, seconds
-from trunkline.app.view.text.fact import Fact, Tone
-from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.events.base import RunEnded
 from trunkline.sim.invariants.base import Status, Verdict, Violation

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from trunkline.app.runs.model import Run, judgeable, so_far
+from trunkline.app.text.cells import clean, count
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.explain.explanation import path_of, reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import NOT_JUDGED
-from trunkline.app.view.text.cells import clean, count
-from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.events.trace import TraceHeader
 from trunkline.sim.invariants import Verdict, Violation
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from trunkline.app.text.cells import clean, count, quoted, seconds
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.sessions.alignment_index import AlignedPair
 from trunkline.app.view.sessions.transcripts import SessionListRow
-from trunkline.app.view.text.cells import clean, count, quoted, seconds
-from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.app.view.wire_side.facts import question_facts, question_rows
 from trunkline.app.view.wire_side.places import WirePlaces
 from trunkline.app.view.wire_side.requests import RequestRows

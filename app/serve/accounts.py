@@ -11,8 +11,8 @@ from trunkline.app.serve.settings import Settings
 from trunkline.core.adapters.config import AccountConfig
 from trunkline.core.adapters.cursors import StoreCursors
 from trunkline.core.adapters.factory import make_adapter
+from trunkline.core.adapters.mailbox import MailboxAdapter
 from trunkline.core.adapters.port import AdapterHost
-from trunkline.core.channels.mailbox import MailboxAdapter
 from trunkline.core.env import Env
 from trunkline.core.errors import ConfigError
 

@@ -9,12 +9,12 @@ from contextlib import suppress
 
 import anyio
 
-from trunkline.app.cli.io.output import print_error, print_lines
 from trunkline.app.serve.logs import LOGGER, Logs, logging_to_stderr
 from trunkline.app.serve.redaction import Redaction
 from trunkline.app.serve.reload import Reloader
 from trunkline.app.serve.server import Serving, serving
 from trunkline.app.serve.settings import Settings
+from trunkline.app.terminal.output import print_error, print_lines
 from trunkline.core.errors import LeaseLost, StoreError, TrunklineError, UsageError
 from trunkline.core.gc_tuning import fewer_collections
 

@@ -18,21 +18,21 @@ from textual.timer import Timer
 from trunkline.app.gc_policy import IdleCollector
 from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run, RunSource, ScenarioEntry
+from trunkline.app.text.cells import error_text
 from trunkline.app.tui.command_palette import KeyTableCommands
 from trunkline.app.tui.host import HostApp
 from trunkline.app.tui.platform.harmless_lines import HarmlessLines
 from trunkline.app.tui.platform.key_queue import KeyQueue
 from trunkline.app.tui.platform.terminal_lifecycle import TerminalLifecycle
+from trunkline.app.tui.screen_registry import SCREENS
 from trunkline.app.tui.screens.dialog_base import Dialog
 from trunkline.app.tui.screens.dialogs.help import HelpDialog
 from trunkline.app.tui.screens.picker.screen import PickerScreen
-from trunkline.app.tui.screens.registry import SCREENS
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.state.notifications import NotificationLog
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.theme import CYCLE, OWN_THEMES, Palette, palette_of
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 #: frames per second while the run plays

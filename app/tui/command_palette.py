@@ -11,9 +11,9 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.markup import escape
 
+from trunkline.app.text.cells import clean
 from trunkline.app.tui.host import host_of
 from trunkline.app.tui.keys import keys_of, show
-from trunkline.app.view.text.cells import clean
 from trunkline.app.view.timeline.seek_syntax import read_speed
 
 #: moments and speeds in the syntax of `trunkline.app.view.timeline.seek_syntax`

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 from textual.binding import Binding
 
-from trunkline.app.tui.screens.registry import NAMES, SCREENS, ScreenSpec
+from trunkline.app.tui.screen_registry import NAMES, SCREENS, ScreenSpec
 
 #: usual names of keys
 _SHOWN = {

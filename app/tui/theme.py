@@ -12,8 +12,8 @@ from rich.style import Style
 from textual.color import Color
 from textual.theme import Theme
 
-from trunkline.app.view.text.fact import Tone
-from trunkline.app.view.timeline.row import Look
+from trunkline.app.text.fact import Tone
+from trunkline.app.view.rows.row import Look
 
 #: least contrast of text, and of what lies in the future
 CONTRAST = 4.5

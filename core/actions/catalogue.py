@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import ActionKind, ActionSpec, TargetMode
 
 _CHAT = ("chatGuid", "chatIdentifier", "chatId")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.values import Address, Identity, IntentId, Style
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentId
 

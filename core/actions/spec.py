@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 
 
 class TargetMode(StrEnum):

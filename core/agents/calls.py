@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.actions.schema import NAME as MESSAGE
 from trunkline.core.agent import DoneBefore, Turn
 from trunkline.core.agents.earlier_calls import EarlierCalls
 from trunkline.core.agents.turn_document import history_of
 from trunkline.core.agents.turn_limits import TurnLimits
 from trunkline.core.errors import AgentFailed, PlatformError, TrunklineError, UsageError
+from trunkline.core.message_tool.schema import NAME as MESSAGE
 from trunkline.core.reasons import Reason
 from trunkline.core.untrusted import check_json
 

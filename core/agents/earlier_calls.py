@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.agent import DoneBefore, GivenTask, Turn
 from trunkline.core.hands.port import Delegated

@@ -10,11 +10,11 @@ from typing import Any, TypedDict, TypeVar
 import msgspec
 
 from trunkline.core.bindings.conversation_match import place_of, same_place
-from trunkline.core.bindings.records import ConversationRef, Placement, SessionBindingRecord, TargetKind
 from trunkline.core.config import GatewayConfig, ThreadBindingsConfig
 from trunkline.core.errors import BindingError, KeyFormatError, TargetError
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import ConversationRef, Placement, SessionBindingRecord, TargetKind
 from trunkline.core.sessions.named_key import NamedKey, read_named_key
 from trunkline.core.values import Address, ChatKind, DelegationId
 from trunkline.core.well_formed import well_formed

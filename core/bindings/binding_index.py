@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from trunkline.core.bindings.conversation_match import PlaceId, place_id, shared_id
-from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
+from trunkline.core.records.bindings import BindingStatus, SessionBindingRecord
 from trunkline.core.values import Address, ChatKind
 
 

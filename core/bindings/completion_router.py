@@ -20,12 +20,12 @@ from typing import Literal
 import msgspec
 
 from trunkline.core.bindings.conversation_match import hangs_under, place_of, ref_of, same_place
-from trunkline.core.bindings.records import BindingStatus, ConversationRef, SessionBindingRecord
 from trunkline.core.errors import TargetError, UsageError
 from trunkline.core.events.bindings import RouterCandidate
 from trunkline.core.keys.openclaw import account_id, fold
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import BindingStatus, ConversationRef, SessionBindingRecord
 from trunkline.core.values import Address
 
 #: the only kind of event that this router handles

@@ -6,10 +6,10 @@ Thread ids alone are not enough: they are unique only within a channel.
 
 from __future__ import annotations
 
-from trunkline.core.bindings.records import ConversationRef
 from trunkline.core.channels import ChannelRules, Hints, rules_for
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT, KIND_WORDS
 from trunkline.core.errors import TargetError
+from trunkline.core.records.bindings import ConversationRef
 from trunkline.core.values import Address, ChatKind
 
 _TOPIC = ":topic:"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from trunkline.core.bindings.records import Placement, PlaceState
+from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.values import Address, Identity
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import ActionKind
 from trunkline.core.channels.adapter import Actions, Queries
 from trunkline.core.errors import InvalidAction, InvalidSend

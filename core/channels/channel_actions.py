@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.names import Action
 from trunkline.core.actions.spec import ActionKind, Feature
 
 #: the error of platforms with a handler of their own

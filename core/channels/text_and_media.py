@@ -13,7 +13,7 @@ from typing import ClassVar, cast
 
 import anyio.lowlevel
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.channels.adapter import InboundStream
 from trunkline.core.channels.registry import rules_for
 from trunkline.core.errors import Ambiguous, IdentityGone, NotSent, PlatformError, Refused

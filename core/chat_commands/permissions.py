@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.config import ControlConfig
 from trunkline.core.errors import BindingError
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.values import Address, Peer
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trunkline.core.hands.delegation import DelegationRow
-from trunkline.core.hands.states import WorkState
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.states.delegation import WorkState
 from trunkline.core.values import Address, ChatKind, Peer
 
 #: characters of a task that a list shows

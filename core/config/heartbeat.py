@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
+from trunkline.core.calendar.hours import ActiveHours
+from trunkline.core.calendar.zones import LOCAL, USER
 from trunkline.core.config.base import Duration, Model, parse_duration
-from trunkline.core.heartbeat.hours import ActiveHours
-from trunkline.core.heartbeat.zones import LOCAL, USER
 
 #: remainder beside the token, in UTF-16 code units, that is still an acknowledgement
 ACK_MAX_CHARS = 300

@@ -6,13 +6,13 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from trunkline.core.calendar.cron import check_expression, check_time
+from trunkline.core.calendar.hours import minutes
+from trunkline.core.calendar.zones import LOCAL, USER, zone
 from trunkline.core.channels import known_channels
 from trunkline.core.channels.rules import WEB_CHAT
 from trunkline.core.errors import KeyFormatError
-from trunkline.core.heartbeat.cron import check_expression, check_time
-from trunkline.core.heartbeat.hours import minutes
 from trunkline.core.heartbeat.targets import LAST, NONE, OWNER
-from trunkline.core.heartbeat.zones import LOCAL, USER, zone
 from trunkline.core.keys import canonical_key
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from trunkline.core.calendar.cron import Timing
+from trunkline.core.calendar.zones import USER
 from trunkline.core.config.base import Duration, Model
-from trunkline.core.heartbeat.cron import Timing
-from trunkline.core.heartbeat.zones import USER
 
 
 def _time(value: object) -> object:

@@ -3,7 +3,7 @@
 from trunkline.core.delivery.policy import AttemptOutcome, NextStep, after_attempt, before_attempt
 from trunkline.core.delivery.prepare import chunk_text
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, recover
-from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent, is_final, next_state
+from trunkline.core.states.intent import TRANSITIONS, DeliveryEvent, is_final, next_state
 
 __all__ = [
     "TRANSITIONS",

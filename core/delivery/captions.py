@@ -11,8 +11,8 @@ import re
 
 import msgspec
 
-from trunkline.core.delivery.chunking.utf16 import fits
 from trunkline.core.delivery.prepare import Recipe
+from trunkline.core.text.chunking.utf16 import fits
 from trunkline.core.values import Piece
 
 _TAG = re.compile(r"<[^>]*>")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.actions.names import Action
-from trunkline.core.actions.references import REMOVES
+from trunkline.core.action_names import Action
 from trunkline.core.delivery.mirror_text import mirror_text
+from trunkline.core.message_tool.references import REMOVES
 from trunkline.core.reasons import Reason
-from trunkline.core.store.records import IntentRow
+from trunkline.core.records.rows import IntentRow
 from trunkline.core.values import IntentId, IntentState
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from trunkline.core.channels import rules_for
 from trunkline.core.config.delivery import DeliveryConfig
 from trunkline.core.reasons import Reason
-from trunkline.core.store.records import IntentRow, Work
+from trunkline.core.records.rows import IntentRow, Work
 from trunkline.core.values import Address, InboundId, IntentKind, IntentState, Peer, WorkKind
 
 #: role of the transcript lines

@@ -15,9 +15,9 @@ import msgspec
 from trunkline.core.channels import rules_for
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.backoff import is_permanent, wait_after
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import Ambiguous, NotSent, PlaceArchived, PlatformError
 from trunkline.core.reasons import Reason
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.values import (
     Address,
     Capabilities,

@@ -15,19 +15,11 @@ import msgspec
 
 from trunkline.core.channels import ChannelRules, rules_for
 from trunkline.core.config import ChannelAccountConfig, ChannelConfig, GatewayConfig
-from trunkline.core.delivery.chunking.own_chunker import Split, checked_split
-from trunkline.core.delivery.chunking.plain_text import (
-    BETWEEN,
-    Span,
-    chunk,
-    grouped,
-    spans_of,
-    together,
-    with_line_ends,
-)
-from trunkline.core.delivery.chunking.utf16 import fits, units, visible
-from trunkline.core.delivery.markup.renderers import StyledText, escaped, page, rebased, styled
 from trunkline.core.profiles import Profile
+from trunkline.core.text.chunking.own_chunker import Split, checked_split
+from trunkline.core.text.chunking.plain_text import BETWEEN, Span, chunk, grouped, spans_of, together, with_line_ends
+from trunkline.core.text.chunking.utf16 import fits, units, visible
+from trunkline.core.text.markup.renderers import StyledText, escaped, page, rebased, styled
 from trunkline.core.values import Capabilities, Chunker, ChunkMode, Markup, Piece
 from trunkline.core.well_formed import well_formed
 

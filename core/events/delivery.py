@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.events.base import Body
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, IntentState, Transport

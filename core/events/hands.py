@@ -7,9 +7,9 @@ from typing import ClassVar
 import msgspec
 
 from trunkline.core.events.base import Body
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import Address, Peer
 
 

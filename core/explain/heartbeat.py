@@ -7,18 +7,18 @@ from functools import partial
 
 import msgspec
 
+from trunkline.core.calendar.cron import next_fire
+from trunkline.core.calendar.hours import is_active
+from trunkline.core.calendar.zones import Zones
 from trunkline.core.config import CronConfig, GatewayConfig, HeartbeatConfig
 from trunkline.core.errors import TargetError, UsageError
 from trunkline.core.events.heartbeat import GuardResult
-from trunkline.core.heartbeat.cron import next_fire
 from trunkline.core.heartbeat.guards import GuardFacts, RunDecision, decide_run
-from trunkline.core.heartbeat.hours import is_active
 from trunkline.core.heartbeat.schedule import first_active, next_due
 from trunkline.core.heartbeat.settings import agent_of, heartbeat_of, target_question, zones_of
 from trunkline.core.heartbeat.targets import HeartbeatTarget, Route, resolve_heartbeat_target
 from trunkline.core.heartbeat.visibility import Visibility, resolve_visibility
 from trunkline.core.heartbeat.wake import WakeKind
-from trunkline.core.heartbeat.zones import Zones
 from trunkline.core.keys import SessionKey
 from trunkline.core.profiles import Profile
 from trunkline.core.routing.key_text import config_key

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from trunkline.core.actions.names import Action
-from trunkline.core.actions.policy import ContextDecision, ContextQuestion, decide_context, policy_decided
+from trunkline.core.action_names import Action
 from trunkline.core.config import GatewayConfig, Model
 from trunkline.core.errors import UnknownName, UsageError
 from trunkline.core.events.actions import PolicyDecided
 from trunkline.core.explain.decide import channel_notes
+from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion, decide_context, policy_decided
 from trunkline.core.profiles import Profile
 from trunkline.core.routing.outbound import OutboundQuestion, resolve_outbound_route
 from trunkline.core.values import Address, WorkKind

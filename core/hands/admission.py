@@ -9,9 +9,9 @@ import msgspec
 
 from trunkline.core.config import HandsConfig
 from trunkline.core.errors import DelegationRefused
-from trunkline.core.hands.delegation import HandKind
 from trunkline.core.hands.port import DelegationRequest
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import HandKind
 
 #: a name for a delegation, not a text
 LONGEST_LABEL = 200

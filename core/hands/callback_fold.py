@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from trunkline.core.delivery.notes import NOTICE_SUFFIX
-from trunkline.core.delivery.states import OPEN
-from trunkline.core.hands.states import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState
+from trunkline.core.states.intent import OPEN
 from trunkline.core.values import IntentKind, IntentState
 
 #: the states in which messages decide; before that the turn may still add some

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trunkline.core.hands.origin import Origin
-from trunkline.core.store.records import Work
+from trunkline.core.records.origin import Origin
+from trunkline.core.records.rows import Work
 from trunkline.core.values import SessionId
 
 

@@ -12,8 +12,8 @@ import msgspec
 from trunkline.core.bindings.completion_router import RouterDecision
 from trunkline.core.config import HandsConfig
 from trunkline.core.events.hands import CompletionStep
-from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome, HandResult
 from trunkline.core.values import Address, DelegationId
 
 TURN = "turn"

@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from trunkline.core.hands.delegation import repr_without_ticket
-from trunkline.core.hands.states import CallbackState, WorkState
+from trunkline.core.records.delegations import repr_without_ticket
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.values import Address, DelegationId, Peer
 
 

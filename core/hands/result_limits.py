@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trunkline.core.hands.results import HandOutcome, HandResult
+from trunkline.core.records.results import HandOutcome, HandResult
 
 #: characters of a progress text that are kept
 LONGEST_PROGRESS = 2_000

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.actions.parsing.param_values import read_value
-from trunkline.core.actions.parsing.params import Param, ParamType
-from trunkline.core.actions.schema import SchemaForm, ToolSchema
 from trunkline.core.errors import InvalidAction, InvalidCall
 from trunkline.core.hands.port import DelegationStatus
+from trunkline.core.message_tool.parsing.param_values import read_value
+from trunkline.core.message_tool.parsing.params import Param, ParamType
+from trunkline.core.message_tool.schema import SchemaForm, ToolSchema
 
 
 class HandTool(StrEnum):

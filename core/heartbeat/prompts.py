@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trunkline.core.heartbeat.run import SystemEvent
 from trunkline.core.heartbeat.token import TOKEN
 from trunkline.core.heartbeat.wake import WakeKind
+from trunkline.core.records.heartbeat import SystemEvent
 
 #: sources of system events that are tasks of the schedule begin so
 CRON_SOURCE = "cron:"

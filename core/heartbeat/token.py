@@ -9,8 +9,8 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.core.config.heartbeat import ACK_MAX_CHARS
-from trunkline.core.delivery.chunking.utf16 import BLANKS, units
 from trunkline.core.profiles import Profile
+from trunkline.core.text.chunking.utf16 import BLANKS, units
 
 #: the whole reply of an agent that has nothing to say
 TOKEN = "HEARTBEAT_OK"

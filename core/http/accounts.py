@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from trunkline.core.adapters.mailbox import MailboxAdapter
 from trunkline.core.channels import ChannelAdapter
-from trunkline.core.channels.mailbox import MailboxAdapter
 from trunkline.core.events import Event, EventLog
 from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.events.gateway import AdapterEnded, AdapterFailed

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from trunkline.core.bindings.records import BindingStatus, Placement, SessionBindingRecord
 from trunkline.core.delivery.mirror_text import said
 from trunkline.core.delivery.notes import ROLE
 from trunkline.core.events import Body, Event
@@ -39,11 +38,12 @@ from trunkline.core.events.hands import (
     DelegationProgressed,
     DelegationStarted,
 )
-from trunkline.core.hands.delegation import DelegationRow
-from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import BindingStatus, Placement, SessionBindingRecord
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.rows import Work
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.store.operators.present import Present, PresentIntent, PresentSession
-from trunkline.core.store.records import Work
 from trunkline.core.values import IntentState, SessionId, TranscriptLine
 
 #: recorder of the events that show the store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trunkline.core.config import GatewayConfig
-from trunkline.core.routing.identity_memo import while_it_lives
+from trunkline.core.identity_memo import while_it_lives
 from trunkline.core.routing.inbound import RouteDecision, decide
 from trunkline.core.routing.match_input import query_at
 from trunkline.core.values import Address, ChatKind

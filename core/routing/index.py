@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from trunkline.core.config import GatewayConfig
-from trunkline.core.routing.identity_memo import while_it_lives
+from trunkline.core.identity_memo import while_it_lives
 from trunkline.core.routing.match_input import RouteQuery
 from trunkline.core.routing.route_rules import (
     ACCOUNT,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from trunkline.core.channels import ChannelRules, rules_for
 from trunkline.core.config import DmScope, GroupScope, SessionConfig
+from trunkline.core.identity_memo import for_a_few
 from trunkline.core.keys import SessionKey
 from trunkline.core.profiles import Profile
-from trunkline.core.routing.identity_memo import for_a_few
 from trunkline.core.values import Address, ChatKind
 
 _WITH_CHANNEL = (DmScope.PER_CHANNEL_PEER, DmScope.PER_ACCOUNT_CHANNEL_PEER)

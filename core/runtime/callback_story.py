@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trunkline.core.events import EventSink
 from trunkline.core.events.hands import CallbackChanged
-from trunkline.core.store.records import CallbackChange
+from trunkline.core.records.rows import CallbackChange
 
 
 def record_callback(

@@ -12,7 +12,6 @@ from trunkline.core.channels import ChannelAdapter, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.delivery.captions import beside, captioned
-from trunkline.core.delivery.chunking.own_chunker import Split, own_chunker
 from trunkline.core.delivery.mirror_text import media_name, said
 from trunkline.core.delivery.prepare import Recipe, own_pieces, pieces, recipe_for
 from trunkline.core.delivery.recovery import RecoveryAction
@@ -25,15 +24,16 @@ from trunkline.core.hands.port import HandRunner
 from trunkline.core.keys import SessionKey
 from trunkline.core.profiles import codec_of
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow, NewSession, Participant, SessionRow
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.scopes import place_key
-from trunkline.core.runtime.bindings.live_bindings import LiveBindings
-from trunkline.core.runtime.inbound.last_activity import Activity
+from trunkline.core.runtime.last_activity import Activity
 from trunkline.core.runtime.lease_keeper import LeaseKeeper
+from trunkline.core.runtime.live_bindings import LiveBindings
 from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.sessions.session_map import new_session, session_created, session_moved
 from trunkline.core.store.port import Store
-from trunkline.core.store.records import IntentRow, NewSession, Participant, SessionRow
+from trunkline.core.text.chunking.own_chunker import Split, own_chunker
 from trunkline.core.values import Address, Capabilities, Idempotency, IntentId, IntentState, Piece, Receipt
 from trunkline.core.well_formed import describe
 

@@ -18,6 +18,7 @@ from trunkline.core.events.gateway import SessionCreated, SessionLeft, SessionMo
 from trunkline.core.keys import Migration, SessionKey
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import NewSession, Participant, ResetResult, SessionRow
 from trunkline.core.routing.index import index_of
 from trunkline.core.routing.outbound import OutboundRoute
 from trunkline.core.routing.scopes import place_key
@@ -25,7 +26,6 @@ from trunkline.core.routing.session_keys import linked_name
 from trunkline.core.store.commands import EnsureSession, ResetSession
 from trunkline.core.store.port import Store
 from trunkline.core.store.queries import FindSession
-from trunkline.core.store.records import NewSession, Participant, ResetResult, SessionRow
 from trunkline.core.values import Address, ChatKind, Peer, SessionEntry, SessionId
 
 #: prefix of the name of linked people; not a channel name

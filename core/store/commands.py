@@ -11,16 +11,12 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from trunkline.core.bindings.records import SessionBindingRecord
-from trunkline.core.bindings.states import BindingEvent
-from trunkline.core.delivery.states import DeliveryEvent, end_state, next_state
-from trunkline.core.hands.states import CallbackEvent
-from trunkline.core.heartbeat.run import HeartbeatText
-from trunkline.core.inbound import TurnNote
 from trunkline.core.keys import Migration, StoredKey
 from trunkline.core.reasons import Reason
-from trunkline.core.store.queue_admin import BATCH, Nudge, PruneCounts, QueueFilter, QueueVerdict
-from trunkline.core.store.records import (
+from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.records.heartbeat import HeartbeatText
+from trunkline.core.records.inbound import TurnNote
+from trunkline.core.records.rows import (
     Admission,
     BindResult,
     CallbackChange,
@@ -34,6 +30,10 @@ from trunkline.core.store.records import (
     Unfinished,
     Work,
 )
+from trunkline.core.states.binding import BindingEvent
+from trunkline.core.states.delegation import CallbackEvent
+from trunkline.core.states.intent import DeliveryEvent, end_state, next_state
+from trunkline.core.store.queue_admin import BATCH, Nudge, PruneCounts, QueueFilter, QueueVerdict
 from trunkline.core.values import InboundId, IntentId, IntentState, Receipt
 
 A = TypeVar("A")

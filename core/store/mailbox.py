@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.hands.states import CallbackState, WorkState
-from trunkline.core.inbound import TurnNote
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
+from trunkline.core.records.inbound import TurnNote
+from trunkline.core.records.rows import Work
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.store.commands import Write
 from trunkline.core.store.queries import Read
-from trunkline.core.store.records import Work
 from trunkline.core.values import (
     Address,
     ChatKind,

@@ -7,10 +7,9 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from trunkline.core.actions.references import KnownMessage
-from trunkline.core.bindings.records import SessionBindingRecord
-from trunkline.core.store.queue_admin import IntentDetails, QueueFilter, QueueRow
-from trunkline.core.store.records import (
+from trunkline.core.message_tool.references import KnownMessage
+from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.records.rows import (
     DueMirror,
     IntentFate,
     IntentRow,
@@ -20,6 +19,7 @@ from trunkline.core.store.records import (
     StoredBindings,
     Unfinished,
 )
+from trunkline.core.store.queue_admin import IntentDetails, QueueFilter, QueueRow
 from trunkline.core.values import Address, IntentId, IntentState, SessionId, TranscriptLine
 
 A = TypeVar("A")

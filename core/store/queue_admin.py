@@ -6,9 +6,9 @@ from enum import StrEnum
 
 import msgspec
 
-from trunkline.core.delivery.states import DeliveryEvent, next_state
 from trunkline.core.reasons import Reason
-from trunkline.core.store.records import CallbackChange, IntentRow
+from trunkline.core.records.rows import CallbackChange, IntentRow
+from trunkline.core.states.intent import DeliveryEvent, next_state
 from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
 
 #: most rows that one transaction removes, so that no other writer waits long

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.heartbeat.run import SystemEvent
+from trunkline.core.records.heartbeat import SystemEvent
+from trunkline.core.records.rows import Admission
 from trunkline.core.store.commands import Admit, Write
 from trunkline.core.store.queries import Read
-from trunkline.core.store.records import Admission
 from trunkline.core.values import Address, Peer
 
 #: system events that one run takes; the others have a run after it

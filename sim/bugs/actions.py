@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.actions.names import Action
-from trunkline.core.actions.references import KnownMessage, MessageReference
+from trunkline.core.action_names import Action
 from trunkline.core.agent import Agent, Turn
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.policy import AttemptFacts, AttemptOutcome, DeliveryDecision, after_attempt
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryDecision, recover
+from trunkline.core.message_tool.references import KnownMessage, MessageReference
 from trunkline.core.runtime.inbound.live_turn import LiveTurn
 from trunkline.core.values import Address, Capabilities, Idempotency
 from trunkline.sim.bugs.base import bug, deciding

@@ -7,7 +7,6 @@ from collections.abc import Container
 import msgspec
 
 from trunkline.core.bindings.binding_index import BindingIndex
-from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.config import HandsConfig
 from trunkline.core.env import Env
@@ -16,10 +15,11 @@ from trunkline.core.events import EventSink
 from trunkline.core.events.hands import CompletionStep
 from trunkline.core.hands.completion_plan import DIRECT, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.bindings.live_bindings import LiveBindings
+from trunkline.core.records.bindings import BindingStatus, SessionBindingRecord
+from trunkline.core.records.rows import StoredBindings
+from trunkline.core.runtime.live_bindings import LiveBindings
 from trunkline.core.store import Store
 from trunkline.core.store.queries import ListBindings
-from trunkline.core.store.records import StoredBindings
 from trunkline.core.values import Address, Receipt, SendRequest
 from trunkline.sim.bugs.base import bug, deciding, gateway_part, replacing_read
 from trunkline.sim.bugs.return_address import main_channel

@@ -12,8 +12,8 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.events import Body, EventSink
 from trunkline.core.events.hands import CallbackChanged
 from trunkline.core.hands.callback_message import callback_message
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.prompts import Prompt, PromptKind, PromptQuestion, compose_prompts
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.store.delegations import FinishDelegation
 from trunkline.core.values import Peer, WorkKind
 from trunkline.sim.bugs.base import bug, changing_write, deciding

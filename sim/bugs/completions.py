@@ -12,12 +12,12 @@ from trunkline.core.config import HandsConfig
 from trunkline.core.events.hands import CompletionStep
 from trunkline.core.gateway import Gateway
 from trunkline.core.hands.completion_plan import TURN, CompletionPlan, HandCompletion, plan_completion
-from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.rows import Admission, Unfinished, Work
 from trunkline.core.store.commands import Admit, FinishTurn
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import LoadUnfinished
-from trunkline.core.store.records import Admission, Unfinished, Work
 from trunkline.core.store.sqlite.handlers import RunSql, execute
 from trunkline.core.values import SessionId
 from trunkline.sim.bugs.base import bug, deciding, making, replacing_read, replacing_write

@@ -9,11 +9,11 @@ import msgspec
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, RecoveryDecision, recover
 from trunkline.core.env import Env
 from trunkline.core.gateway import Gateway
+from trunkline.core.records.rows import IntentRow
 from trunkline.core.runtime.context import Context, QueuedIntent
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.interrupted import Interrupted
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.store.records import IntentRow
 from trunkline.core.values import Capabilities
 from trunkline.sim.bugs.base import bug, deciding, gateway_part, making
 

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from trunkline.core.events.delivery import MirrorAppended
+from trunkline.core.records.rows import SessionRow, Settlement
 from trunkline.core.store.commands import AckChunk, EndIntent, FinishTurn
 from trunkline.core.store.delegations import FinishDelegation
 from trunkline.core.store.queries import FindSession, ReadTranscript
-from trunkline.core.store.records import SessionRow, Settlement
 from trunkline.core.store.sqlite import SqliteStore
 from trunkline.core.store.sqlite.connection import PendingWrite
 from trunkline.core.store.sqlite.group_commit import Writer

@@ -13,9 +13,9 @@ from trunkline.core.decisions import ReplyPlan, plan_reply
 from trunkline.core.events.hands import CompletionStep
 from trunkline.core.hands.completion_plan import DIRECT, KEPT, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import Work
 from trunkline.core.routing import RouteDecision, resolve_route
 from trunkline.core.store.commands import Admit
-from trunkline.core.store.records import Work
 from trunkline.core.values import Address, Envelope, WorkKind
 from trunkline.sim.bugs.base import bug, deciding
 from trunkline.sim.bugs.return_address import main_channel

@@ -7,12 +7,12 @@ from typing import Any, cast
 import msgspec
 
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.policy import ContextDecision, ContextQuestion, decide_context
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.actions.spec import ActionKind
 from trunkline.core.agent import Agent, Turn
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import PolicyDenied
+from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion, decide_context
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.bugs.base import bug, deciding

@@ -13,19 +13,19 @@ from trunkline.core.delivery.policy import (
     after_attempt,
 )
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, RecoveryDecision, recover
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.events import Body
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.gateway import Gateway
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import Unfinished
 from trunkline.core.runtime.context import Context, QueuedIntent
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import Enqueue
 from trunkline.core.store.lease import LeaseClaim
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, LoadUnfinished, Read
-from trunkline.core.store.records import Unfinished
 from trunkline.core.store.sqlite import SqliteStore
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql
 from trunkline.core.values import IntentState

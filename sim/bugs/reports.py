@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from trunkline.core.gateway import Gateway
-from trunkline.core.hands.states import CallbackEvent, CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CallbackEvent, CallbackState
 from trunkline.core.store.commands import FinishTurn
 from trunkline.core.store.delegations import ChangeCallback, DropPost, HandPost, ReadPosts, RetryCallback
 from trunkline.core.store.port import answer

@@ -7,8 +7,8 @@ import asyncio
 import msgspec
 
 from trunkline.core.agent import Agent, Turn
+from trunkline.core.records.rows import Unfinished
 from trunkline.core.store.queries import LoadUnfinished
-from trunkline.core.store.records import Unfinished
 from trunkline.sim.bugs.base import bug, replacing_read
 from trunkline.sim.cast.nonsense import take_gateway_down
 from trunkline.sim.run.wiring import Wiring

@@ -10,13 +10,13 @@ import msgspec
 from trunkline.core.channels import ChannelAdapter, InboundStream
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.policy import AttemptFacts, AttemptOutcome, DeliveryDecision, NextStep, after_attempt
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import Refused
 from trunkline.core.gateway import Gateway
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, SendStatus, Target
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import AckChunk
-from trunkline.core.store.records import IntentRow
 from trunkline.core.values import (
     Address,
     Capabilities,

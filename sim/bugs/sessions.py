@@ -11,11 +11,11 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.events import Body
 from trunkline.core.events.gateway import SessionShared
 from trunkline.core.keys import SessionKey
+from trunkline.core.records.rows import SessionRow
 from trunkline.core.routing import RouteDecision, resolve_route
 from trunkline.core.store.commands import Admit, FinishTurn, MigrateKeys, TurnFinish
 from trunkline.core.store.delegations import AcceptDelegation
 from trunkline.core.store.queries import FindRequester, FindSession
-from trunkline.core.store.records import SessionRow
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql, execute
 from trunkline.core.values import Envelope
 from trunkline.sim.bugs.base import bug, changing_write, deciding, replacing_write

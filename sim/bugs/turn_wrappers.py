@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from trunkline.core.agent import Agent, Turn
-from trunkline.core.store.records import Work
+from trunkline.core.records.rows import Work
 from trunkline.sim.bugs.base import Installer
 from trunkline.sim.run.wiring import Wiring
 

@@ -10,7 +10,7 @@ import msgspec
 from trunkline.core.channels import InboundStream
 from trunkline.core.decisions import identify
 from trunkline.core.errors import IdentityGone
-from trunkline.core.runtime.bindings.live_bindings import LiveBindings
+from trunkline.core.runtime.live_bindings import LiveBindings
 from trunkline.core.store.commands import AckChunk
 from trunkline.core.values import Capabilities, Envelope, Receipt, SendRequest
 from trunkline.sim.bugs.base import bug, changing_write, deciding, gateway_part, making

@@ -12,6 +12,7 @@ import msgspec
 
 from trunkline.core.gateway import Gateway
 from trunkline.core.hands.port import HandRunner, HandTask
+from trunkline.core.records.rows import Unfinished
 from trunkline.core.store.delegations import (
     AcceptDelegation,
     FinishDelegation,
@@ -20,7 +21,6 @@ from trunkline.core.store.delegations import (
     TakeTask,
 )
 from trunkline.core.store.queries import LoadUnfinished
-from trunkline.core.store.records import Unfinished
 from trunkline.core.store.sqlite.handlers import RunSql, execute
 from trunkline.sim.bugs.base import bug, replacing_read, replacing_write
 from trunkline.sim.run.wiring import Wiring

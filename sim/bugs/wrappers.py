@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels import (
     Actions,
     ChannelAdapter,
@@ -20,6 +19,7 @@ from trunkline.core.channels import (
 )
 from trunkline.core.errors import Refused
 from trunkline.core.events import Body, EventSink
+from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.values import Address, Capabilities, Envelope, Identity, Receipt, SendRequest
 from trunkline.sim.platforms.tokens import RenewableAdapter
 from trunkline.sim.run.wiring import Wiring

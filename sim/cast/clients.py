@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from trunkline.core.bindings.bind_request import BindRequest
-from trunkline.core.bindings.records import TargetKind
 from trunkline.core.errors import BindingError, SendFailed, UnknownName, UsageError
 from trunkline.core.events import EventSink
 from trunkline.core.gateway import Gateway
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import TargetKind
 from trunkline.core.sends.api import SendMessage, SendOutcome, Target
 from trunkline.core.store.queue_admin import QueueFilter, QueueRow, QueueVerdict
 from trunkline.core.values import Address

@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from trunkline.core.errors import AnswerRefused, IllegalTransition, StoreError, UnknownName
 from trunkline.core.gateway import Gateway
-from trunkline.core.hands.delegation import DelegationRow
-from trunkline.core.hands.results import HandOutcome, HandResult
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.results import HandOutcome, HandResult
 from trunkline.core.store.delegations import (
     DelegationFilter,
     HandPost,

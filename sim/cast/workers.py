@@ -14,9 +14,9 @@ import msgspec
 from trunkline.core.errors import AnswerRefused, IllegalTransition, StoreError, UnknownName
 from trunkline.core.events import Event, EventLog, EventSink
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
-from trunkline.core.hands.delegation import DelegationRow
-from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.results import HandOutcome
 from trunkline.core.store.delegations import HandPost, PostToGateway, PostVerb, TakeTask
 from trunkline.core.values import DelegationId
 from trunkline.sim.cast.hands import sized

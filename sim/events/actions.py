@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.values import Address
 from trunkline.sim.events.base import PlatformBody, SimBody
 

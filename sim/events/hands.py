@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import msgspec
 
-from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
 from trunkline.core.values import Address, Peer, WorkKind
 from trunkline.sim.events.base import SimBody
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from trunkline.core.errors import KeyFormatError
 from trunkline.core.events import Event
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
-from trunkline.core.hands.results import HandOutcome
 from trunkline.core.keys import parse_v1
+from trunkline.core.records.results import HandOutcome
 from trunkline.core.values import Address
 from trunkline.sim.events.hands import AgentDelegated, AgentGiven, HandAnswered, HandBegan, WorkerAnswered, WorkerTook
 from trunkline.sim.index.projection import Projection, on

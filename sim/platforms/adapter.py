@@ -11,10 +11,10 @@ from typing import Any
 import anyio
 
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
-from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels import InboundStream, Ready, Resolved, find_in_directory
 from trunkline.core.channels.voice import say
 from trunkline.core.errors import IdentityGone, NotSent, PlatformError
+from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, Identity, Receipt, SendRequest
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.api_calls import opening

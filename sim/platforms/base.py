@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.channels import Ready, rules_for
 from trunkline.core.channels.voice import SpeechEngine

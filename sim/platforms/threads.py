@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from trunkline.core.bindings.records import PlaceState
 from trunkline.core.errors import PlaceGone, Refused, UnknownName
+from trunkline.core.records.bindings import PlaceState
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.world import ThreadClosed, ThreadOpened, ThreadReopened
 from trunkline.sim.platforms.rooms import Room

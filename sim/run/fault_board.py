@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.events import Body, Recorder
 from trunkline.core.values import Address, Transport
 from trunkline.sim.events.script import FaultFired

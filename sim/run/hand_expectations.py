@@ -9,8 +9,8 @@ import msgspec
 from trunkline.core.events import Event
 from trunkline.core.events.gateway import TurnStarted
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted, DelegationFinished, DelegationStarted
-from trunkline.core.hands.states import ENDED_BY, CallbackState, WorkState, next_work_state
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import ENDED_BY, CallbackState, WorkState, next_work_state
 from trunkline.core.values import Address, Peer
 from trunkline.sim.events.hands import AgentGiven
 from trunkline.sim.run.fault_board import text_matches

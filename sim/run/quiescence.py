@@ -26,7 +26,7 @@ from trunkline.core.events.hands import (
     DelegationIgnored,
     DelegationStarted,
 )
-from trunkline.core.hands.states import CallbackState
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import IntentState
 from trunkline.sim.events.hands import WorkerAnswered
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped

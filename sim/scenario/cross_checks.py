@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.config.files.problems import Path, ProblemReport, advice, shown
 from trunkline.core.config.heartbeat_checks import DEFAULTS
 from trunkline.core.reasons import Reason

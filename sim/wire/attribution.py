@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.values import Address, IntentId
 
 

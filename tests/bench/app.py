@@ -27,7 +27,7 @@ from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.trace_follower import Feed
 from trunkline.app.tui.app import FRAMES, TrunklineApp
-from trunkline.app.tui.screens.registry import NAMES
+from trunkline.app.tui.screen_registry import NAMES
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.diff.compare import Diff
 from trunkline.app.view.index.run_index import RunView

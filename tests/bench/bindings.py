@@ -25,10 +25,10 @@ from tests.support.bench.bar import Bar
 from trunkline import EventLog, SqliteStore, connect_file, system_env
 from trunkline.core.bindings.binding_index import BindingIndex
 from trunkline.core.bindings.conversation_match import ref_of
-from trunkline.core.bindings.records import ConversationRef, SessionBindingRecord, TargetKind
 from trunkline.core.env import Env
-from trunkline.core.runtime.bindings.live_bindings import LiveBindings
+from trunkline.core.records.bindings import ConversationRef, SessionBindingRecord, TargetKind
 from trunkline.core.runtime.bindings.service import SessionBindingService
+from trunkline.core.runtime.live_bindings import LiveBindings
 from trunkline.core.store.commands import Bind
 from trunkline.core.store.queries import ListBindings
 from trunkline.core.store.sqlite.handlers import execute

@@ -33,7 +33,7 @@ from trunkline.app.serve.settings import load_settings
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.log import Event
 from trunkline.core.gc_tuning import fewer_collections
-from trunkline.core.inbound import InboundStatus
+from trunkline.core.records.inbound import InboundStatus
 from trunkline.core.values import Address, ChatKind, Envelope, InboundId, Peer
 
 ROUNDS = 3

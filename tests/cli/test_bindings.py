@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from tests.support.factories import room
-from trunkline.core.bindings.records import SessionBindingRecord, TargetKind
-from trunkline.core.bindings.states import BindingEvent
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import SessionBindingRecord, TargetKind
+from trunkline.core.states.binding import BindingEvent
 from trunkline.core.store.commands import Bind, ChangeBinding
 from trunkline.core.store.queries import FindBinding
 from trunkline.core.store.sqlite.handlers import ask, execute

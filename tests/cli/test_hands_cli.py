@@ -10,11 +10,11 @@ import pytest
 
 from tests.support.factories import delegation, direct, intent, session, work
 from trunkline.core.agent import CallbackFacts
-from trunkline.core.hands.delegation import HandKind
-from trunkline.core.hands.origin import Origin
-from trunkline.core.hands.results import HandOutcome, HandResult
-from trunkline.core.hands.states import CallbackEvent
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import HandKind
+from trunkline.core.records.origin import Origin
+from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.states.delegation import CallbackEvent
 from trunkline.core.store.commands import Admit, FinishTurn
 from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation, ReadPosts
 from trunkline.core.store.sqlite.handlers import ask, execute

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.test_terminal import terminal
 from tests.support.paths import FIXTURES, ROOT
-from trunkline.app.cli.io import output
+from trunkline.app.terminal import output
 
 EVIL = FIXTURES / "reported" / "simulator" / "evil.yaml"
 PEOPLE = ROOT / "scenarios" / "faults" / "strange-names.yaml"
@@ -93,7 +93,7 @@ def test_json_on_a_terminal_is_the_same_document_without_what_a_terminal_obeys(c
 
 def test_text_is_printed_by_the_functions_that_clean_it():
     # Those that print only what is ours: the sentence after Ctrl-C, the version, the schemas and the list of keys.
-    own = {"app/cli/__init__.py": 2, "app/cli/schema.py": 2, "app/tui/keys.py": 1, "app/cli/io/output.py": 2}
+    own = {"app/cli/__init__.py": 2, "app/cli/schema.py": 2, "app/tui/keys.py": 1, "app/terminal/output.py": 2}
     used = {
         path.relative_to(ROOT).as_posix(): path.read_text().count(" print(") for path in (ROOT / "app").rglob("*.py")
     }

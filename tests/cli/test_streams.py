@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from trunkline.app.cli import main
-from trunkline.app.cli.io.output import set_encoding_fallback
 from trunkline.app.cli.io.terminal import can_draw, only_ascii
+from trunkline.app.terminal.output import set_encoding_fallback
 
 TOUR = "scenarios/tour/told-twice.yaml"
 REPORTS = (("run", TOUR, "--bug", "hand-announces-too"), ("tour",), ("bugs",), ("--help",))
@@ -110,6 +110,6 @@ def test_ctrl_c_while_the_command_is_loaded_is_no_traceback(monkeypatch, capsys)
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trunkline.app.cli.io.output.set_encoding_fallback", interrupted)
+    monkeypatch.setattr("trunkline.app.terminal.output.set_encoding_fallback", interrupted)
     assert call(monkeypatch, "bugs") == 130
     assert capsys.readouterr().err == "trunkline: interrupted\n"

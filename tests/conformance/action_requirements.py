@@ -6,17 +6,17 @@ does, and ``handler`` asks a channel about a call that was planned.
 
 from typing import Any
 
+from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.names import Action
-from trunkline.core.actions.parsing.parse import parse_call
-from trunkline.core.actions.planning.calls import CallContext, TargetSource
-from trunkline.core.actions.planning.plan import check_call, plan_call
-from trunkline.core.actions.planning.requirements import CORE_NEEDS, check_core, check_needs, supported
-from trunkline.core.actions.planning.target_rules import has_target
 from trunkline.core.actions.spec import TargetMode
 from trunkline.core.channels import known_channels, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
+from trunkline.core.message_tool.parsing.parse import parse_call
+from trunkline.core.message_tool.planning.calls import CallContext, TargetSource
+from trunkline.core.message_tool.planning.plan import check_call, plan_call
+from trunkline.core.message_tool.planning.requirements import CORE_NEEDS, check_core, check_needs, supported
+from trunkline.core.message_tool.planning.target_rules import has_target
 from trunkline.core.profiles import Profile
 
 Fields = dict[str, Any]

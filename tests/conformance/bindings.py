@@ -19,11 +19,11 @@ from tests.conformance.upstream.bindings import (
 )
 from tests.conformance.upstream.discord_bindings import DAY, DiscordBindings, ThreadBindings
 from tests.conformance.upstream.generic_bindings import GenericBindings
-from trunkline.core.bindings.records import ConversationRef
 from trunkline.core.channels.bindings.discord_threads import DiscordChannel, ThreadManagers, ThreadSettings, Webhook
 from trunkline.core.errors import BindingError, PlaceGone, PlatformError
 from trunkline.core.keys.openclaw import account_id
 from trunkline.core.profiles import Profile
+from trunkline.core.records.bindings import ConversationRef
 
 Fields = dict[str, Any]
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from trunkline.core.delivery.chunking.code_fences import fences
-from trunkline.core.delivery.chunking.plain_text import chunk
-from trunkline.core.delivery.chunking.utf16 import units
 from trunkline.core.profiles import Profile
+from trunkline.core.text.chunking.code_fences import fences
+from trunkline.core.text.chunking.plain_text import chunk
+from trunkline.core.text.chunking.utf16 import units
 from trunkline.core.values import Chunker, ChunkMode
 
 Fields = dict[str, Any]

@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from trunkline.core.actions.names import Action
-from trunkline.core.actions.upstream_policy import UpstreamQuestion, judge, mark_of
+from trunkline.core.action_names import Action
 from trunkline.core.channels import rules_for
 from trunkline.core.config import MessageToolConfig
+from trunkline.core.message_tool.upstream_policy import UpstreamQuestion, judge, mark_of
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 

@@ -7,9 +7,9 @@ from typing import Any
 from tests.conformance.upstream.completion_destination import Origin, announce, completion_destination
 from tests.conformance.upstream.discord_replies import Reply, ReplyBinding, ReplySend, binding_for, deliver_replies
 from trunkline.core.bindings.completion_router import BoundDeliveryRouter
-from trunkline.core.bindings.records import BindingStatus, ConversationRef, SessionBindingRecord, TargetKind
 from trunkline.core.errors import PlatformError, Refused
 from trunkline.core.profiles import Profile
+from trunkline.core.records.bindings import BindingStatus, ConversationRef, SessionBindingRecord, TargetKind
 from trunkline.core.values import Address, ChatKind
 
 Fields = dict[str, Any]

@@ -10,7 +10,6 @@ from typing import Any
 
 import anyio
 
-from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.channels import Resolved, known_channels
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
@@ -18,11 +17,12 @@ from trunkline.core.errors import SendFailed, TargetError, UsageError
 from trunkline.core.events import EventLog
 from trunkline.core.keys.openclaw import CHANNELS, agent_id
 from trunkline.core.profiles import Profile
+from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.records.rows import SendRow, send_intent
 from trunkline.core.runtime.client_sends.planner import SendResult, StoredSend
 from trunkline.core.runtime.client_sends.sends import Sends
 from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer
 from trunkline.core.sends.api import SendMessage, SendPlan, named_session
-from trunkline.core.store.records import SendRow, send_intent
 from trunkline.core.values import Address, ChatKind, Receipt, SessionEntry
 
 Fields = dict[str, Any]

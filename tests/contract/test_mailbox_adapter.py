@@ -8,9 +8,9 @@ import anyio
 import pytest
 
 from tests.support.factories import direct, group, room
+from trunkline.core.adapters.mailbox import MailboxAdapter, mailbox_capabilities
 from trunkline.core.channels.adapter import ChannelAdapter
 from trunkline.core.channels.capabilities import check_capabilities
-from trunkline.core.channels.mailbox import MailboxAdapter, mailbox_capabilities
 from trunkline.core.env import system_env
 from trunkline.core.events import EventLog
 from trunkline.core.store.sqlite import SqliteStore, connect_file

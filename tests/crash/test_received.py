@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.dying import DyingGateway, dying
 from trunkline.core.errors import StoreError
-from trunkline.core.inbound import InboundReceipt, InboundStatus
+from trunkline.core.records.inbound import InboundReceipt, InboundStatus
 from trunkline.core.store.mailbox import Outcome, ReadOutcome
 from trunkline.core.values import Address, ChatKind, Envelope, InboundId, Peer
 

@@ -17,9 +17,9 @@ import msgspec
 from tests.kill.words import abandoned, work_of
 from trunkline import HandWorker
 from trunkline.core.errors import AnswerRefused, StoreError, UnknownName
-from trunkline.core.hands.delegation import DelegationRow
-from trunkline.core.hands.states import OPEN_WORK
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.states.delegation import OPEN_WORK
 from trunkline.core.store.delegations import DelegationFilter, ListDelegations
 from trunkline.core.store.sqlite.handlers import ask
 from trunkline.core.store.sqlite.offline.queue_file import open_to_read

@@ -14,9 +14,9 @@ from trunkline.core.errors import AnswerRefused, DelegationRefused, UnknownName,
 from trunkline.core.events.gateway import ToolRefused
 from trunkline.core.events.hands import AnswerTurnedAway, DelegationAccepted, DelegationFinished, DelegationIgnored
 from trunkline.core.events.trace import encode_event
-from trunkline.core.hands.results import HandOutcome, HandResult
-from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.store.delegations import HandPost, PostToGateway, PostVerb
 
 #: half of a surrogate pair: a cut emoji, as the JSON of some platforms has it

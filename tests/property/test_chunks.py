@@ -7,10 +7,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tests.support.property.texts import anything, documents, fenced, made_of, marked, plain
-from trunkline.core.delivery.chunking.code_fences import fences
-from trunkline.core.delivery.chunking.plain_text import chunk
-from trunkline.core.delivery.chunking.utf16 import boundaries, boundary, reach, units, visible
 from trunkline.core.delivery.prepare import Leading, Recipe, chunk_text, normalised, pieces
+from trunkline.core.text.chunking.code_fences import fences
+from trunkline.core.text.chunking.plain_text import chunk
+from trunkline.core.text.chunking.utf16 import boundaries, boundary, reach, units, visible
 from trunkline.core.values import Chunker, ChunkMode, Markup
 
 limits = st.integers(1, 30)

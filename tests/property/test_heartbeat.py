@@ -6,16 +6,16 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.core.delivery.chunking.utf16 import BLANKS
-from trunkline.core.heartbeat.cron import Timing, next_fire
+from trunkline.core.calendar.cron import Timing, next_fire
+from trunkline.core.calendar.hours import ActiveHours, is_active
+from trunkline.core.calendar.zones import Zones, zone
 from trunkline.core.heartbeat.guards import GuardFacts, decide_run
-from trunkline.core.heartbeat.hours import ActiveHours, is_active
 from trunkline.core.heartbeat.reply import ReplyFacts, decide_reply
 from trunkline.core.heartbeat.schedule import first_active, next_due, plan_at_start
 from trunkline.core.heartbeat.token import TOKEN, TokenMode, strip_heartbeat_token
 from trunkline.core.heartbeat.wake import WakeKind, WakeQueue, WakeRequest, finished, request, take
-from trunkline.core.heartbeat.zones import Zones, zone
 from trunkline.core.profiles import Profile
+from trunkline.core.text.chunking.utf16 import BLANKS
 
 ZONES = st.sampled_from(["UTC", "Europe/Zurich", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"])
 #: 2020 to 2035

@@ -7,11 +7,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.conversations import same_conversation
-from trunkline.core.actions.names import Action
-from trunkline.core.actions.policy import ContextDecision, ContextQuestion, decide_context
 from trunkline.core.config import GatewayConfig
+from trunkline.core.message_tool.conversations import same_conversation
+from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion, decide_context
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, WorkKind
 

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 import pytest
 
-from trunkline.core.hands.states import CallbackState, WorkState
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.sim import RunResult, run_scenario
 from trunkline.sim.events.hands import AgentChecked, AgentDelegated, AgentGiven, HandAnswered, HandBegan
 from trunkline.sim.events.wire import WireAccepted

@@ -13,9 +13,9 @@ import pytest
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, TurnStarted
 from trunkline.core.events.hands import DelegationAccepted
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.values import WorkKind
 from trunkline.sim import RunResult, run_scenario
 from trunkline.sim.events.calls import SpeechHeard

@@ -5,9 +5,9 @@ from typing import TypeVar
 import pytest
 
 from trunkline.core.events.hands import DelegationIgnored, DelegationProgressed
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.sim import RunResult, run_scenario
 from trunkline.sim.events.hands import WorkerAnswered, WorkerDied, WorkerReported, WorkerTook
 from trunkline.sim.events.wire import WireAccepted

@@ -12,12 +12,12 @@ from tests.support.bindings import KEY, bound_rows
 from tests.support.factories import room
 from tests.support.sending import Platform
 from tests.support.small_gateway import Running
-from trunkline.core.bindings.records import ConversationRef
 from trunkline.core.errors import BindingError
 from trunkline.core.events.bindings import (
     BindingRefused,
 )
 from trunkline.core.events.delivery import IntentSettled
+from trunkline.core.records.bindings import ConversationRef
 from trunkline.core.values import Address
 
 HALL = room("500")

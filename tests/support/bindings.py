@@ -10,8 +10,8 @@ import anyio
 
 from tests.support.sending import Platform
 from trunkline import Address, Env
-from trunkline.core.bindings.records import Placement, PlaceState, SessionBindingRecord
 from trunkline.core.env import system_env
+from trunkline.core.records.bindings import Placement, PlaceState, SessionBindingRecord
 from trunkline.core.values import Identity
 
 #: a session, made with its binding

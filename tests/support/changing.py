@@ -23,13 +23,13 @@ from trunkline import (
     connect_file,
     system_env,
 )
+from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.actions.spec import ActionKind
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
 from trunkline.core.runtime.outbound.changes import ChangeDraft, Changes
-from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentId, SendRequest
 
 #: every change

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from tests.support.http import Api, api
-from trunkline.core.channels.mailbox import MailboxAdapter
+from trunkline.core.adapters.mailbox import MailboxAdapter
 from trunkline.core.env import system_env
 
 CHANNEL, ACCOUNT = "webchat", "default"

@@ -9,7 +9,7 @@ import anyio
 
 from tests.support.small_gateway import Echo
 from trunkline import Agent, EventLog, Gateway, GatewayConfig, SqliteStore, connect_file, system_env
-from trunkline.core.channels.mailbox import MailboxAdapter
+from trunkline.core.adapters.mailbox import MailboxAdapter
 from trunkline.core.hands.port import HandRunner, HandTask
 
 

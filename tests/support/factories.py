@@ -3,8 +3,8 @@
 from typing import Any
 
 from trunkline.core.config import GatewayConfig, RouteRuleConfig
-from trunkline.core.hands.delegation import DelegationRow
-from trunkline.core.store.records import IntentRow, NewSession, Work
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.rows import IntentRow, NewSession, Work
 from trunkline.core.values import (
     Address,
     ChatKind,

@@ -23,8 +23,8 @@ from websockets.frames import Close
 from tests.support.http import ALL, SETTINGS
 from tests.support.small_gateway import Clerk, Echo
 from trunkline import EventLog, Gateway, GatewayConfig, SqliteStore, Turn, connect_file, system_env
+from trunkline.core.adapters.mailbox import MailboxAdapter
 from trunkline.core.agent import Agent
-from trunkline.core.channels.mailbox import MailboxAdapter
 from trunkline.core.http.app import build_app
 from trunkline.core.http.auth import Tokens
 from trunkline.core.http.chat.routes import PATH, chat_routes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from trunkline.app.view.text.cells import clean_lines
+from trunkline.app.text.cells import clean_lines
 
 
 class HtmlText(str):

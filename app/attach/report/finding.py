@@ -12,10 +12,10 @@ from trunkline.app.attach.incidents import incidents_of
 from trunkline.app.attach.report.pictures import PlacePicture, pictures_of
 from trunkline.app.attach.report.wire_rows import WireRow, wire_rows
 from trunkline.app.attach.results import TryBreach, breaches_of, command_of
-from trunkline.app.cli.io.version import installed_version
 from trunkline.app.report.redaction import PageRedaction
+from trunkline.app.terminal.version import installed_version
+from trunkline.app.text.cells import clean
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.cells import clean
 from trunkline.sim.attach.tries import MIN_TRIES
 from trunkline.sim.invariants import Violation
 

@@ -21,7 +21,7 @@ from trunkline.app.attach.report.words import (
     ROWS_LEFT_OUT,
     asked_lines,
 )
-from trunkline.app.view.text.cells import count
+from trunkline.app.text.cells import count
 
 #: a page may load nothing and run nothing, whatever a text in it says
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"

@@ -11,8 +11,8 @@ import msgspec
 from trunkline.app.attach.cells import CellRecord
 from trunkline.app.attach.report.matrix import CellOutcome, MatrixCell, cell_of
 from trunkline.app.attach.results import breaches_of, cell_lines, command_of
-from trunkline.app.cli.io.version import installed_version
 from trunkline.app.report.redaction import PageRedaction
+from trunkline.app.terminal.version import installed_version
 
 #: version of the JSON report
 ATTACH_VERSION = 1

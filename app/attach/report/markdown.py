@@ -19,7 +19,7 @@ from trunkline.app.attach.report.words import (
     asked_lines,
 )
 from trunkline.app.report.markdown_text import block, code, plain
-from trunkline.app.view.text.cells import count
+from trunkline.app.text.cells import count
 
 
 def _in_cell(text: str) -> str:

@@ -11,7 +11,7 @@ from trunkline.app.attach.cells import CellRecord, gateway_given_up
 from trunkline.app.attach.report.finding import Link, slug_of, sources_of
 from trunkline.app.attach.results import TryBreach, breaches_of, exercised
 from trunkline.app.report.redaction import PageRedaction
-from trunkline.app.view.text.cells import clean, count
+from trunkline.app.text.cells import clean, count
 
 #: texts in a cell about what did not happen
 _MISSED = 2

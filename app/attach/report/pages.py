@@ -10,10 +10,10 @@ from trunkline.app.attach.report.finding import FindingPage, all_findings
 from trunkline.app.attach.report.html import finding_html, index_html
 from trunkline.app.attach.report.markdown import finding_markdown, index_markdown
 from trunkline.app.attach.report.matrix import CellMatrix, matrix_of
-from trunkline.app.cli.io.version import installed_version
 from trunkline.app.report.json_junit import write_whole
 from trunkline.app.report.redaction import PageRedaction
-from trunkline.app.view.text.cells import count
+from trunkline.app.terminal.version import installed_version
+from trunkline.app.text.cells import count
 from trunkline.core.errors import UsageError
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from trunkline.app.report.redaction import PageRedaction
+from trunkline.app.text.cells import clean_lines
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.cells import clean_lines
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
 from trunkline.sim.events.attach import GatewayReady

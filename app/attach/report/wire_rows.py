@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from trunkline.app.report.redaction import PageRedaction
+from trunkline.app.text.cells import clean, cut
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.text.cells import clean, cut
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
 from trunkline.sim.events.script import FaultFired, RunPhase

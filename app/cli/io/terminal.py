@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from trunkline.app.cli.io.output import speaks_utf8
+from trunkline.app.terminal.output import speaks_utf8
 
 #: the Textual driver of the pages of `trunkline web`
 _WEB_DRIVER = "textual.drivers.web_driver:WebDriver"

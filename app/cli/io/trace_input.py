@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from trunkline.app.cli.io.output import print_error
+from trunkline.app.terminal.output import print_error
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Trace
 from trunkline.core.events.trace import TraceError, first_step_back, parse_trace

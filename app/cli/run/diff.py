@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.io.trace_input import open_trace
 from trunkline.app.cli.options import DEFAULT_LIMITS, LimitOptions
 from trunkline.app.errors import inconsistent_as_error
 from trunkline.app.runs.model import Run
+from trunkline.app.terminal.output import print_lines
 from trunkline.app.view.diff.compare import Diff
 from trunkline.app.view.diff.text import as_lines
 from trunkline.app.view.index.run_index import RunView

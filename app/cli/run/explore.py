@@ -14,7 +14,6 @@ from typing import Annotated
 import msgspec
 from cyclopts import Group, Parameter
 
-from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.options import Flag, Many, Selection
 from trunkline.app.cli.run.run import check_folders, load_all
 from trunkline.app.report.exploration import Cost, as_json, lines_of, summary
@@ -23,6 +22,7 @@ from trunkline.app.runs.exploration import Exploration
 from trunkline.app.runs.exploration_pool import cpu_seconds, explore
 from trunkline.app.runs.model import RunJob
 from trunkline.app.runs.scenario_source import named_scenarios
+from trunkline.app.terminal.output import print_lines
 from trunkline.core.errors import UsageError
 from trunkline.core.events import write_trace
 from trunkline.sim import CrashAt, find_bugs, run_scenario

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from trunkline.app.cli.commands import COMMANDS
-from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.io.terminal import can_draw, only_ascii
 from trunkline.app.cli.io.trace_input import open_trace
 from trunkline.app.cli.options import DEFAULT_LIMITS, DEFAULT_LOOKS, Flag, LimitOptions, Looks, LooksOptions, TraceFile
@@ -13,6 +12,7 @@ from trunkline.app.errors import inconsistent_as_error
 from trunkline.app.report.summary import report_lines
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.scenario_source import SimSource, entry_of, load
+from trunkline.app.terminal.output import print_lines
 from trunkline.core.errors import UsageError
 from trunkline.sim import ScenarioFile, find_scenarios, judge, run_scenario, scenario_home
 from trunkline.sim.scenario.discovery import scenario_path

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.io.trace_input import STDIN, open_trace
 from trunkline.app.cli.options import DEFAULT_LIMITS, Flag, LimitOptions, TraceFile
 from trunkline.app.errors import inconsistent_as_error
 from trunkline.app.report.run_text import report
 from trunkline.app.runs.model import Run
+from trunkline.app.terminal.output import print_lines
 from trunkline.sim import judge
 
 

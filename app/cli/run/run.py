@@ -16,14 +16,14 @@ from cyclopts import Parameter
 from msgspec import structs
 
 from trunkline.app import gc_policy
-from trunkline.app.cli.io.output import print_lines
 from trunkline.app.cli.options import Flag, Many, Selection
 from trunkline.app.cli.run.trace_pipe import STDOUT, TracePipe
 from trunkline.app.cli.run.wire import WireRuns
 from trunkline.app.report.summary import report_lines, summary
 from trunkline.app.runs.model import Run, RunJob
 from trunkline.app.runs.scenario_source import load
-from trunkline.app.view.text.cells import count
+from trunkline.app.terminal.output import print_lines
+from trunkline.app.text.cells import count
 from trunkline.core.errors import UsageError
 from trunkline.core.events import write_trace
 from trunkline.sim import BUGS, ScenarioError, ScenarioFile, find_bugs, find_scenarios, run_scenario, scenario_home

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from time import sleep
 
-from trunkline.app.cli.io.output import print_error
 from trunkline.app.runs.live_run import GrowingTrace
 from trunkline.app.runs.trace_follower import Budget
+from trunkline.app.terminal.output import print_error
 from trunkline.core.events import TraceHeader, encode_event
 from trunkline.core.events.trace import encode_header
 

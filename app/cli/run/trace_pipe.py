@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
-from trunkline.app.cli.io.output import discard_output
+from trunkline.app.terminal.output import discard_output
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event, TraceHeader, encode_event
 from trunkline.core.events.base import RunEnded

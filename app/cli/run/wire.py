@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from trunkline.app.cli.io.extras import require_fakes
 from trunkline.app.runs.model import Run, RunJob
-from trunkline.app.view.text.cells import clean, count
+from trunkline.app.text.cells import clean, count
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
 from trunkline.sim import run_scenario

@@ -7,14 +7,14 @@ from typing import Any
 
 from cyclopts import App
 
-from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.options import Flag
 from trunkline.app.cli.store.files import NOWHERE, Gateway, Id, Json, or_exit
 from trunkline.app.report.queue import ago, as_json_of, moment
-from trunkline.app.view.text.cells import count
+from trunkline.app.terminal.output import print_json, print_lines
+from trunkline.app.text.cells import count
 from trunkline.core.bindings.conversation_match import ref_of
-from trunkline.core.bindings.records import END_NOTE, SessionBindingRecord
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import END_NOTE, SessionBindingRecord
 from trunkline.core.store.operators.bindings import BindingsOverview
 
 app = App(

@@ -10,9 +10,9 @@ from typing import Annotated, ParamSpec
 
 from cyclopts import Group, Parameter
 
-from trunkline.app.cli.io.output import print_error
 from trunkline.app.cli.options import Flag
 from trunkline.app.operators.port import NotPossible, Operator
+from trunkline.app.terminal.output import print_error
 from trunkline.core.errors import UsageError
 
 P = ParamSpec("P")

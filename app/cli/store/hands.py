@@ -7,7 +7,6 @@ from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
-from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.options import Flag
 from trunkline.app.cli.store.files import (
     NOWHERE,
@@ -30,9 +29,10 @@ from trunkline.app.report.hands import (
     taken_json,
     taken_text,
 )
+from trunkline.app.terminal.output import print_json, print_lines
 from trunkline.core.errors import UsageError
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState, WorkState
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.store.delegations import DelegationFilter, HandPost, PostVerb
 from trunkline.core.values import DelegationId
 

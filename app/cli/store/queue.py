@@ -7,7 +7,6 @@ from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
-from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.options import Flag
 from trunkline.app.cli.store.files import (
     NOWHERE,
@@ -29,7 +28,8 @@ from trunkline.app.report.queue import (
     shown_text,
     table,
 )
-from trunkline.app.view.text.cells import count
+from trunkline.app.terminal.output import print_json, print_lines
+from trunkline.app.text.cells import count
 from trunkline.core.config import parse_duration
 from trunkline.core.errors import IllegalTransition, UsageError
 from trunkline.core.store.operators.queue import NOTICEABLE, QueueChanges, check_retry

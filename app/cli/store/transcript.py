@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from trunkline.app.cli.io.output import print_json, print_lines
 from trunkline.app.cli.store.files import NOWHERE, Gateway
 from trunkline.app.operators.port import Operator
-from trunkline.app.view.text.cells import count
+from trunkline.app.terminal.output import print_json, print_lines
+from trunkline.app.text.cells import count
 
 #: escaped, because a terminal interprets them, and some readers take them for line ends
 _UNSAFE = {number: f"\\u{number:04x}" for number in (*range(0x7F, 0xA0), 0x2028, 0x2029)}

@@ -13,7 +13,7 @@ from aiohttp.typedefs import Handler, Middleware
 from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
-from trunkline.app.cli.io.output import print_lines
+from trunkline.app.terminal.output import print_lines
 
 #: seconds for the apps of open pages to end after Ctrl-C
 _PATIENCE = 2.0

@@ -9,7 +9,7 @@ from errno import errorcode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trunkline.app.view.text.cells import clean_lines
+from trunkline.app.text.cells import clean_lines
 
 if TYPE_CHECKING:
     from textual.app import App

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from trunkline.app.text.cells import error_text
 from trunkline.app.tui.platform.file_export import current_folder
 from trunkline.app.tui.screens.dialogs.fault_palette import FaultPalette
 from trunkline.app.tui.screens.screen_base import ActionScreen
 from trunkline.app.tui.state.branching import offered, save, undo
-from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 

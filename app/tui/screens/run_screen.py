@@ -7,6 +7,7 @@ from collections.abc import Callable
 from textual.app import ComposeResult
 from textual.containers import Container
 
+from trunkline.app.text.cells import error_text
 from trunkline.app.tui.screens.branch_actions import BranchActions
 from trunkline.app.tui.screens.copy_export_actions import CopyExportActions
 from trunkline.app.tui.screens.dialogs.notifications import NotificationsDialog
@@ -19,7 +20,6 @@ from trunkline.app.tui.widgets.feed_status import FeedStatus
 from trunkline.app.tui.widgets.row_list import LineWidget, RowList
 from trunkline.app.tui.widgets.too_small import TooSmall
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 

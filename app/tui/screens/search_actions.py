@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from trunkline.app.text.cells import error_text
 from trunkline.app.tui.screens.dialogs.alternatives import AlternativesDialog
 from trunkline.app.tui.screens.dialogs.bookmarks import BookmarksDialog
 from trunkline.app.tui.screens.dialogs.breakpoints import BreakpointsDialog
 from trunkline.app.tui.screens.dialogs.filter import FilterDialog
 from trunkline.app.tui.screens.dialogs.lanes import LanesDialog
 from trunkline.app.tui.screens.screen_base import ActionScreen
-from trunkline.app.view.text.cells import error_text
 from trunkline.app.view.timeline.seek_syntax import read_moment, read_speed
 from trunkline.core.errors import UsageError
 

@@ -12,9 +12,9 @@ from textual.message import Message
 from textual.screen import Screen
 
 from trunkline.app.runs.model import RunSource, ScenarioEntry
+from trunkline.app.text.cells import error_text
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.picker.scenario_results import ScenarioResult, result_of
-from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 from trunkline.app import gc_policy
 from trunkline.app.errors import error_line
 from trunkline.app.runs.model import Run
+from trunkline.app.text.cells import clean
 from trunkline.app.view.index.run_index import Growing, RunView
-from trunkline.app.view.text.cells import clean
 from trunkline.core.events import Trace
 
 #: views that read the message histories

@@ -8,7 +8,7 @@ import msgspec
 from textual.app import App
 from textual.notifications import SeverityLevel
 
-from trunkline.app.view.text.cells import clean
+from trunkline.app.text.cells import clean
 
 #: most seconds that a toast stays; a longer time for a title, a warning or an error
 STAY, STAY_LONG = 3.0, 5.0

@@ -15,8 +15,8 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import Verdicts
 from trunkline.app.view.messages.rows import MessageRows
 from trunkline.app.view.queue.rows import QueueRows
+from trunkline.app.view.rows.lanes import TimelineLanes
 from trunkline.app.view.sessions.transcripts import Sessions
-from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.app.view.wire_side.facts import question_rows
 from trunkline.app.view.wire_side.places import WirePlaces

@@ -9,12 +9,12 @@ from rich.style import Style
 from textual import events
 from textual.strip import Strip
 
+from trunkline.app.text.cells import WALL_CLOCK, cut, middle_cut, seconds
 from trunkline.app.tui.footer_keys import footer_keys
 from trunkline.app.tui.keys import KEYS, Key, show
-from trunkline.app.tui.screens.registry import SCREENS
+from trunkline.app.tui.screen_registry import SCREENS
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.row_list import LineWidget
-from trunkline.app.view.text.cells import WALL_CLOCK, cut, middle_cut, seconds
 from trunkline.app.view.timeline.status_line import PlaybackMode, StatusLine
 
 #: the tab that counts the violations up to the cursor

@@ -6,6 +6,8 @@ import msgspec
 from rich.style import Style
 from textual.strip import Strip
 
+from trunkline.app.text.cells import count, cut
+from trunkline.app.text.lazy_sequence import LazySequence
 from trunkline.app.tui.widgets.column_list import ColumnList, StyledCell, columns
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import LineWidget
@@ -23,8 +25,6 @@ from trunkline.app.view.overview.cards import (
     request_row,
     session_row,
 )
-from trunkline.app.view.text.cells import count, cut
-from trunkline.app.view.text.lazy_sequence import LazySequence
 
 #: below this inner width the latest violation and the queue are brief
 BRIEF = 60

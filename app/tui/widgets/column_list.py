@@ -9,11 +9,11 @@ import msgspec
 from rich.cells import cell_len
 from rich.style import Style
 
+from trunkline.app.text.cells import cut, middle_cut
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.text.cells import cut, middle_cut
 
 ListedRow = TypeVar("ListedRow")
 #: start and width of a cell in a line

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from rich.style import Style
 
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.tui.widgets.column_list import ChoosableList, ListedRow, StyledCell
 from trunkline.app.tui.widgets.fact_list import DetailPane
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.labels.messages import LabelCell
-from trunkline.app.view.text.fact import Fact, Tone
 
 
 class CursorList(ChoosableList[ListedRow]):

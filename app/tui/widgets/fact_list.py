@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 import msgspec
 from rich.cells import cell_len
 
+from trunkline.app.text.cells import wrap
+from trunkline.app.text.fact import Fact
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
-from trunkline.app.view.text.cells import wrap
-from trunkline.app.view.text.fact import Fact
 
 LABEL = 10
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.style import Style
 from textual.strip import Strip
 
+from trunkline.app.text.cells import clean, cut, wrap
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.row_list import LineWidget
-from trunkline.app.view.text.cells import clean, cut, wrap
 from trunkline.app.view.timeline.status_line import PlaybackMode
 
 #: lines at most

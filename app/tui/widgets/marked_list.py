@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from rich.style import Style
 
+from trunkline.app.text.cells import cut
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.column_list import StyledCell
 from trunkline.app.tui.widgets.cursor_list import CursorList
 from trunkline.app.view.labels.lines import ListLine
-from trunkline.app.view.text.cells import cut
 
 
 class MarkedList(CursorList[object]):

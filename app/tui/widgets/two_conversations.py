@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 
+from trunkline.app.text.cells import cut, middle_cut, quoted
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.sessions.two_conversations import ColumnMessage, beside, pair_of
-from trunkline.app.view.text.cells import cut, middle_cut, quoted
 
 #: cells of a tag in front of a message
 _TAG = 3

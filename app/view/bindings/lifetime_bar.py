@@ -12,7 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.app.view.index.bindings import BarMark, BarPoint, BindingRow
-from trunkline.core.bindings.records import BindingStatus
+from trunkline.core.records.bindings import BindingStatus
 
 
 class BarPart(StrEnum):

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from trunkline.app.text.cells import clean, count, cut, seconds
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.diff.compare import REAL_DIFFERENCES, Diff, DiffMark, DiffRow, differences
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.text.cells import clean, count, cut, seconds
-from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.app.view.wire_side.unknown import gateway_name
 from trunkline.core.values import Address
 from trunkline.sim.scenario.edit import BRANCH

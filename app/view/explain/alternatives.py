@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import msgspec
 
+from trunkline.app.text.cells import clean
+from trunkline.app.text.fact import Tone, reason_text
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.text.cells import clean
-from trunkline.app.view.text.fact import Tone, reason_text
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
 from trunkline.core.events.gateway import InboundReceived, RouteDecided

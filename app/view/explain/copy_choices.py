@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from trunkline.app.text.cells import seconds
+from trunkline.app.text.fact import Fact
 from trunkline.app.view.explain.explanation import explain, reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.text.cells import seconds
-from trunkline.app.view.text.fact import Fact
 
 #: ids of an event, the most specific first
 _IDS = ("intent", "delegation", "binding", "turn", "inbound")

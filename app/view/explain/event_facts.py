@@ -9,16 +9,16 @@ from collections.abc import Iterator
 
 import msgspec
 
+from trunkline.app.text.cells import clean, count, quoted
+from trunkline.app.text.fact import Fact, Tone, because
 from trunkline.app.view.explain.binding_facts import own_bound_facts, routed_facts, spoken_facts
 from trunkline.app.view.explain.hand_facts import delegation_facts, refusal_facts, reported_fact
 from trunkline.app.view.explain.policy_facts import recorded_policy
-from trunkline.app.view.explain.route_facts import own_facts, requested_facts, route_facts, target_facts
 from trunkline.app.view.heartbeat.facts import recorded_heartbeat
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.kinds.hands import step_label
-from trunkline.app.view.text.cells import clean, count, quoted
-from trunkline.app.view.text.fact import Fact, Tone, because
+from trunkline.app.view.labels.route_facts import own_facts, requested_facts, route_facts, target_facts
 from trunkline.app.view.wire_side.facts import wire_facts
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Body, Event

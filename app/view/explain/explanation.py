@@ -8,12 +8,12 @@ from itertools import groupby
 
 import msgspec
 
+from trunkline.app.text.cells import clean, count, seconds, shell_words
+from trunkline.app.text.fact import Fact, Tone, listed
 from trunkline.app.view.explain.event_facts import facts_of
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import absence_fact
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.text.cells import clean, count, seconds, shell_words
-from trunkline.app.view.text.fact import Fact, Tone, listed
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.trace import TraceHeader

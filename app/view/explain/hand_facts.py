@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trunkline.app.text.cells import clean, quoted
+from trunkline.app.text.fact import Fact, Tone, because
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.text.cells import clean, quoted
-from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.events import Body, Event
 from trunkline.core.events.gateway import ToolRefused
 from trunkline.core.events.hands import (

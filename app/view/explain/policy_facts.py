@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from trunkline.app.view.explain.route_facts import Name
-from trunkline.app.view.text.cells import quoted
-from trunkline.app.view.text.fact import Fact, Tone, because, clean_fact
+from trunkline.app.text.cells import quoted
+from trunkline.app.text.fact import Fact, Tone, because, clean_fact
+from trunkline.app.view.labels.route_facts import Name
 from trunkline.core.events import Event
 from trunkline.core.events.actions import PolicyDecided
 from trunkline.core.events.gateway import TurnStarted

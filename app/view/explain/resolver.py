@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import msgspec
 
+from trunkline.app.text.cells import clean, count, seconds
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.index.bindings import BindingRow, Standing
 from trunkline.app.view.index.places import UNDER, Place, Places
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.cells import clean, count, seconds
-from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.bindings.conversation_match import hangs_under, same_place
 from trunkline.core.channels import rules_for
 from trunkline.core.errors import UsageError

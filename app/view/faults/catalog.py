@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from trunkline.app.text.cells import cut, quoted
 from trunkline.app.view.faults.palette import FaultOption, FaultTime
 from trunkline.app.view.faults.placement import (
     DOWN,
@@ -25,7 +26,6 @@ from trunkline.app.view.faults.placement import (
     which,
 )
 from trunkline.app.view.faults.triggers import deadline, dying, hand, pushing, sending, store
-from trunkline.app.view.text.cells import cut, quoted
 
 #: platforms on which the gateway posts through webhooks
 _WEBHOOKS = ("discord",)

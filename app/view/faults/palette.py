@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from trunkline.app.text.cells import seconds
 from trunkline.app.view.faults.cursor_context import GRAIN
-from trunkline.app.view.text.cells import seconds
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.edit import step_text, with_step
 

@@ -10,10 +10,10 @@ from itertools import islice
 
 import msgspec
 
+from trunkline.app.text.cells import clean, cut, quoted, seconds
 from trunkline.app.view.faults.cursor_context import CursorContext
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.cells import clean, cut, quoted, seconds
 from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import BindingBound, BindingEnded
 from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared

@@ -10,13 +10,13 @@ from enum import StrEnum
 
 import msgspec
 
+from trunkline.app.text.fact import Tone
 from trunkline.app.view.bindings.lifetime_bar import column
 from trunkline.app.view.hands.columns import WORK_LOOKS, WorkPhase
 from trunkline.app.view.hands.history import DelegationHistory
 from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.fact import Tone
-from trunkline.core.hands.states import CallbackState
+from trunkline.core.states.delegation import CallbackState
 
 
 class SpanPart(StrEnum):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from trunkline.app.view.text.fact import Tone
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState
+from trunkline.app.text.fact import Tone
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import CallbackState
 
 
 class WorkPhase(StrEnum):

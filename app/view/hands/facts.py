@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trunkline.app.text.cells import clean, quoted, seconds
+from trunkline.app.text.fact import Fact, Tone, because
 from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.hands.chain import chain_facts
 from trunkline.app.view.hands.columns import (
@@ -21,8 +23,6 @@ from trunkline.app.view.hands.silence import why_unseen
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.kinds.hands import CALLBACK_TEXTS, step_label
-from trunkline.app.view.text.cells import clean, quoted, seconds
-from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
 from trunkline.core.events.gateway import TurnStarted
@@ -36,7 +36,7 @@ from trunkline.core.events.hands import (
     DelegationProgressed,
     DelegationStarted,
 )
-from trunkline.core.hands.states import CallbackState
+from trunkline.core.states.delegation import CallbackState
 from trunkline.sim.events.wire import WireAccepted
 
 _LABELS: dict[type[Body], str] = {

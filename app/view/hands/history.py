@@ -11,8 +11,8 @@ from trunkline.app.view.hands.columns import ENDED_AS, WorkPhase
 from trunkline.app.view.hands.row import Announcement
 from trunkline.core.events import Event
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import IntentState, Peer
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trunkline.app.text.cells import clean, quoted, seconds
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.hands.history import DelegationHistory
 from trunkline.app.view.hands.row import HandRow
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.cells import clean, quoted, seconds
-from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.values import Address, Peer
 
 

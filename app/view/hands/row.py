@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from trunkline.app.view.hands.columns import WorkPhase
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import Address, IntentKind, Peer
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterator, Sequence
 
+from trunkline.app.text.lazy_sequence import LazySequence
 from trunkline.app.view.hands.columns import OPEN_WORK, WorkPhase
 from trunkline.app.view.hands.folds import learn
 from trunkline.app.view.hands.history import DelegationHistory, last_of, number_of
@@ -17,7 +18,6 @@ from trunkline.app.view.hands.row import Announcement, HandRow
 from trunkline.app.view.hands.tally import HandCounts, HandTally
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.lazy_sequence import LazySequence
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import IntentPrepared
@@ -28,8 +28,8 @@ from trunkline.core.events.hands import (
     DelegationProgressed,
     DelegationStarted,
 )
-from trunkline.core.hands.states import CLOSED_CALLBACK, CallbackState
 from trunkline.core.keys import SessionKey
+from trunkline.core.states.delegation import CLOSED_CALLBACK, CallbackState
 from trunkline.core.values import WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.invariants.base import Violation

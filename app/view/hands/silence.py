@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trunkline.app.text.cells import clean, seconds
 from trunkline.app.view.hands.columns import OPEN_WORK, TO_PARENT, WorkPhase
 from trunkline.app.view.hands.history import DelegationHistory
 from trunkline.app.view.hands.row import HandRow
@@ -9,11 +10,10 @@ from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.index.message import OPEN, MessageHistory, QueueState
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.text.cells import clean, seconds
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentSettled, LaneWaiting
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CallbackState
 
 _WORKING: dict[WorkPhase, str] = {
     WorkPhase.LATER: "it is delegated later in the run",

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from trunkline.app.view.hands.history import DelegationHistory
-from trunkline.core.hands.states import CallbackState
+from trunkline.core.states.delegation import CallbackState
 
 
 class HandCounts(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trunkline.app.view.explain.route_facts import Name
+from trunkline.app.text.cells import clean, quoted, seconds
+from trunkline.app.text.fact import Fact, Tone, because, clean_fact
 from trunkline.app.view.index.heartbeats import HeartbeatStanding
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.cells import clean, quoted, seconds
-from trunkline.app.view.text.fact import Fact, Tone, because, clean_fact
+from trunkline.app.view.labels.route_facts import Name
 from trunkline.core.events import Event
 from trunkline.core.events.heartbeat import GuardResult, HeartbeatEnded, HeartbeatSkipped, HeartbeatStarted
 

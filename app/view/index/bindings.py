@@ -14,7 +14,6 @@ import msgspec
 
 from trunkline.app.view.index.open_bindings import OpenBindings
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.core.bindings.records import BindingStatus
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import (
@@ -28,6 +27,7 @@ from trunkline.core.events.bindings import (
 )
 from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import BindingStatus
 from trunkline.core.values import Address
 
 

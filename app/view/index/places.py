@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from trunkline.app.view.text.cells import clean, quoted
+from trunkline.app.text.cells import clean, quoted
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import IntentPrepared

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from trunkline.app.view.index.places import PlaceKey, Places
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.events import Event
 from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited

@@ -11,10 +11,10 @@ from enum import StrEnum
 
 import msgspec
 
+from trunkline.app.text.cells import clean, count, seconds
+from trunkline.app.text.fact import Fact, Tone, listed
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.text.cells import clean, count, seconds
-from trunkline.app.view.text.fact import Fact, Tone, listed
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 #: violations of one invariant that are shown, around the cursor; the others are counted

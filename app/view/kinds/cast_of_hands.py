@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from trunkline.app.text.cells import count, quoted
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import label, label_text, note
-from trunkline.app.view.text.cells import count, quoted
 from trunkline.core.events import Event
 from trunkline.sim.events.hands import (
     AgentChecked,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from trunkline.app.text.cells import clean, count
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import alarm, label, label_text, note, row
-from trunkline.app.view.text.cells import clean, count
-from trunkline.app.view.timeline.row import Look, TimelineRow
-from trunkline.app.view.timeline.row_builder import RowBuilder
+from trunkline.app.view.rows.row import Look, TimelineRow
+from trunkline.app.view.rows.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.events.gateway import (

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from trunkline.app.text.cells import clean
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.templates import Template
-from trunkline.app.view.text.cells import clean
-from trunkline.app.view.timeline.row import Look, TimelineRow
-from trunkline.app.view.timeline.row_builder import RowBuilder
+from trunkline.app.view.rows.row import Look, TimelineRow
+from trunkline.app.view.rows.row_builder import RowBuilder
 from trunkline.core.events import Body, Event
 
 B = TypeVar("B", bound=Body)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from trunkline.app.text.fact import Tone
 from trunkline.app.view.labels.messages import LabelCell
-from trunkline.app.view.text.fact import Tone
 
 
 class ListLine(msgspec.Struct, frozen=True, kw_only=True):

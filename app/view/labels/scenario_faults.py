@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from trunkline.app.view.text.cells import clean
+from trunkline.app.text.cells import clean
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.model.steps import Fault, ScriptStep
 

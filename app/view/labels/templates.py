@@ -11,8 +11,8 @@ from operator import attrgetter
 from string import Formatter
 from typing import Any, Final
 
+from trunkline.app.text.cells import quoted, seconds
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.cells import quoted, seconds
 from trunkline.core.events import Body, Event
 
 _FORMATS: Final[dict[str, Callable[[RunView, Any], object]]] = {

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import msgspec
 
+from trunkline.app.text.cells import seconds
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.bindings.lifetime_bar import column
 from trunkline.app.view.index.message import AttemptKind, AttemptRecord, MessageHistory
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.messages import process, shape_of
-from trunkline.app.view.text.cells import seconds
-from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.events.delivery import ChunkAcked
 from trunkline.sim.events.wire import WireAccepted
 

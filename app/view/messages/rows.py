@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from trunkline.app.text.cells import seconds
+from trunkline.app.text.fact import Tone
 from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.index.message import OPEN, AttemptKind, AttemptRecord, MessageHistory, QueueState, state_of
 from trunkline.app.view.index.messages import MessageHistories
@@ -30,8 +32,6 @@ from trunkline.app.view.labels.messages import (
     where,
     wire_word,
 )
-from trunkline.app.view.text.cells import seconds
-from trunkline.app.view.text.fact import Tone
 from trunkline.core.events import Body, Event
 from trunkline.core.events.delivery import (
     AttemptEnded,

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from trunkline.app.text.cells import clean, quoted, seconds
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.heartbeat.facts import standing_facts
@@ -19,11 +21,9 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import NOT_JUDGED, SIGNS, FamilyRow, InvariantStatus, Verdicts, blame_facts
 from trunkline.app.view.labels.lines import ListLine
 from trunkline.app.view.queue.balance import QueueBalance
+from trunkline.app.view.rows.lanes import LaneKind, TimelineLane, TimelineLanes
+from trunkline.app.view.rows.row import Look, TimelineRow
 from trunkline.app.view.sessions.transcripts import SessionListRow
-from trunkline.app.view.text.cells import clean, quoted, seconds
-from trunkline.app.view.text.fact import Fact, Tone
-from trunkline.app.view.timeline.lanes import LaneKind, TimelineLane, TimelineLanes
-from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared, IntentReopened, IntentSettled
 from trunkline.core.values import IntentState

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from trunkline.app.runs.model import Run, ScenarioEntry
-from trunkline.app.view.text.cells import clean, count
-from trunkline.app.view.text.fact import Tone
+from trunkline.app.text.cells import clean, count
+from trunkline.app.text.fact import Tone
 
 
 class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,8 @@ from itertools import groupby
 import msgspec
 from rich.cells import cell_len
 
+from trunkline.app.text.cells import clean, seconds
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.index.message import OPEN, AttemptKind, AttemptRecord, MessageHistory, QueueState, StateChange
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
@@ -36,8 +38,6 @@ from trunkline.app.view.labels.messages import (
 )
 from trunkline.app.view.messages.attempts_and_chunks import chunks, span_facts
 from trunkline.app.view.queue.balance import ALWAYS, TERMS, BalanceCounter, QueueBalance
-from trunkline.app.view.text.cells import clean, seconds
-from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import BacklogWaiting, IntentSettled
 from trunkline.core.events.gateway import ProcessRecovered

@@ -7,11 +7,11 @@ from enum import StrEnum
 
 import msgspec
 
+from trunkline.app.text.cells import clean
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.cells import clean
+from trunkline.app.view.rows.lanes import TimelineLanes
+from trunkline.app.view.rows.row import TimelineRow
 from trunkline.app.view.timeline.filters import FilterMatcher, parse_filter
-from trunkline.app.view.timeline.lanes import TimelineLanes
-from trunkline.app.view.timeline.row import TimelineRow
 from trunkline.core.errors import UsageError
 
 

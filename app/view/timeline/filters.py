@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 import msgspec
 
+from trunkline.app.text.cells import clean
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.cells import clean
-from trunkline.app.view.timeline.lanes import TimelineLanes
-from trunkline.app.view.timeline.row import Look, TimelineRow
+from trunkline.app.view.rows.lanes import TimelineLanes
+from trunkline.app.view.rows.row import Look, TimelineRow
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
-from trunkline.app.view.timeline.lanes import (
-    GAP_MAX,
-    HAND_GAP_MAX,
-    HAND_GAP_MIN,
-    LABEL_EDGES,
-    TimelineLanes,
-    WantedWidths,
-)
-from trunkline.app.view.timeline.row import TimelineRow
+from trunkline.app.view.rows.lanes import GAP_MAX, HAND_GAP_MAX, HAND_GAP_MIN, LABEL_EDGES, TimelineLanes, WantedWidths
+from trunkline.app.view.rows.row import TimelineRow
 
 #: wider labels get no more room
 MOST_PLACES = GAP_MAX - LABEL_EDGES

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.timeline.lanes import LaneKind, TimelineLanes
-from trunkline.app.view.timeline.row import TimelineRow
+from trunkline.app.view.rows.lanes import LaneKind, TimelineLanes
+from trunkline.app.view.rows.row import TimelineRow
 
 
 class LaneChoice(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from trunkline.app.text.cells import clean, seconds
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.cells import clean, seconds
 from trunkline.core.errors import UsageError
 
 _TIME = re.compile(r"t?\s*(\d{1,18}(?:\.\d*)?|\.\d+)\s*s?", re.IGNORECASE | re.ASCII)

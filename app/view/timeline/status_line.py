@@ -6,9 +6,9 @@ from enum import StrEnum
 
 import msgspec
 
+from trunkline.app.text.cells import count
+from trunkline.app.text.fact import Tone
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.cells import count
-from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.wire_side.unknown import gateway_name
 
 

@@ -15,11 +15,11 @@ import msgspec
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import has_row, is_arrow, row_or_label
 from trunkline.app.view.kinds.attach import OUTCOMES
+from trunkline.app.view.rows.lanes import TimelineLanes, WantedWidths
+from trunkline.app.view.rows.row import Look, TimelineRow
+from trunkline.app.view.rows.row_builder import RowBuilder
 from trunkline.app.view.timeline.copy_brackets import CopyBrackets
 from trunkline.app.view.timeline.label_widths import LabelWidths
-from trunkline.app.view.timeline.lanes import TimelineLanes, WantedWidths
-from trunkline.app.view.timeline.row import Look, TimelineRow
-from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.bindings import IdentityFallback

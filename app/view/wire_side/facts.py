@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trunkline.app.text.cells import clean, quoted, seconds
+from trunkline.app.text.fact import Fact, Tone, listed
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.cells import clean, quoted, seconds
-from trunkline.app.view.text.fact import Fact, Tone, listed
 from trunkline.app.view.wire_side.questions import QuestionRows, SeenAnswer, notices, seen_answers
 from trunkline.app.view.wire_side.sent import WireSends, outcome
 from trunkline.app.view.wire_side.unknown import not_known

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trunkline.app.text.cells import count
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.index.transcripts import TranscriptEntry
 from trunkline.app.view.index.visible_messages import VisibleMessage
 from trunkline.app.view.sessions.alignment_index import AlignedPair, AlignmentIndex, TranscriptDifference
 from trunkline.app.view.sessions.transcripts import SessionListRow, Sessions
-from trunkline.app.view.text.cells import count
 from trunkline.core.events import Event
 from trunkline.core.values import Address
 from trunkline.sim.attach.marks import AnswerMark, answers_in, questions_in

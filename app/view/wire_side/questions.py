@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from trunkline.app.text.cells import quoted, seconds
+from trunkline.app.text.fact import Tone
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.lines import ListLine
 from trunkline.app.view.labels.messages import EMPTY, LATER, Broken, LabelCell, broken_words, place_cell
-from trunkline.app.view.text.cells import quoted, seconds
-from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.wire_side.sent import WireSends, copy_number
 from trunkline.core.events import Event
 from trunkline.sim.attach.marks import without_marks

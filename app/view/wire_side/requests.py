@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from trunkline.app.text.cells import quoted, seconds
+from trunkline.app.text.fact import Tone
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.labels.lines import ListLine
 from trunkline.app.view.labels.messages import EMPTY, LATER, LabelCell, place_cell
-from trunkline.app.view.text.cells import quoted, seconds
-from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.wire_side.sent import SentOnWire, WireSends, copy_number, outcome
 from trunkline.core.events import Event
 from trunkline.sim.events.attach import GatewayExited

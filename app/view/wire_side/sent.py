@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from trunkline.app.text.fact import Tone
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.attach import OUTCOMES
 from trunkline.app.view.labels.messages import place_cell, wire_word
-from trunkline.app.view.text.fact import Tone
 from trunkline.core.events import Event
 from trunkline.sim.attach.marks import AnswerMark, answers_in
 from trunkline.sim.events.attach import GatewayExited, GatewayLaunched

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trunkline.app.view.text.cells import clean
-from trunkline.app.view.text.fact import Fact
+from trunkline.app.text.cells import clean
+from trunkline.app.text.fact import Fact
 from trunkline.core.events import TraceHeader
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.adapters.discord.actions.action_desk import ActionDesk
 from trunkline.core.adapters.discord.bodies import message_body
@@ -23,11 +23,11 @@ from trunkline.core.adapters.discord.receiving.stream import DiscordStream
 from trunkline.core.adapters.discord.rest import LiveDiscordRest, read
 from trunkline.core.adapters.port import AdapterHost
 from trunkline.core.adapters.web_files import WebFiles
-from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels import rules_for
 from trunkline.core.channels.adapter import InboundStream, Resolved
 from trunkline.core.channels.bindings.discord_threads import DiscordThreads, ThreadManagers, cut
 from trunkline.core.errors import IdentityGone, NotSent, PlaceGone, PlatformError, Refused
+from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.values import (
     Address,
     Capabilities,

@@ -54,7 +54,7 @@ async def _from_web(web: WebFiles, url: str, name: str | None, kind: str | None)
 
 
 def _from_data_url(url: str, name: str | None, kind: str | None) -> UploadFile:
-    """A file that is in its own address, with its name as a parameter (`trunkline.core.actions.attachments`)."""
+    """A file that is in its own address, with its name as a parameter (`trunkline.core.message_tool.attachments`)."""
     head, _, content = url.removeprefix("data:").partition(",")
     given, *parameters = head.split(";")
     named = next((unquote(one.removeprefix("name=")) for one in parameters if one.startswith("name=")), "")

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.adapters.matrix.actions.changes import change
 from trunkline.core.adapters.matrix.actions.questions import answer_to

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from trunkline.core.adapters.matrix.json_values import Json
 from trunkline.core.channels import rules_for
-from trunkline.core.delivery.chunking.utf16 import units
 from trunkline.core.errors import IdentityGone, Refused
 from trunkline.core.message_parts import MessageParts
+from trunkline.core.text.chunking.utf16 import units
 from trunkline.core.values import Capabilities, Capability, SendRequest, Transport
 
 MESSAGE, REACTION = "m.room.message", "m.reaction"

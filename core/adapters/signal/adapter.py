@@ -18,7 +18,7 @@ import httpx
 import msgspec
 from httpx_sse import ServerSentEvent, aconnect_sse
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.httpx_requests import LARGEST_FILE, HttpxRequests, is_address
 from trunkline.core.adapters.local_files import read_local

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
 from trunkline.core.adapters.slack.changes import SlackChanges
@@ -24,10 +24,10 @@ from trunkline.core.adapters.slack.requests import is_image_url, post_of
 from trunkline.core.adapters.slack.uploads import Uploads
 from trunkline.core.adapters.slack.web import LARGEST_FILE, SlackWeb
 from trunkline.core.adapters.web_files import WebFiles
-from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels import InboundStream, Resolved, rules_for
 from trunkline.core.errors import IdentityGone, PlaceGone, PlatformError, Refused
 from trunkline.core.events.adapters import AdapterConnected
+from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.values import (
     Address,
     Capabilities,

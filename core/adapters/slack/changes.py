@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.slack.emoji import name_of
 from trunkline.core.adapters.slack.inbound.events import SlackSelf

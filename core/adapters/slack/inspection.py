@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from trunkline.core.adapters.slack.web import SlackWeb
-from trunkline.core.bindings.records import PlaceState
+from trunkline.core.records.bindings import PlaceState
 
 _GONE = frozenset({"channel_not_found", "not_in_channel"})
 _NO_THREAD = frozenset({"thread_not_found", "message_not_found"})

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.adapters.slack.changes import reactions_of
 from trunkline.core.adapters.slack.directory import shown_name

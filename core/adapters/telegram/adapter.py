@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import anyio
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.port import AdapterHost, WebhookAnswer, WebhookCall
 from trunkline.core.adapters.telegram.changes import CHANGES, after_refusal, change_of, receipt_of
@@ -25,10 +25,10 @@ from trunkline.core.adapters.telegram.sends import call_of
 from trunkline.core.adapters.telegram.topics import BotTopics
 from trunkline.core.adapters.telegram.update_types import SentMessage
 from trunkline.core.adapters.telegram.webhook import BotWebhook, check_secret
-from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels import InboundStream, rules_for
 from trunkline.core.channels.bindings.telegram_topics import TelegramTopics
 from trunkline.core.errors import Ambiguous, ConfigError, NotSent, PlatformError, Refused
+from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.values import Address, Capabilities, Capability, Envelope, Identity, Receipt, SendRequest
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.telegram.errors import BotApiAnswer
 from trunkline.core.adapters.telegram.requests import BotCall

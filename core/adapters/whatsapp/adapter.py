@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.httpx_requests import LARGEST_FILE, HttpxRequests, is_address
 from trunkline.core.adapters.local_files import read_local

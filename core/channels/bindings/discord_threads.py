@@ -23,9 +23,9 @@ from typing import Protocol
 import anyio
 import msgspec
 
-from trunkline.core.bindings.records import Placement, PlaceState
-from trunkline.core.delivery.chunking.utf16 import reach, units
 from trunkline.core.errors import IdentityGone, PlaceArchived, PlaceGone, Refused
+from trunkline.core.records.bindings import Placement, PlaceState
+from trunkline.core.text.chunking.utf16 import reach, units
 from trunkline.core.values import Address, ChatKind, Identity
 
 #: maximum length of a thread's name and of a webhook's display name, in UTF-16 code units

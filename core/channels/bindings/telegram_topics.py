@@ -13,10 +13,10 @@ import anyio
 import msgspec
 from cachetools import LRUCache
 
-from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels import rules_for
-from trunkline.core.delivery.chunking.utf16 import reach
 from trunkline.core.errors import PlaceArchived, PlaceGone, Refused, TargetError
+from trunkline.core.records.bindings import Placement, PlaceState
+from trunkline.core.text.chunking.utf16 import reach
 from trunkline.core.values import Address, ChatKind, Identity
 
 #: maximum length of a topic's name, in UTF-16 code units

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.channels.phone_numbers import upstream_phone
 from trunkline.core.channels.platforms.imessage_common import (
     APPLE_ACTIONS,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import Feature
 from trunkline.core.channels.channel_actions import NO_HANDLER, ActionTable, ChannelAction, PollFeatures, table
 from trunkline.core.channels.phone_numbers import normal_phone

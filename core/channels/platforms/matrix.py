@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.channels.channel_actions import THREAD_REPLY, VOTE, PollFeatures, action, react, table
 from trunkline.core.channels.rules import UPSTREAM_WORDS, ChannelRules, Hints, OutboundPlace, ParsedTarget, given
 from trunkline.core.channels.target_parsing import agree, word_kind

@@ -13,7 +13,7 @@ import re
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import Feature
 from trunkline.core.channels.channel_actions import THREAD_REPLY, PollFeatures, action, table
 from trunkline.core.channels.rules import UPSTREAM_WORDS, ChannelRules, Hints, OutboundPlace, ParsedTarget

@@ -10,7 +10,7 @@ import re
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures, action, table
 from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget

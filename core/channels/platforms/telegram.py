@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import Feature
 from trunkline.core.channels.channel_actions import (
     NO_HANDLER,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.channels.channel_actions import ChannelAction, PollFeatures
 from trunkline.core.channels.phone_numbers import normal_phone
 from trunkline.core.channels.rules import ChannelRules, CurrentConversation, Hints, OutboundPlace, ParsedTarget

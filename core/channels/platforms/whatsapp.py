@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.channels.channel_actions import NO_HANDLER, PollFeatures, action, react, table
 from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget

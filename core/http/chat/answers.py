@@ -8,9 +8,9 @@ import msgspec
 
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.delivery.mirror_text import said
-from trunkline.core.inbound import InboundReceipt, InboundStatus, RouteNote
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
+from trunkline.core.records.inbound import InboundReceipt, InboundStatus, RouteNote
 from trunkline.core.store.mailbox import CausedMessage, DueDelegation, Outcome, StoredInbound
 from trunkline.core.values import Address, InboundId, IntentId, IntentKind, IntentState, Peer, Poll, Receipt, SessionId
 

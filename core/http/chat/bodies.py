@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from trunkline.core.channels.mailbox import MailboxAdapter
+from trunkline.core.adapters.mailbox import MailboxAdapter
 from trunkline.core.gateway import Gateway
 from trunkline.core.http.problems import Problem
 from trunkline.core.values import Address, ChatKind, Envelope, Peer

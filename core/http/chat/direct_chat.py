@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from trunkline.core.channels.mailbox import MailboxAdapter
+from trunkline.core.adapters.mailbox import MailboxAdapter
 from trunkline.core.http.chat.bodies import mailbox_of
 from trunkline.core.http.chat.frames import HelloFrame, MessageFrame, OwnFrame, SaidFrame, SayFrame
 from trunkline.core.http.chat.rooms import Place, place_of
 from trunkline.core.http.problems import AGAIN, Problem
 from trunkline.core.http.served import Served
-from trunkline.core.inbound import InboundStatus
+from trunkline.core.records.inbound import InboundStatus
 from trunkline.core.store.mailbox import MailboxMessage, MailboxPage
 from trunkline.core.values import Address, ChatKind, Envelope, Peer
 

@@ -10,7 +10,7 @@ from msgspec import Meta
 from trunkline.core.errors import UnknownName
 from trunkline.core.http.endpoint import Call, Endpoint, Scope
 from trunkline.core.http.problems import Problem
-from trunkline.core.inbound import InboundStatus
+from trunkline.core.records.inbound import InboundStatus
 from trunkline.core.values import InboundId, SessionId
 
 TAG = "Agents"

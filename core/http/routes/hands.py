@@ -9,11 +9,11 @@ from msgspec import Meta
 
 from trunkline.core.errors import AnswerRefused, IllegalTransition
 from trunkline.core.hands.port import ClientTask, Delegated
-from trunkline.core.hands.results import HandOutcome, HandResult
-from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.http.endpoint import Call, Endpoint, Scope
 from trunkline.core.http.routes.pages import Limit, Name
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.store.delegations import DelegationFilter, HandPost, PostVerb
 from trunkline.core.store.operators.hands import (
     HandInspection,

@@ -8,8 +8,8 @@ from trunkline.core.http.chat.answers import ReceivedAnswer, answer_of, later_an
 from trunkline.core.http.chat.bodies import USUAL_WAIT, InboundBody, Seconds, envelope_of, mailbox_of
 from trunkline.core.http.endpoint import Call, Endpoint, Scope
 from trunkline.core.http.problems import Problem
-from trunkline.core.inbound import InboundReceipt, InboundStatus
 from trunkline.core.reasons import Reason
+from trunkline.core.records.inbound import InboundReceipt, InboundStatus
 from trunkline.core.store.mailbox import FindInbound
 from trunkline.core.values import Envelope, InboundId
 

@@ -8,7 +8,7 @@ import anyio
 import msgspec
 from starlette.requests import ClientDisconnect
 
-from trunkline.core.channels.mailbox import MailboxAdapter
+from trunkline.core.adapters.mailbox import MailboxAdapter
 from trunkline.core.http.chat.bodies import Name, PlatformId, Seconds, mailbox_of
 from trunkline.core.http.endpoint import Call, Endpoint, Scope
 from trunkline.core.http.problems import Problem

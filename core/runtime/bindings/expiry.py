@@ -11,9 +11,9 @@ from operator import attrgetter
 import anyio
 
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.bindings.records import BindingStatus, PlaceState, SessionBindingRecord
 from trunkline.core.errors import PlaceArchived, PlaceGone
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import BindingStatus, PlaceState, SessionBindingRecord
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import wait_at_most
 from trunkline.core.runtime.user_code import UserCode

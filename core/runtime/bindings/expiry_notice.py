@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.errors import InvalidSend
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.records.rows import IntentRow
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
+from trunkline.core.runtime.intent_drafts import IntentDrafts
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Enqueue
-from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentState
 
 _Lane = tuple[str, str, str, str]

@@ -10,11 +10,11 @@ import msgspec
 
 from trunkline.core.bindings.conversation_match import place_id
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.bindings.records import Placement, PlaceState, SessionBindingRecord
 from trunkline.core.config import ThreadBindingsConfig
 from trunkline.core.errors import Ambiguous, BindingError, PlatformError
 from trunkline.core.events.bindings import PlaceReopened
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import Placement, PlaceState, SessionBindingRecord
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.untrusted import check_address, check_identity

@@ -31,12 +31,13 @@ from trunkline.core.bindings.bind_request import (
 )
 from trunkline.core.bindings.conversation_match import place_id, place_of, shared_id
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.bindings.records import BindingStatus, ConversationRef, Placement, SessionBindingRecord
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.errors import BindingError, KeyFormatError, TargetError
 from trunkline.core.events.bindings import BindingBound, BindingDegraded, BindingRefused
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import BindingStatus, ConversationRef, Placement, SessionBindingRecord
+from trunkline.core.records.rows import BindResult
 from trunkline.core.runtime.bindings.expiry import BindingExpiry
 from trunkline.core.runtime.bindings.platform_requests import PlatformRequests, check_child
 from trunkline.core.runtime.context import Context
@@ -49,7 +50,6 @@ from trunkline.core.store.queries import (
     ListBindings,
     ListOwnWebhooks,
 )
-from trunkline.core.store.records import BindResult
 from trunkline.core.values import Address, ChatKind
 from trunkline.core.well_formed import well_formed
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 import msgspec
 from cachetools import LRUCache
 
-from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.channels.capabilities import check_able
 from trunkline.core.config import GatewayConfig
-from trunkline.core.delivery.states import is_final
 from trunkline.core.errors import IllegalTransition, InvalidSend, StoreError
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.records.rows import IntentFate, IntentRow, NewSession, SendAdmission, SendRow, send_intent
 from trunkline.core.runtime.client_sends.planner import SendResult, StoredSend
 from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer, TargetResolver
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.inbound.intent_drafts import identity_of
+from trunkline.core.runtime.intent_drafts import identity_of
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.sends.api import SendPlan, may_try_again
+from trunkline.core.states.intent import is_final
 from trunkline.core.store.commands import BeginSend
 from trunkline.core.store.queries import FindIntentFate, FindSend
-from trunkline.core.store.records import IntentFate, IntentRow, NewSession, SendAdmission, SendRow, send_intent
 from trunkline.core.values import Address, Capabilities, IntentKind, IntentState, Poll, SessionEntry
 from trunkline.core.well_formed import well_formed
 

@@ -8,18 +8,18 @@ from typing import Protocol
 import msgspec
 from cachetools import LRUCache
 
-from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.errors import AmbiguousTarget, SendFailed, TargetError, UsageError
 from trunkline.core.events import EventSink
 from trunkline.core.events.delivery import SendRefused, TargetResolved
+from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.records.rows import SendRow
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
 from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer, refusal, resolve
 from trunkline.core.sends.api import SendMessage, SendPlan, check_send, choose_agent, choose_channel
-from trunkline.core.store.records import SendRow
 from trunkline.core.values import Address, Receipt
 from trunkline.core.well_formed import well_formed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from trunkline.core.events.hands import DelegationAccepted
-from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import ids_of_delegation
 from trunkline.core.runtime.delegation.delegations import DelegationRunner

@@ -11,11 +11,12 @@ from trunkline.core.errors import DelegationRefused, UnknownName, UsageError
 from trunkline.core.events.delivery import OperatorActed
 from trunkline.core.events.gateway import ToolRefused
 from trunkline.core.hands.admission import AdmissionFacts
-from trunkline.core.hands.delegation import DelegationRow, HandKind
-from trunkline.core.hands.origin import Origin
 from trunkline.core.hands.port import ClientTask, Delegated, DelegationRequest
-from trunkline.core.hands.reserved_sender import as_person
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import DelegationRow, HandKind
+from trunkline.core.records.origin import Origin
+from trunkline.core.records.reserved_sender import as_person
+from trunkline.core.records.rows import SessionRow
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver, ToolSend
 from trunkline.core.runtime.context import Context
@@ -25,7 +26,6 @@ from trunkline.core.runtime.delegation.known_hands import hands_for, kind_of
 from trunkline.core.store.commands import EnsureSession
 from trunkline.core.store.delegations import FindDelegation
 from trunkline.core.store.queries import FindSession
-from trunkline.core.store.records import SessionRow
 from trunkline.core.untrusted import check_texts
 from trunkline.core.values import Address, DelegationId, InboundId, SessionId, TurnId, WorkKind
 

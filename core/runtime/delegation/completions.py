@@ -30,22 +30,22 @@ from trunkline.core.hands.completion_plan import (
     is_silent,
     plan_completion,
 )
-from trunkline.core.hands.delegation import DelegationRow
 from trunkline.core.hands.long_results import kept_result
-from trunkline.core.hands.reserved_sender import hand_sender
 from trunkline.core.hands.result_limits import cut
-from trunkline.core.hands.results import HandResult
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.reserved_sender import hand_sender
+from trunkline.core.records.results import HandResult
+from trunkline.core.records.rows import IntentRow, SessionRow, Work
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intake import record_admitted
-from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
+from trunkline.core.runtime.intent_drafts import IntentDrafts
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Admit, FinishTurn, TurnFinish
 from trunkline.core.store.delegations import FinishDelegation, HandFinish
 from trunkline.core.store.queries import FindBindingOfRequest, FindRequester
-from trunkline.core.store.records import IntentRow, SessionRow, Work
 from trunkline.core.values import Address, InboundId, IntentKind, IntentState, SessionId, WorkKind
 
 

@@ -11,14 +11,14 @@ import msgspec
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.events.hands import DelegationProgressed, DelegationStarted
 from trunkline.core.hands.deadlines import TimeLimits
-from trunkline.core.hands.delegation import DelegationRow, HandKind
 from trunkline.core.hands.port import HandTask
-from trunkline.core.hands.reserved_sender import caller_sender
 from trunkline.core.hands.result_limits import LONGEST_PROGRESS, cut
-from trunkline.core.hands.results import HandOutcome, HandResult
-from trunkline.core.hands.states import WorkState
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import DelegationRow, HandKind
+from trunkline.core.records.reserved_sender import caller_sender
+from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.rows import Admission, IntentRow, Work
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import CompletionReporter, Ending, ids_of_delegation
@@ -28,9 +28,9 @@ from trunkline.core.runtime.delegation.open_delegations import OpenDelegation, O
 from trunkline.core.runtime.inbound.intake import record_admitted
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.suspects import Suspects
+from trunkline.core.states.delegation import WorkState
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.delegations import NoteProgress, StartDelegation
-from trunkline.core.store.records import Admission, IntentRow, Work
 from trunkline.core.values import InboundId, SessionId, WorkKind
 from trunkline.core.well_formed import plain_text
 

@@ -12,16 +12,17 @@ from trunkline.core.errors import AnswerRefused, IllegalTransition, UnknownName
 from trunkline.core.events.delivery import OperatorActed
 from trunkline.core.events.gateway import InboundAdmitted
 from trunkline.core.events.hands import AnswerTurnedAway, DelegationStarted
-from trunkline.core.hands.delegation import DelegationRow, HandKind
 from trunkline.core.hands.port import HandTask
-from trunkline.core.hands.results import HandOutcome, HandResult
-from trunkline.core.hands.states import OPEN_WORK, CallbackEvent
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import DelegationRow, HandKind
+from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.rows import CallbackChange, Work
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import Ending, ids_of_delegation
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation
+from trunkline.core.states.delegation import OPEN_WORK, CallbackEvent
 from trunkline.core.store.delegations import (
     CallbackRetry,
     ChangeCallback,
@@ -37,7 +38,6 @@ from trunkline.core.store.delegations import (
     ShowDelegation,
     TakeTask,
 )
-from trunkline.core.store.records import CallbackChange, Work
 from trunkline.core.values import DelegationId, SessionId
 from trunkline.core.well_formed import is_well_formed, plain_text
 

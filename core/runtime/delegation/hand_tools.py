@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import msgspec
 
+from trunkline.core.action_names import Action
 from trunkline.core.actions.marker import ContextMark
-from trunkline.core.actions.names import Action
 from trunkline.core.agent import GivenTask
 from trunkline.core.bindings.bind_request import SPAWN, BindRequest, spawn_request
-from trunkline.core.bindings.records import Placement, TargetKind
 from trunkline.core.errors import AnswerRefused, BindingError, DelegationRefused, UsageError
 from trunkline.core.events.gateway import ToolCalled, ToolRefused
 from trunkline.core.hands.admission import AdmissionFacts
 from trunkline.core.hands.capture import origin_of
-from trunkline.core.hands.delegation import DelegationRow, HandKind
 from trunkline.core.hands.port import Delegated, DelegationRequest, DelegationStatus
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.actions.context_policy import ContextPolicy
-from trunkline.core.runtime.actions.tool_call import ToolCall
+from trunkline.core.records.bindings import Placement, TargetKind
+from trunkline.core.records.delegations import DelegationRow, HandKind
+from trunkline.core.records.rows import Work
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver, ToolSend, refusal
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.acceptance import accept_delegation
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.known_hands import hands_for, kind_of
+from trunkline.core.runtime.message_tool.tool_call import ToolCall
+from trunkline.core.runtime.outbound.context_policy import ContextPolicy
 from trunkline.core.store.delegations import FindDelegation
-from trunkline.core.store.records import Work
 from trunkline.core.values import Address, ChatKind, DelegationId, SessionId
 
 #: how much of a task that is too long is kept in the events

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from trunkline.core.agent import Agent
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import ConfigError, DelegationRefused
-from trunkline.core.hands.delegation import HandKind
 from trunkline.core.hands.port import HandRunner, ListsHands
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import HandKind
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.well_formed import describe, plain_text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import anyio
 
-from trunkline.core.hands.delegation import DelegationRow, HandKind
 from trunkline.core.hands.port import DelegationStatus
+from trunkline.core.records.delegations import DelegationRow, HandKind
 from trunkline.core.values import DelegationId, SessionId
 
 

@@ -12,22 +12,22 @@ from trunkline.core.errors import StoreError
 from trunkline.core.events.heartbeat import HeartbeatDue, HeartbeatSkipped, HeartbeatStarted
 from trunkline.core.heartbeat.guards import BUSY, GuardFacts, RunDecision
 from trunkline.core.heartbeat.prompts import PromptFacts, heartbeat_prompt
-from trunkline.core.heartbeat.run import HeartbeatRun, SystemEvent
 from trunkline.core.heartbeat.schedule import Plan, first_active, next_due
 from trunkline.core.heartbeat.settings import heartbeat_of
 from trunkline.core.heartbeat.tasks import Assignment, assignment
 from trunkline.core.heartbeat.wake import FLOOD_WINDOW, WakeKind, WakeRequest
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
+from trunkline.core.records.heartbeat import HeartbeatRun, SystemEvent
+from trunkline.core.records.rows import Work
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.heartbeat.admissions import Admissions, Busy
 from trunkline.core.runtime.heartbeat.facts import Destination, Destinations, Instructions, instructions_of
-from trunkline.core.runtime.heartbeat.outcome import in_hours, visibility_of
 from trunkline.core.runtime.heartbeat.timers import HEARTBEAT, Timers, moved, stamp
+from trunkline.core.runtime.outbound.heartbeat_outcome import in_hours, visibility_of
 from trunkline.core.sends.api import named_session
 from trunkline.core.store.queries import FindSession
-from trunkline.core.store.records import Work
 from trunkline.core.store.schedule import MOST_EVENTS, ListSystemEvents, Timer
 from trunkline.core.values import InboundId, Peer, WorkKind
 from trunkline.core.well_formed import describe

@@ -10,18 +10,18 @@ from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.events.heartbeat import CronEnded, HeartbeatEnded
 from trunkline.core.heartbeat.reply import PREVIEW, Indicator, ReplyDecision, ReplyFacts
-from trunkline.core.heartbeat.run import HeartbeatRun, HeartbeatText
 from trunkline.core.heartbeat.settings import heartbeat_of
 from trunkline.core.heartbeat.visibility import Visibility
 from trunkline.core.heartbeat.wake import WakeKind
 from trunkline.core.reasons import Reason
+from trunkline.core.records.heartbeat import HeartbeatRun, HeartbeatText
+from trunkline.core.records.rows import IntentRow, Work
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.heartbeat.facts import Destination, readiness_of
-from trunkline.core.runtime.heartbeat.outcome import in_hours, visibility_of
-from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
+from trunkline.core.runtime.intent_drafts import IntentDrafts, TurnMessage
+from trunkline.core.runtime.outbound.heartbeat_outcome import in_hours, visibility_of
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import FinishTurn, TurnFinish
-from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.store.schedule import FindSaid
 from trunkline.core.values import IntentId, IntentKind, IntentState, SessionId, WorkKind
 from trunkline.core.well_formed import describe

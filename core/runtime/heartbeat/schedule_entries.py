@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from trunkline.core.calendar.cron import next_fire
 from trunkline.core.config.schedule import CronConfig
 from trunkline.core.errors import StoreError
 from trunkline.core.events.heartbeat import CronDue, CronScheduled
-from trunkline.core.heartbeat.cron import next_fire
 from trunkline.core.heartbeat.prompts import cron_prompt
-from trunkline.core.heartbeat.run import HeartbeatRun
 from trunkline.core.heartbeat.settings import agent_of, zones_of
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
+from trunkline.core.records.heartbeat import HeartbeatRun
+from trunkline.core.records.rows import Work
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.heartbeat.admissions import Admissions
 from trunkline.core.runtime.heartbeat.facts import Destination, Destinations
 from trunkline.core.runtime.heartbeat.timers import CRON, Timers, moved, stamp
-from trunkline.core.store.records import Work
 from trunkline.core.store.schedule import Fire, NewSystemEvent, Timer
 from trunkline.core.values import InboundId, Peer, WorkKind
 

@@ -19,6 +19,7 @@ from trunkline.core.events.heartbeat import HeartbeatScheduled, SystemEventAdded
 from trunkline.core.heartbeat.schedule import Plan, next_due, plan_at_start
 from trunkline.core.heartbeat.settings import heartbeat_of
 from trunkline.core.heartbeat.wake import WakeKind, WakeQueue, WakeRequest, finished, request, take
+from trunkline.core.records.rows import Work
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import wait_at_most
@@ -27,7 +28,6 @@ from trunkline.core.runtime.heartbeat.facts import Destinations
 from trunkline.core.runtime.heartbeat.passes import Passes
 from trunkline.core.runtime.heartbeat.schedule_entries import ScheduleEntries
 from trunkline.core.runtime.heartbeat.timers import CRON, HEARTBEAT, Timers
-from trunkline.core.store.records import Work
 from trunkline.core.store.schedule import AddSystemEvent, ListWaitingAgents, NewSystemEvent, Timer
 from trunkline.core.untrusted import check_texts
 from trunkline.core.values import SessionId

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from trunkline.core.records.rows import Work
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.store.delegations import BeginCallback, CallbackBegun
-from trunkline.core.store.records import Work
 
 
 async def begin_callback(context: Context, work: Work, cause: int) -> Work | None:

@@ -6,7 +6,6 @@ A command that runs again after a crash finds its earlier result and gives the s
 from __future__ import annotations
 
 from trunkline.core.bindings.bind_request import BindRequest
-from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.chat_commands import permissions as decide
 from trunkline.core.chat_commands import tasks
 from trunkline.core.chat_commands.parse import Command, CommandName, read_command
@@ -14,12 +13,13 @@ from trunkline.core.errors import BindingError
 from trunkline.core.events.bindings import ControlCalled, ControlEnded
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.bindings.live_bindings import ENDED_BY
+from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.records.rows import Work
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
+from trunkline.core.runtime.live_bindings import ENDED_BY
 from trunkline.core.store.queries import ListBindings
-from trunkline.core.store.records import Work
 from trunkline.core.well_formed import well_formed
 
 

@@ -21,10 +21,11 @@ from trunkline.core.events.gateway import (
     SessionShared,
     TranscriptAppended,
 )
-from trunkline.core.hands.reserved_sender import as_person
-from trunkline.core.inbound import InboundReceipt, InboundStatus, RouteNote
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
+from trunkline.core.records.inbound import InboundReceipt, InboundStatus, RouteNote
+from trunkline.core.records.reserved_sender import as_person
+from trunkline.core.records.rows import Admission, NewSession, SessionRow, Work
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import Deadlines
@@ -32,7 +33,6 @@ from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.sessions.session_map import person_in_shared
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.mailbox import FindInbound
-from trunkline.core.store.records import Admission, NewSession, SessionRow, Work
 from trunkline.core.untrusted import check_envelope, check_texts, storable
 from trunkline.core.values import Envelope, InboundId, Peer, SessionId, WorkKind
 from trunkline.core.well_formed import describe

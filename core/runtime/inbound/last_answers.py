@@ -5,10 +5,10 @@ from __future__ import annotations
 import anyio
 import msgspec
 
+from trunkline.core.records.rows import IntentRow
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.outbound.settle import Settler
 from trunkline.core.store.queries import OpenIntent
-from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentId, IntentState, SessionId
 
 #: answers at which those that have ended are forgotten

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.result import ActionResult
-from trunkline.core.actions.schema import SchemaForm
 from trunkline.core.agent import CallbackFacts, DoneBefore, GivenTask
 from trunkline.core.delivery.answers import SaidInTurn
 from trunkline.core.errors import InvalidCall, TurnOver, UsageError
 from trunkline.core.hands.callback_message import callback_message
-from trunkline.core.hands.origin import Origin
 from trunkline.core.hands.port import Delegated, DelegationRequest, DelegationStatus
 from trunkline.core.hands.tool import (
     HandCall,
@@ -24,13 +22,15 @@ from trunkline.core.hands.tool import (
     text_of_status,
 )
 from trunkline.core.message_parts import Button, MessageParts
+from trunkline.core.message_tool.schema import SchemaForm
 from trunkline.core.prompts import Prompt, joined
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.actions.arguments import check_beside, parts_of, plain_params
-from trunkline.core.runtime.actions.message_tool import TOOL, MessageTool
-from trunkline.core.runtime.actions.tool_call import ToolCall, ToolMessage
+from trunkline.core.records.origin import Origin
+from trunkline.core.records.rows import Work
 from trunkline.core.runtime.client_sends.target_resolution import ToolSend
-from trunkline.core.store.records import Work
+from trunkline.core.runtime.message_tool.arguments import check_beside, parts_of, plain_params
+from trunkline.core.runtime.message_tool.message_tool import TOOL, MessageTool
+from trunkline.core.runtime.message_tool.tool_call import ToolCall, ToolMessage
 from trunkline.core.untrusted import check_address, check_texts
 from trunkline.core.values import Address, DelegationId, Peer, Poll, SessionId, TranscriptLine, TurnId, WorkKind
 from trunkline.core.well_formed import plain_text

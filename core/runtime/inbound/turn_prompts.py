@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from trunkline.core.errors import TrunklineError
 from trunkline.core.prompts import Prompt, PromptQuestion, check_prompts
+from trunkline.core.records.rows import Work
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.user_code import UserCode
-from trunkline.core.store.records import Work
 from trunkline.core.well_formed import describe
 
 

@@ -14,29 +14,29 @@ from trunkline.core.delivery.notes import NOTICE_SUFFIX
 from trunkline.core.errors import AgentFailed, InvalidSend, StoreError, UsageError
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.events.gateway import ToolRefused, TurnEnded, TurnStarted
-from trunkline.core.hands.states import CallbackEvent
-from trunkline.core.inbound import TurnNote
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.actions.message_tool import MessageTool
-from trunkline.core.runtime.bindings.live_bindings import Hold
+from trunkline.core.records.inbound import TurnNote
+from trunkline.core.records.rows import IntentRow, Work
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.task_turns import TaskTurns
 from trunkline.core.runtime.heartbeat.replies import Replies
 from trunkline.core.runtime.inbound.callback_turns import begin_callback
-from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
 from trunkline.core.runtime.inbound.last_answers import LastAnswers
 from trunkline.core.runtime.inbound.live_turn import Hands, LiveTurn
 from trunkline.core.runtime.inbound.turn_prompts import UnusablePrompts, prompts_of
+from trunkline.core.runtime.intent_drafts import IntentDrafts, TurnMessage
 from trunkline.core.runtime.lanes import HELD, Lanes
+from trunkline.core.runtime.live_bindings import Hold
+from trunkline.core.runtime.message_tool.message_tool import MessageTool
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.outbound.settle import Settler
 from trunkline.core.runtime.suspects import Suspects
 from trunkline.core.runtime.user_code import UserCode
+from trunkline.core.states.delegation import CallbackEvent
 from trunkline.core.store.commands import BeginRun, FinishTurn, TurnFinish
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ReadTranscript
-from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.values import (
     IntentId,
     IntentKind,

@@ -24,14 +24,14 @@ from trunkline.core.events import Body
 from trunkline.core.events.bindings import IdentityFallback, PlaceReopened
 from trunkline.core.events.delivery import AttemptStarted, TransportFallback
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import Deadlines
-from trunkline.core.runtime.heartbeat.outcome import awake
 from trunkline.core.runtime.outbound.change_attempts import ChangeAttempts, nothing_to_change
+from trunkline.core.runtime.outbound.heartbeat_outcome import awake
 from trunkline.core.runtime.user_code import UserCode
 from trunkline.core.store.commands import MarkSending
 from trunkline.core.store.port import answer
-from trunkline.core.store.records import IntentRow
 from trunkline.core.untrusted import check_receipt
 from trunkline.core.values import (
     Capabilities,

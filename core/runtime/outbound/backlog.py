@@ -7,9 +7,9 @@ from collections.abc import Awaitable
 import anyio
 
 from trunkline.core.events.delivery import BacklogWaiting
+from trunkline.core.records.rows import BrokenIntent, IntentRow
 from trunkline.core.runtime.context import Context
 from trunkline.core.store.queries import LoadIntents
-from trunkline.core.store.records import BrokenIntent, IntentRow
 from trunkline.core.values import Address, IntentId
 
 _Lane = tuple[str, str, str, str]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.references import MeantMessage, needs_receipts
 from trunkline.core.actions.requests import ActionPart, ActionRequest
 from trunkline.core.channels import Actions, ChannelAdapter, require_action
 from trunkline.core.delivery.policy import (
@@ -14,13 +13,14 @@ from trunkline.core.delivery.policy import (
     outcome_of,
     outcome_of_error,
 )
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import Ambiguous, InvalidAction
+from trunkline.core.message_tool.references import MeantMessage, needs_receipts
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import Deadlines
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.queries import FindIntentFate
-from trunkline.core.store.records import IntentRow
 from trunkline.core.untrusted import check_receipt
 from trunkline.core.values import Receipt
 

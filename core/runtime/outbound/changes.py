@@ -10,21 +10,21 @@ from collections.abc import Callable
 
 import msgspec
 
+from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.marker import ContextMark
-from trunkline.core.actions.names import Action
-from trunkline.core.actions.references import REMOVES, MessageReference, place_of
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.channels import require_action
 from trunkline.core.decisions import identity_at
 from trunkline.core.errors import InvalidAction
 from trunkline.core.events.delivery import IntentSuppressed
+from trunkline.core.message_tool.references import REMOVES, MessageReference, place_of
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow, Work
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Enqueue
 from trunkline.core.store.queries import FindMessage
-from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.values import Address, IntentId, IntentKind
 from trunkline.core.well_formed import well_formed
 

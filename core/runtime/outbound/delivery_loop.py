@@ -20,10 +20,10 @@ from trunkline.core.delivery.policy import (
     is_too_old,
 )
 from trunkline.core.delivery.recovery import RecoveryAction
-from trunkline.core.delivery.states import DeliveryEvent, is_final
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.events.delivery import AttemptEnded, LaneWaiting
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import BrokenIntent, IntentRow
 from trunkline.core.runtime.context import Context, QueuedIntent, ids_of
 from trunkline.core.runtime.lanes import HELD, Lanes
 from trunkline.core.runtime.outbound.attempts import Attempts, Judge, can_of, other_way, transport_of
@@ -33,10 +33,10 @@ from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.outbound.readiness import ReadyAccounts
 from trunkline.core.runtime.outbound.report_states import ReportStates
 from trunkline.core.runtime.outbound.settle import Settler
+from trunkline.core.states.intent import DeliveryEvent, is_final
 from trunkline.core.store.commands import Defer
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, ListUnnotified, OpenIntent
-from trunkline.core.store.records import BrokenIntent, IntentRow
 from trunkline.core.values import DelegationId, IntentState
 
 _Lane = tuple[str, str, str, str]

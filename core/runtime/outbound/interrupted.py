@@ -7,16 +7,16 @@ import msgspec
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.delivery.policy import is_too_old
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryAction, doubt_of
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.env import Env
 from trunkline.core.events.delivery import RecoveryDecided
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
 from trunkline.core.runtime.context import Context, QueuedIntent, ids_of
 from trunkline.core.runtime.outbound.attempts import can_of
 from trunkline.core.runtime.outbound.recovery_rate import RecoveryRate
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import Defer
 from trunkline.core.store.port import answer
-from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentState
 
 

@@ -11,19 +11,19 @@ import msgspec
 
 from trunkline.core.actions.marker import ContextMark
 from trunkline.core.config import GatewayConfig
-from trunkline.core.delivery.chunking.utf16 import visible
 from trunkline.core.delivery.hooks import Hooks, Sent, SentHook
 from trunkline.core.delivery.mirror_text import said
 from trunkline.core.errors import InvalidAction, InvalidSend
 from trunkline.core.events.delivery import HookSending, HookSent
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow, Work
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.runtime.outbound.sending_hooks import SendingHooks
 from trunkline.core.store.commands import MarkNotified
-from trunkline.core.store.records import IntentRow, Work
+from trunkline.core.text.chunking.utf16 import visible
 from trunkline.core.values import Address, IntentState, Receipt
 from trunkline.core.well_formed import describe
 

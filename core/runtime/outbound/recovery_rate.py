@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from trunkline.core.events.delivery import LaneWaiting
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
 from trunkline.core.runtime.context import Context, ids_of
-from trunkline.core.store.records import IntentRow
 
 
 class RecoveryRate:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trunkline.core.hands.states import CallbackEvent, CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import CallbackChange, IntentRow
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context, ids_of
+from trunkline.core.states.delegation import CallbackEvent, CallbackState
 from trunkline.core.store.delegations import ChangeCallback, FindCallback
-from trunkline.core.store.records import CallbackChange, IntentRow
 from trunkline.core.values import DelegationId
 
 

@@ -7,12 +7,12 @@ import msgspec
 from trunkline.core.errors import UsageError
 from trunkline.core.events.delivery import Fallback
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
 from trunkline.core.routing.outbound import OutboundQuestion
 from trunkline.core.routing.second_channel import SecondChannel
 from trunkline.core.runtime.context import Context, ids_of
-from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
+from trunkline.core.runtime.intent_drafts import IntentDrafts
 from trunkline.core.runtime.outbound.prepare import Preparer
-from trunkline.core.store.records import IntentRow
 from trunkline.core.values import Address, ChatKind, IntentKind, IntentState
 
 #: what a turn says, and what a hand reports; notices and clients' sends go nowhere else

@@ -15,12 +15,12 @@ from trunkline.core.delivery.hooks import Change, HookResult, Outgoing, SendingH
 from trunkline.core.errors import HookError, InvalidSend, TargetError
 from trunkline.core.events.delivery import HookFailed
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow, Work
 from trunkline.core.routing.outbound import OutboundQuestion
-from trunkline.core.runtime.actions.context_policy import ContextPolicy
 from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import Deadlines
-from trunkline.core.runtime.inbound.intent_drafts import identity_of
-from trunkline.core.store.records import IntentRow, Work
+from trunkline.core.runtime.intent_drafts import identity_of
+from trunkline.core.runtime.outbound.context_policy import ContextPolicy
 from trunkline.core.untrusted import check_address
 from trunkline.core.values import Address, IntentKind
 from trunkline.core.well_formed import plain_text

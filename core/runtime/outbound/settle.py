@@ -9,21 +9,21 @@ import anyio
 import msgspec
 
 from trunkline.core.delivery.notes import notice_of
-from trunkline.core.delivery.states import DeliveryEvent, end_state, is_final
 from trunkline.core.errors import IllegalTransition, StoreError
 from trunkline.core.events.bindings import FallbackDenied
 from trunkline.core.events.delivery import ChunkAcked, IntentSettled
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.bindings.live_bindings import Hold
+from trunkline.core.records.rows import BrokenIntent, IntentFate, IntentRow, Settlement
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context, ids_of
-from trunkline.core.runtime.heartbeat.outcome import record_settled as record_heartbeat_settled
-from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
+from trunkline.core.runtime.intent_drafts import IntentDrafts
+from trunkline.core.runtime.live_bindings import Hold
+from trunkline.core.runtime.outbound.heartbeat_outcome import record_settled as record_heartbeat_settled
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.outbound.second_channel import SecondChannels
 from trunkline.core.runtime.outbound.transcript_lines import TranscriptLines, Woken
+from trunkline.core.states.intent import DeliveryEvent, end_state, is_final
 from trunkline.core.store.commands import AckChunk, EndIntent, EndUnreadableIntent, Misplace
-from trunkline.core.store.records import BrokenIntent, IntentFate, IntentRow, Settlement
 from trunkline.core.values import IntentId, IntentKind, IntentState, Receipt
 
 #: seqs of an end and of its notice, and the work that it starts

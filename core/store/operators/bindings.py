@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.store.queries import Read
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.hands.delegation import repr_without_ticket
+from trunkline.core.records.delegations import repr_without_ticket
 from trunkline.core.store.delegations import (
     DelegationCounts,
     DelegationDetails,

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from trunkline.core.bindings.records import SessionBindingRecord
-from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.rows import IntentRow, Work
 from trunkline.core.store.queries import Read
-from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.values import Address, Receipt, SessionId, TranscriptLine
 
 

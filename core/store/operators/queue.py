@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.delivery.states import OPEN, TRANSITIONS, DeliveryEvent
 from trunkline.core.errors import IllegalTransition
+from trunkline.core.states.intent import OPEN, TRANSITIONS, DeliveryEvent
 from trunkline.core.store.commands import ResolveIntent, RetryIntent, Write
 from trunkline.core.store.queries import Read
 from trunkline.core.store.queue_admin import IntentDetails, QueueFilter, QueueRow

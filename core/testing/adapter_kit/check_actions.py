@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.actions.spec import ActionKind
 from trunkline.core.channels.adapter import Actions

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import anyio
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.channels.adapter import Actions, ChannelAdapter, Queries
 from trunkline.core.delivery.policy import is_misplaced

@@ -7,7 +7,7 @@ import json
 import re
 from typing import Any, cast
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.sim.attach.recorded.places import RecordedPlaces, relation_of
 from trunkline.sim.events.wire import WireCalled
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.names import Action
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
     AttemptEnded,

@@ -8,8 +8,8 @@ from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptStarted, Fallback
 from trunkline.core.events.gateway import InboundReceived, TurnEnded
 from trunkline.core.events.hands import CallbackChanged, DelegationFinished
-from trunkline.core.hands.states import CLOSED_CALLBACK, CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CLOSED_CALLBACK, CallbackState
 from trunkline.core.values import Address, IntentKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.hand_facts import HandRun

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from trunkline.core.actions.places import is_conversation
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared, TargetResolved
 from trunkline.core.events.gateway import RouteDecided
+from trunkline.core.message_tool.places import is_conversation
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.wire import WireAccepted, WireRefused

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.conversations import is_listed, same_conversation
-from trunkline.core.actions.names import Action
 from trunkline.core.events import Event
 from trunkline.core.events.actions import PolicyDecided
 from trunkline.core.events.gateway import RouteDecided, TurnStarted
+from trunkline.core.message_tool.conversations import is_listed, same_conversation
 from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.script import TextDenied

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.errors import Refused
 from trunkline.core.values import Poll
 from trunkline.sim.platforms.actions.changes import Done, Handler, RequestedChange

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.errors import Refused
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.platforms.actions.changes import Done, Handler, RequestedChange

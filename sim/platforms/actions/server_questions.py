@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.errors import Refused
 from trunkline.sim.platforms.actions.questions import Answer, Question
 from trunkline.sim.platforms.rooms import Room

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.actions.spec import TargetMode
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, Refused

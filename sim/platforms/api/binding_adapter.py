@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels.bindings.discord_threads import DiscordThreads, ThreadManagers
 from trunkline.core.channels.bindings.telegram_topics import TelegramTopics
 from trunkline.core.errors import IdentityGone, PlaceGone, Refused
+from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.values import Address, Identity, SendRequest
 from trunkline.sim.platforms.api.api_calls import number_of, token_text
 from trunkline.sim.platforms.api.discord_rest import FakeDiscordRest

@@ -6,7 +6,7 @@ import json
 from html import unescape
 from html.parser import HTMLParser
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.errors import Refused
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.values import Capabilities, Capability, DeliveryMode, SendRequest

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from trunkline.core.bindings.records import PlaceState
 from trunkline.core.errors import PlaceArchived, PlaceGone, Refused
+from trunkline.core.records.bindings import PlaceState
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.platforms.api.api_calls import asked_key
 from trunkline.sim.platforms.base import FakePlatform

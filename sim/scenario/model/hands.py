@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from trunkline.core.config import Duration, Model
-from trunkline.core.hands.states import CallbackState, WorkState
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.sim.scenario.model.nonsense import Nonsense
 from trunkline.sim.scenario.model.rules import Match
 from trunkline.sim.scenario.shorthand import as_rules

@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.values import Identity, Receipt
 from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.platforms.rooms import Room

@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 from aiohttp import web
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.errors import PlatformError
 from trunkline.core.values import Address, ChatKind, Envelope
 from trunkline.sim.platforms.channels.discord import FakeDiscord

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.values import DeliveryMode, Idempotency
 from trunkline.sim.bugs import BUGS
 from trunkline.sim.platforms import PLATFORMS

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.errors import PlatformError
 from trunkline.core.values import Address, ChatKind, Receipt
 from trunkline.sim.platforms.channels.signal import FakeSignal

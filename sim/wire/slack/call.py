@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from aiohttp import web
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.values import Address
 
 _JSON = "application/json"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.errors import PlaceGone
 from trunkline.core.values import Address, ChatKind, Peer

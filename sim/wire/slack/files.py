@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp import web
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.values import Address, Envelope, Receipt
 from trunkline.sim.platforms.rooms import letters
 from trunkline.sim.wire.slack.call import CALL, BadArguments, SlackCall

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp import web
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import ChatKind, Receipt
 from trunkline.sim.platforms.channels.slack import PART_LIMITS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.adapters.slack.emoji import character_of, name_of
 from trunkline.core.errors import Refused

@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 from aiohttp import web
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.errors import PlatformError
 from trunkline.core.values import ChatKind, Receipt
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage

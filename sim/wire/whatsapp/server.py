@@ -14,7 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.errors import PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.values import Receipt
 from trunkline.sim.platforms.channels.whatsapp import FakeWhatsApp, WindowClosed

@@ -20,11 +20,11 @@ from tests.support.cli.queues import (
 )
 from tests.support.factories import intent, room
 from trunkline.app.report.queue import ago, moment
-from trunkline.app.view.text.cells import span
-from trunkline.core.actions.names import Action
+from trunkline.app.text.cells import span
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionPart
-from trunkline.core.delivery.states import TRANSITIONS
 from trunkline.core.reasons import Reason
+from trunkline.core.states.intent import TRANSITIONS
 from trunkline.core.store.commands import Defer, Enqueue
 from trunkline.core.store.operators.queue import OPERATOR_EVENTS
 from trunkline.core.store.sqlite.handlers import execute

@@ -21,12 +21,12 @@ from tests.support.cli.queues import (
     writing,
 )
 from tests.support.factories import direct
-from trunkline.core.delivery.states import OPEN, DeliveryEvent
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import SendRow, send_intent
+from trunkline.core.states.intent import OPEN, DeliveryEvent
 from trunkline.core.store.commands import BeginSend, EndIntent, ResolveIntent
 from trunkline.core.store.operators.queue import RETRYABLE
 from trunkline.core.store.queue_admin import QueueVerdict
-from trunkline.core.store.records import SendRow, send_intent
 from trunkline.core.store.sqlite.handlers import execute
 from trunkline.core.store.sqlite.offline import queue_file as outside
 from trunkline.core.values import IntentState

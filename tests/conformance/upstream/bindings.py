@@ -13,11 +13,11 @@ from typing import Protocol
 
 import msgspec
 
-from trunkline.core.bindings.records import BindingStatus, ConversationRef, Placement
 from trunkline.core.errors import BindingError
 from trunkline.core.keys.openclaw import account_id, fold
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import BindingStatus, ConversationRef, Placement
 
 _BOTH = (Placement.CURRENT.value, Placement.CHILD.value)
 

@@ -16,10 +16,10 @@ import msgspec
 
 from trunkline.core.bindings.completion_router import TASK_COMPLETION, resolve_destination
 from trunkline.core.bindings.conversation_match import ref_of
-from trunkline.core.bindings.records import ConversationRef, SessionBindingRecord
 from trunkline.core.keys.openclaw import account_id, fold
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import ConversationRef, SessionBindingRecord
 
 _PREFIXES = ("channel:", "conversation:", "group:", "room:", "dm:")
 _MENTION = re.compile(r"<#([0-9]+)>")

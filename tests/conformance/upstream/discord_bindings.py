@@ -14,10 +14,10 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from tests.conformance.upstream.bindings import Clock, Declared, UpstreamBind, UpstreamRecord
-from trunkline.core.bindings.records import ConversationRef, Placement
 from trunkline.core.channels.bindings.discord_threads import ThreadManager
 from trunkline.core.errors import PlaceGone, PlatformError
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import ConversationRef, Placement
 
 DAY = 86_400_000
 #: a webhook's message comes back as an inbound one; for this long after unbinding it counts as an echo

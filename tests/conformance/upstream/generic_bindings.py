@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tests.conformance.upstream.bindings import Clock, Declared, Key, UpstreamBind, UpstreamRecord
-from trunkline.core.bindings.records import ConversationRef, Placement
+from trunkline.core.records.bindings import ConversationRef, Placement
 
 _SEPARATOR = "\N{SYMBOL FOR UNIT SEPARATOR}"
 

@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from tests.support.contract.stage import ALL, Stage, act, attempt, play, request
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.channels import Ready
 from trunkline.core.errors import Refused

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from tests.support.contract.stage import ALL, Stage, act, change, play, request
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.reasons import Reason

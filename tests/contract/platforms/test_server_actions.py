@@ -7,13 +7,13 @@ import anyio
 import pytest
 
 from tests.support.contract.stage import ALL, Stage, attempt, play, request
+from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.names import Action
-from trunkline.core.actions.places import account_place, server_place
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.actions.spec import ActionKind
 from trunkline.core.errors import PlatformError, Refused, UnknownName
 from trunkline.core.message_parts import Button, MessageParts
+from trunkline.core.message_tool.places import account_place, server_place
 from trunkline.core.values import Address, Capability, IntentId, Poll, Receipt
 from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.wire import WireAccepted

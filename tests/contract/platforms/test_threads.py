@@ -7,7 +7,6 @@ from msgspec import structs
 from tests.support.contract.stage import ALL, THREADED, Stage, play, request
 from tests.support.contract.thread_cases import refused, webhook
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.errors import (
     PlaceArchived,
     PlaceGone,
@@ -15,6 +14,7 @@ from trunkline.core.errors import (
     Refused,
     UnknownName,
 )
+from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.sim.bugs.wrappers import AdapterWrapper
 from trunkline.sim.events.world import (
     PeerSaid,

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.contract.stage import ALL, Stage, act, change, play, request
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.wire import WireDeleted, WireEdited
 from trunkline.sim.platforms import PLATFORMS

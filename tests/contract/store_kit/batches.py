@@ -12,10 +12,10 @@ from tests.support.stores import state_of
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import Admission, Settlement
 from trunkline.core.store.commands import AckChunk, Admit, Defer, Enqueue, EnsureSession, FinishTurn, MarkSending
 from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation, StartDelegation
 from trunkline.core.store.port import answer
-from trunkline.core.store.records import Admission, Settlement
 from trunkline.core.values import IntentId, IntentState
 
 #: longer than what is left on a disk that is full

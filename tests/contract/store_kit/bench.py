@@ -16,19 +16,19 @@ import msgspec
 from tests.support.factories import delegation, intent, receipt, room, session, work
 from tests.support.stores import transcript_of
 from trunkline.core.agent import CallbackFacts
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.events import EventLog
 from trunkline.core.events.gateway import StoreFailed
-from trunkline.core.hands.results import HandOutcome, HandResult
-from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.rows import Admission, CallbackChange, IntentRow, SessionRow, Settlement
+from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store import Store
 from trunkline.core.store.commands import AckChunk, Admit, EndIntent, Enqueue, MarkSending, Misplace, TakeNudges
 from trunkline.core.store.delegations import FinishDelegation, HandFinish
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, LoadIntents
 from trunkline.core.store.queue_admin import Nudge
-from trunkline.core.store.records import Admission, CallbackChange, IntentRow, SessionRow, Settlement
 from trunkline.core.values import IntentKind, IntentState, SessionId, WorkKind
 
 KEY = "main:discord:default:direct:100"

@@ -8,13 +8,14 @@ import pytest
 from tests.contract.store_kit.bench import Bench, Opened, all_at_once, check, same
 from tests.support.factories import intent, room, session
 from trunkline.core.bindings.conversation_match import place_id
-from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord, TargetKind
-from trunkline.core.bindings.states import BINDING_TRANSITIONS, BindingEvent
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.keys import Migration
 from trunkline.core.keys.canonical import Move
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import BindingStatus, SessionBindingRecord, TargetKind
+from trunkline.core.records.rows import BindResult, StoredBindings
+from trunkline.core.states.binding import BINDING_TRANSITIONS, BindingEvent
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import Bind, ChangeBinding, EnsureSession, MigrateKeys, Prune, TouchBinding
 from trunkline.core.store.queries import (
     CountOpenByBinding,
@@ -24,7 +25,6 @@ from trunkline.core.store.queries import (
     ListBindings,
     LoadIntents,
 )
-from trunkline.core.store.records import BindResult, StoredBindings
 from trunkline.core.values import Address, Identity, IntentId
 
 S, E = BindingStatus, BindingEvent

@@ -8,10 +8,11 @@ import pytest
 from tests.contract.store_kit.bench import BACK, OK, Bench, Opened, all_at_once, check, finish, nudges, same
 from tests.contract.store_kit.workers import TASK, shown
 from tests.support.factories import delegation, intent, session
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import IllegalTransition, UnknownName
-from trunkline.core.hands.states import CallbackEvent, CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import CallbackChange, IntentRow
+from trunkline.core.states.delegation import CallbackEvent, CallbackState
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import (
     Admit,
     EndUnreadableIntent,
@@ -33,7 +34,6 @@ from trunkline.core.store.delegations import (
 )
 from trunkline.core.store.queries import LoadUnfinished, ShowIntent
 from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
-from trunkline.core.store.records import CallbackChange, IntentRow
 from trunkline.core.values import InboundId, IntentKind, IntentState
 
 C, E = CallbackState, CallbackEvent

@@ -5,12 +5,13 @@ import msgspec
 from tests.contract.store_kit.bench import ELSEWHERE, KEY, Bench, Opened, all_at_once, check, same
 from tests.support.factories import direct, intent, receipt, session
 from tests.support.stores import transcript_of
-from trunkline.core.actions.names import Action
-from trunkline.core.actions.references import KnownMessage
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionPart
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.message_parts import Button, MessageParts
+from trunkline.core.message_tool.references import KnownMessage
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow, Settlement
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import (
     AckChunk,
     EndIntent,
@@ -30,7 +31,6 @@ from trunkline.core.store.queries import (
     ShowIntent,
 )
 from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
-from trunkline.core.store.records import IntentRow, Settlement
 from trunkline.core.values import Address, InboundId, IntentId, IntentKind, IntentState, SessionId, TranscriptLine
 
 HERE = direct()

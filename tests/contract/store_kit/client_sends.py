@@ -14,17 +14,12 @@ from tests.contract.store_kit.bench import (
     same,
 )
 from tests.support.factories import intent, session
-from trunkline.core.delivery.states import DeliveryEvent
+from trunkline.core.records.rows import NewSession, SendAdmission, SendRow, send_intent
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import (
     BeginSend,
 )
 from trunkline.core.store.queries import FindSend, FindSession
-from trunkline.core.store.records import (
-    NewSession,
-    SendAdmission,
-    SendRow,
-    send_intent,
-)
 from trunkline.core.values import IntentState
 
 

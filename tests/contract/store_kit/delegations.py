@@ -5,9 +5,9 @@ import pytest
 from tests.contract.store_kit.bench import BACK, Bench, all_at_once, check, finish, finished, same, too_late
 from tests.support.factories import delegation, intent, room, session, work
 from trunkline.core.errors import IllegalTransition
-from trunkline.core.hands.results import HandOutcome, HandResult
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.store.commands import Admit, FinishTurn, MarkSending
 from trunkline.core.store.delegations import AcceptDelegation, StartDelegation
 from trunkline.core.store.port import answer

@@ -6,13 +6,13 @@ import pytest
 from tests.contract.store_kit.bench import Bench, all_at_once, check, row_of, same
 from tests.support.factories import intent, room, session, work
 from tests.support.stores import state_of
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import Admission, Settlement
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import Defer, EnsureSession, FinishTurn, MarkSending, TurnFinish
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import LoadUnfinished
-from trunkline.core.store.records import Admission, Settlement
 from trunkline.core.values import InboundId, IntentId, IntentState
 
 REPEATS_M1 = Admission(session=None, first=InboundId("m1"))

@@ -8,9 +8,10 @@ import pytest
 from tests.contract.store_kit.bench import Bench, Opened, all_at_once, bring, check, nudges, same
 from tests.support.factories import direct, intent, receipt, room, session
 from tests.support.stores import state_of
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import StoreError
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import (
     AckChunk,
     Defer,
@@ -31,7 +32,6 @@ from trunkline.core.store.queries import (
     ShowIntent,
 )
 from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
-from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentId, IntentState, Piece, Poll, Style, StyleKind, Transport
 
 S = IntentState

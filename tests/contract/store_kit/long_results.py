@@ -8,11 +8,11 @@ from tests.contract.store_kit.callbacks import message, state
 from tests.contract.store_kit.workers import TASK, post, shown
 from tests.support.factories import delegation, session
 from trunkline.core.errors import AnswerRefused, UnknownName
-from trunkline.core.hands.delegation import HandKind
 from trunkline.core.hands.long_results import kept_result
-from trunkline.core.hands.results import HandResult
-from trunkline.core.hands.states import CallbackEvent, CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import HandKind
+from trunkline.core.records.results import HandResult
+from trunkline.core.states.delegation import CallbackEvent, CallbackState
 from trunkline.core.store.commands import Admit, FinishTurn, Prune
 from trunkline.core.store.delegations import (
     AcceptDelegation,

@@ -6,9 +6,10 @@ import msgspec
 
 from tests.contract.store_kit.bench import BACK, Bench, Opened, check, finish, same
 from tests.support.factories import delegation, direct, intent
-from trunkline.core.hands.states import CallbackEvent
-from trunkline.core.inbound import RouteNote, TurnNote
 from trunkline.core.reasons import Reason
+from trunkline.core.records.inbound import RouteNote, TurnNote
+from trunkline.core.records.rows import Work
+from trunkline.core.states.delegation import CallbackEvent
 from trunkline.core.store.commands import FinishTurn, Prune
 from trunkline.core.store.delegations import AcceptDelegation, BeginCallback
 from trunkline.core.store.mailbox import (
@@ -20,7 +21,6 @@ from trunkline.core.store.mailbox import (
     ReadMailbox,
     ReadOutcome,
 )
-from trunkline.core.store.records import Work
 from trunkline.core.values import Address, ChatKind, InboundId, IntentId
 
 HERE = direct("ana", channel="webchat")

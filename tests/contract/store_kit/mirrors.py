@@ -4,9 +4,9 @@ import msgspec
 
 from tests.contract.store_kit.bench import Bench, Opened, all_at_once, check, row_of, same
 from tests.support.factories import intent, receipt, session
-from trunkline.core.delivery.states import DeliveryEvent
+from trunkline.core.records.rows import IntentRow, Settlement
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import AckChunk, StoreMirror
-from trunkline.core.store.records import IntentRow, Settlement
 
 NOTHING_NEW = Settlement(mirror=None)
 

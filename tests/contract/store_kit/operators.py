@@ -6,9 +6,9 @@ import pytest
 from tests.contract.store_kit.bench import KEY, Bench, Opened, check, nudges
 from tests.contract.store_kit.queue_admin import stored
 from tests.support.factories import delegation, intent, session
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import BadCursor, ExpiredCursor, IllegalTransition, UnknownName
-from trunkline.core.hands.delegation import HandKind
+from trunkline.core.records.delegations import HandKind
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import EnsureSession, RetryIntent
 from trunkline.core.store.delegations import AcceptDelegation, DelegationFilter, TakeTask
 from trunkline.core.store.operators.hands import InspectDelegation, ReadHandsOverview

@@ -6,8 +6,8 @@ from tests.contract.store_kit.bench import KEY, Bench, Opened, all_at_once, brin
 from tests.contract.store_kit.client_sends import begin, send
 from tests.contract.store_kit.queue_admin import ids
 from tests.support.factories import direct, intent, receipt, session, work
-from trunkline.core.delivery.states import OPEN, DeliveryEvent
 from trunkline.core.reasons import Reason
+from trunkline.core.states.intent import OPEN, DeliveryEvent
 from trunkline.core.store.commands import (
     AckChunk,
     EndIntent,

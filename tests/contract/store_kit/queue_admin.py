@@ -9,14 +9,14 @@ import pytest
 from tests.contract.store_kit.bench import Bench, Opened, all_at_once, bring, check, nudges, row_of, same
 from tests.contract.store_kit.client_sends import begin, send
 from tests.support.factories import direct, intent, receipt, session
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import IllegalTransition, UnknownName
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow, Settlement
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import AckChunk, Defer, ResolveIntent, RetryIntent, StoreMirror
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import HasNudges, ListDueMirrors, ListIntents, ShowIntent
 from trunkline.core.store.queue_admin import BATCH, Nudge, QueueFilter, QueueRow, QueueVerdict
-from trunkline.core.store.records import IntentRow, Settlement
 from trunkline.core.values import IntentId, IntentKind, IntentState, Transport
 
 S = IntentState

@@ -7,13 +7,13 @@ import msgspec
 from tests.contract.store_kit.bench import KEY, Bench, Opened, check, same
 from tests.contract.store_kit.session_cases import OLD, migrate, plan, stored
 from tests.support.factories import direct, intent, room, session, work
-from trunkline.core.delivery.states import DeliveryEvent
-from trunkline.core.heartbeat.run import HeartbeatRun, HeartbeatText
 from trunkline.core.keys import Migration, StoredKey
+from trunkline.core.records.heartbeat import HeartbeatRun, HeartbeatText
+from trunkline.core.records.rows import IntentRow, Work
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import Admit, FinishTurn
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import LoadUnfinished
-from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.store.schedule import (
     AddSystemEvent,
     FindLastRoute,

@@ -10,9 +10,9 @@ from tests.support.factories import direct, intent, receipt, session, work
 from trunkline.core.config import SessionConfig
 from trunkline.core.errors import UnknownName
 from trunkline.core.keys import Migration, SessionKey, StoredKey, plan_migration
+from trunkline.core.records.rows import Admission, NewSession, Participant, SessionRow, Settlement
 from trunkline.core.routing import session_key_for
 from trunkline.core.store.commands import AckChunk, Admit, EnsureSession, MigrateKeys
-from trunkline.core.store.records import Admission, NewSession, Participant, SessionRow, Settlement
 from trunkline.core.values import Address, SessionId
 
 ANA, BEN, ANA_TELEGRAM = direct("100"), direct("200"), direct("900", channel="telegram")

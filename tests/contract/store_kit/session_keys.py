@@ -29,9 +29,9 @@ from tests.contract.store_kit.session_cases import (
 )
 from tests.support.factories import direct, room, session
 from trunkline.core.keys import Migration, Move, StoredKey, canonical_key
+from trunkline.core.records.rows import Admission, ResetResult
 from trunkline.core.store.commands import EnsureSession, ResetSession
 from trunkline.core.store.queries import FindRequester, FindSession, ReadTranscript
-from trunkline.core.store.records import Admission, ResetResult
 from trunkline.core.values import SessionId
 
 # ---------------------------------------------------------------- reset

@@ -19,9 +19,9 @@ from tests.contract.store_kit.session_cases import (
     says,
 )
 from tests.support.factories import direct, group, session, work
+from trunkline.core.records.rows import LeftSession, Participant
 from trunkline.core.store.commands import Admit, EnsureSession, FinishTurn, ResetSession
 from trunkline.core.store.queries import FindSession
-from trunkline.core.store.records import LeftSession, Participant
 from trunkline.core.values import Address, WorkKind
 
 # ---------------------------------------------------------------- places

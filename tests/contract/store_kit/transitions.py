@@ -7,14 +7,14 @@ import pytest
 
 from tests.contract.store_kit.bench import Bench, Opened, bring, check, nudges, same
 from tests.support.stores import state_of
-from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
+from trunkline.core.states.intent import TRANSITIONS, DeliveryEvent
 from trunkline.core.store.commands import Defer, MarkSending, ResolveIntent, RetryIntent
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ShowIntent
 from trunkline.core.store.queue_admin import QueueVerdict
-from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentState
 
 #: events that happen to an intent by an operator's word: what is stored counts, not what the operator has seen

@@ -37,15 +37,15 @@ from tests.contract.store_kit.session_cases import (
 )
 from tests.support.factories import delegation, direct, intent, receipt, session, work
 from tests.support.stores import state_of
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import IllegalTransition
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentFate, IntentRow, LeftSession, SessionRow, Settlement
+from trunkline.core.states.delegation import CallbackState
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import AckChunk, Admit, EnsureSession, FinishTurn, Misplace, ResetSession
 from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation, HandFinish, StartDelegation
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import FindIntentFate, FindRequester, FindSession, LoadUnfinished, ReadTranscript
-from trunkline.core.store.records import IntentFate, IntentRow, LeftSession, SessionRow, Settlement
 from trunkline.core.values import Address, IntentId, IntentState, SessionId
 
 

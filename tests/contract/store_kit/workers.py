@@ -8,10 +8,10 @@ import pytest
 from tests.contract.store_kit.bench import BACK, OK, Bench, Opened, all_at_once, check, finish, same, too_late
 from tests.support.factories import delegation, intent, session
 from trunkline.core.errors import AnswerRefused, IllegalTransition, UnknownName
-from trunkline.core.hands.delegation import DelegationRow, HandKind
-from trunkline.core.hands.results import HandOutcome, HandResult
-from trunkline.core.hands.states import CallbackEvent, CallbackState, WorkState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import DelegationRow, HandKind
+from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.states.delegation import CallbackEvent, CallbackState, WorkState
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.delegations import (
     AcceptDelegation,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from trunkline.core.hands.states import CallbackEvent, CallbackState, WorkState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CallbackEvent, CallbackState, WorkState
 from trunkline.core.store.commands import ResolveIntent, RetryIntent
 from trunkline.core.store.delegations import ChangeCallback, DelegationFilter, ListDelegations, ShowDelegation
 from trunkline.core.store.queries import LoadUnfinished

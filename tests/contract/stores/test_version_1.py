@@ -18,13 +18,13 @@ from tests.support.stores import transcript_of
 from trunkline.core.agent import CallbackFacts
 from trunkline.core.config import SessionConfig
 from trunkline.core.events import EventLog
-from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.rows import IntentRow, LeftSession, NewSession, Participant, SessionRow
 from trunkline.core.routing import session_key_for
 from trunkline.core.store.commands import AckChunk, Admit, FinishTurn, ResetSession
 from trunkline.core.store.delegations import FinishDelegation
 from trunkline.core.store.queries import FindIntentFate, FindSession, ListOpenIntents, LoadIntents, LoadUnfinished
-from trunkline.core.store.records import IntentRow, LeftSession, NewSession, Participant, SessionRow
 from trunkline.core.store.sqlite import SqliteStore, connect_file, newest
 from trunkline.core.store.sqlite.migrate import APPLICATION_ID, migrate, migrations
 from trunkline.core.values import Address, DelegationId, IntentKind, IntentState, SessionId

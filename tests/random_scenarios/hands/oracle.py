@@ -15,7 +15,7 @@ from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled, IntentSuppressed
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted, DelegationFinished
-from trunkline.core.hands.states import CallbackState
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid

@@ -7,9 +7,9 @@ from tests.support.hands.roles import Asker, ran, takes
 from tests.support.hands.stage import ANA, Stage, staged
 from trunkline.core.errors import LeaseLost
 from trunkline.core.events.hands import DelegationFinished
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.values import Idempotency
 
 LONG = "a line of the report\n" * 400

@@ -6,9 +6,9 @@ import pytest
 from tests.support.hands.roles import Asker, takes
 from tests.support.hands.stage import ANA, Stage, staged
 from trunkline.core.events.hands import DelegationIgnored
-from trunkline.core.hands.results import HandOutcome, HandResult
-from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.store.delegations import HandPost, PostToGateway, PostVerb
 
 

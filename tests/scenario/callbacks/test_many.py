@@ -7,8 +7,8 @@ from tests.support.hands.roles import Asker, by_task, takes
 from tests.support.hands.stage import ANA, BEN, Stage, place, staged
 from trunkline.core.events.delivery import LaneWaiting
 from trunkline.core.events.hands import CallbackChanged
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import ChatKind, Peer
 
 ACCOUNTS = [("loop", "default"), ("loop", "relay"), ("other", "default")]

@@ -9,8 +9,8 @@ from trunkline.core.errors import Ambiguous, NotSent, Refused
 from trunkline.core.events.bindings import RouterDecided
 from trunkline.core.events.delivery import ChunkAcked, IntentSettled
 from trunkline.core.events.hands import CallbackChanged
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import ChatKind, Idempotency, IntentState, Peer
 from trunkline.sim import run_scenario
 from trunkline.sim.events.wire import WireAccepted

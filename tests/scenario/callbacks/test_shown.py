@@ -6,7 +6,7 @@ from tests.support.hands.roles import Asker, takes
 from tests.support.hands.stage import ANA, Stage, staged
 from trunkline.core.events.delivery import ChunkAcked, IntentPrepared
 from trunkline.core.events.hands import CallbackChanged
-from trunkline.core.hands.states import CallbackState
+from trunkline.core.states.delegation import CallbackState
 
 
 def test_s35_every_step_is_an_event_with_the_id_of_the_delegation():

@@ -6,8 +6,8 @@ import pytest
 from tests.support.hands.roles import Asker, by_task, takes
 from tests.support.hands.stage import ANA, BEN, Stage, place, staged
 from trunkline.core.events.delivery import IntentSuppressed
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import ChatKind, Peer
 
 #: seconds that the hand takes for a task

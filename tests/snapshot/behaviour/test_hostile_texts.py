@@ -21,7 +21,7 @@ from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.platform import clipboard
 from trunkline.app.tui.platform.harmless_lines import HarmlessLines
 from trunkline.app.tui.platform.textual_private import screen_lines
-from trunkline.app.tui.screens.registry import SCREENS
+from trunkline.app.tui.screen_registry import SCREENS
 from trunkline.app.tui.state.workspace import Workspace
 
 FOLDER = FIXTURES / "reported" / "simulator"

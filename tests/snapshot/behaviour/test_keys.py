@@ -10,8 +10,8 @@ from tests.support.app.listed_runs import ListedRuns
 from tests.support.paths import DOCS
 from trunkline.app.tui.app import run_screen_class
 from trunkline.app.tui.keys import GROUPS, KEYS, as_markdown, bindings_of, footer_of, keys_of, show
+from trunkline.app.tui.screen_registry import NAMES
 from trunkline.app.tui.screens.picker.screen import PickerScreen
-from trunkline.app.tui.screens.registry import NAMES
 from trunkline.app.tui.state.workspace import Workspace
 
 SCREENS = {**{name: run_screen_class(name) for name in NAMES}, "picker": PickerScreen}

@@ -11,6 +11,7 @@ from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
 from tests.support.paths import ROOT
+from trunkline.app.text.fact import Tone
 from trunkline.app.tui.theme import (
     ASCII,
     CONTRAST,
@@ -22,8 +23,7 @@ from trunkline.app.tui.theme import (
     contrast,
     palette_of,
 )
-from trunkline.app.view.text.fact import Tone
-from trunkline.app.view.timeline.row import Look
+from trunkline.app.view.rows.row import Look
 
 TUI = ROOT / "app" / "tui"
 THEMES = {**BUILTIN_THEMES, **{theme.name: theme for theme in OWN_THEMES}}

@@ -10,11 +10,11 @@ from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, play_out, press, se
 from tests.support.app.traces import bound_completion
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.screen_registry import SCREENS
 from trunkline.app.tui.screens.bindings.screen import BindingsScreen
 from trunkline.app.tui.screens.invariants.screen import InvariantsScreen
 from trunkline.app.tui.screens.overview.screen import OverviewScreen
 from trunkline.app.tui.screens.queue.screen import QueueScreen
-from trunkline.app.tui.screens.registry import SCREENS
 from trunkline.app.tui.screens.sessions.screen import SessionsScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.view.timeline.status_line import PlaybackMode

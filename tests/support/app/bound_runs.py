@@ -28,8 +28,8 @@ from trunkline.core.events.hands import (
     DelegationFinished,
     DelegationStarted,
 )
-from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
 from trunkline.core.values import Address, IntentKind, Peer, WorkKind
 from trunkline.sim.events.world import (
     CredentialRotated,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
-from trunkline.app.view.timeline.lanes import LaneColumn
+from trunkline.app.view.rows.lanes import LaneColumn
 
 WIDE = (200, 60)
 

@@ -15,8 +15,8 @@ from trunkline.core.events.delivery import (
 )
 from trunkline.core.events.gateway import InboundAdmitted, ProcessRecovered, ProcessStarted, TurnEnded, TurnStarted
 from trunkline.core.events.hands import CompletionPlanned, CompletionStep, DelegationFinished
-from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
 from trunkline.core.values import IntentKind, IntentState, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.wire import WireDeduplicated, WireRefused, WireResponseLost

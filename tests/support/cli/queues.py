@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from tests.support.factories import intent, receipt, room
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import AckChunk, EndIntent, Enqueue, MarkSending, Misplace
-from trunkline.core.store.records import IntentRow
 from trunkline.core.store.sqlite.handlers import execute
 from trunkline.core.values import IntentState
 

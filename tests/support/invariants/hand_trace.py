@@ -13,9 +13,9 @@ from trunkline.core.events.gateway import (
     TurnStarted,
 )
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted, DelegationFinished
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import Address, IntentKind, Peer, WorkKind
 from trunkline.sim.events.hands import (
     AgentDelegated,

@@ -11,6 +11,7 @@ from trunkline.core.delivery.mirror_text import media_name, mirror_text
 from trunkline.core.errors import InvalidSend
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import send_intent
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.sends.api import (
     SendMessage,
@@ -25,7 +26,6 @@ from trunkline.core.sends.api import (
     split_media,
 )
 from trunkline.core.sessions.session_map import entry_for
-from trunkline.core.store.records import send_intent
 
 
 def message(**fields: Any) -> SendMessage:

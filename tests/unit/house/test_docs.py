@@ -13,9 +13,9 @@ from tests.support.pages import BY_NAME, DOCS, FENCE, PAGES, blocks, prose
 from tests.support.paths import ROOT
 from tools import docs
 from trunkline.app.cli.commands import app
-from trunkline.core.delivery.states import TRANSITIONS
 from trunkline.core.events import BODIES
-from trunkline.core.hands.states import CALLBACK_TRANSITIONS, WORK_TRANSITIONS
+from trunkline.core.states.delegation import CALLBACK_TRANSITIONS, WORK_TRANSITIONS
+from trunkline.core.states.intent import TRANSITIONS
 from trunkline.sim import INVARIANTS
 from trunkline.sim.invariants import CHECKERS
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.signal.authors import MessageAuthors
 from trunkline.core.adapters.signal.bodies import (

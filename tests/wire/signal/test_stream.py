@@ -4,7 +4,7 @@ import asyncio
 
 from tests.support.wire.play import message, outcome, play, reading, recorded, until
 from tests.support.wire.signal import SignalBench
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import NotSent, Refused
 from trunkline.core.events.adapters import UpdateDropped

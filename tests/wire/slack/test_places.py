@@ -12,8 +12,8 @@ from trunkline.core.adapters.slack.inbound.reader import SlackReader
 from trunkline.core.adapters.slack.inspection import state_of
 from trunkline.core.adapters.slack.places import SlackPlaces
 from trunkline.core.adapters.slack.web import SlackWeb
-from trunkline.core.bindings.records import PlaceState
 from trunkline.core.delivery.policy import is_misplaced
+from trunkline.core.records.bindings import PlaceState
 from trunkline.core.values import Address, ChatKind
 
 ROOM = Address(channel="slack", account="default", kind=ChatKind.CHANNEL, conversation="C1")

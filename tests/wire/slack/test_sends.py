@@ -9,9 +9,8 @@ import msgspec
 import pytest
 
 from tests.support.wire.slack import SlackBench, listening_to, on_slack
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
-from trunkline.core.bindings.records import PlaceState
 from trunkline.core.errors import (
     Ambiguous,
     NotSent,
@@ -22,6 +21,7 @@ from trunkline.core.errors import (
     Refused,
 )
 from trunkline.core.message_parts import Button, MessageParts
+from trunkline.core.records.bindings import PlaceState
 from trunkline.core.values import Address, IntentId, Receipt
 from trunkline.sim.events.wire import WireAccepted
 

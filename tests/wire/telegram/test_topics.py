@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from tests.support.wire.telegram import TelegramBench, a_send, play_telegram
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.bindings.records import PlaceState
 from trunkline.core.errors import Ambiguous, PlaceArchived, PlaceGone, PlatformError, Refused
+from trunkline.core.records.bindings import PlaceState
 from trunkline.core.values import Address, IntentId
 from trunkline.sim.events.world import ThreadOpened
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from rich.cells import cell_len
 from rich.style import Style
 
+from trunkline.app.text.cells import WALL_CLOCK, seconds
+from trunkline.app.text.fact import Fact
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.column_list import ChoosableList, ListColumn, Span, StyledCell, columns
@@ -16,8 +18,6 @@ from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.index.bindings import BindingRow, Standing, active
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.text.cells import WALL_CLOCK, seconds
-from trunkline.app.view.text.fact import Fact
 from trunkline.app.view.wire_side.unknown import shown_instead
 
 LIFE = "life"

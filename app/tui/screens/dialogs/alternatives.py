@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from trunkline.app.text.cells import clean
 from trunkline.app.tui.screens.dialogs.search_dialog import Item, SearchDialog
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.explain.alternatives import Alternative, why_not
-from trunkline.app.view.text.cells import clean
 
 
 class AlternativesDialog(SearchDialog[int]):

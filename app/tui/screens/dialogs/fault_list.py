@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from trunkline.app.text.cells import clean
 from trunkline.app.tui.widgets.dialog_list import DialogList, DialogRow
 from trunkline.app.view.faults.palette import FaultOption
-from trunkline.app.view.text.cells import clean
 
 
 class FaultList(DialogList):

@@ -9,6 +9,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
+from trunkline.app.text.cells import clean, error_text, seconds
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.tui.screens.dialog_base import Dialog
 from trunkline.app.tui.screens.dialogs.fault_list import FaultList
 from trunkline.app.tui.state.branching import inject
@@ -16,8 +18,6 @@ from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.too_small import TooSmall
 from trunkline.app.view.faults.palette import FaultOption, fault_label
-from trunkline.app.view.text.cells import clean, error_text, seconds
-from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.errors import UsageError
 
 

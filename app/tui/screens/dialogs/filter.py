@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trunkline.app.text.cells import error_text
+from trunkline.app.text.fact import Tone
 from trunkline.app.tui.screens.dialogs.search_dialog import Item, SearchDialog
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.view.text.cells import error_text
-from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.timeline.filters import FIELDS, VERDICTS, FilterMatcher, TimelineFilter, parse_filter
 from trunkline.core.errors import UsageError
 

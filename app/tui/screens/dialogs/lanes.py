@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from trunkline.app.text.cells import clean, count
+from trunkline.app.text.fact import Tone
 from trunkline.app.tui.screens.dialogs.search_dialog import Item, SearchDialog
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.view.text.cells import clean, count
-from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.timeline.lane_filter import LaneChoice, choosable
 
 

@@ -10,11 +10,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
+from trunkline.app.text.cells import clean
 from trunkline.app.tui.screens.dialog_base import Dialog
 from trunkline.app.tui.widgets.dialog_list import DialogList
 from trunkline.app.tui.widgets.too_small import TooSmall
 from trunkline.app.view.explain.copy_choices import Choice
-from trunkline.app.view.text.cells import clean
 
 
 class MenuList(DialogList):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from trunkline.app.text.cells import clean
+from trunkline.app.text.fact import Tone
 from trunkline.app.tui.screens.dialogs.search_dialog import Item, SearchDialog
 from trunkline.app.tui.state.notifications import Note
-from trunkline.app.view.text.cells import clean
-from trunkline.app.view.text.fact import Tone
 
 _SIGNS = {"information": ("·", Tone.PLAIN), "warning": ("!", Tone.WARN), "error": ("✗", Tone.BAD)}
 

@@ -8,13 +8,13 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Input
 
+from trunkline.app.text.cells import error_text, seconds
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.tui.screens.dialog_base import TYPING, Dialog
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.too_small import TooSmall
 from trunkline.app.view.explain.resolver import Resolution, answer, read_place, resolution_facts, resolve
-from trunkline.app.view.text.cells import error_text, seconds
-from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.errors import UsageError
 
 

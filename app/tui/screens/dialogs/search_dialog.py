@@ -11,10 +11,10 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Input
 
+from trunkline.app.text.fact import Tone
 from trunkline.app.tui.screens.dialog_base import TYPING, Dialog
 from trunkline.app.tui.widgets.dialog_list import DialogList, DialogRow
 from trunkline.app.tui.widgets.too_small import TooSmall
-from trunkline.app.view.text.fact import Tone
 
 Result = TypeVar("Result")
 

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 from rich.style import Style
 
+from trunkline.app.text.cells import clean, cut, seconds
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.column_list import ColumnList, StyledCell, columns
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.view.diff.compare import Diff, DiffMark, DiffRow
 from trunkline.app.view.diff.text import delta, facts_of, header, row_text, row_tone, run_name
-from trunkline.app.view.text.cells import clean, cut, seconds
-from trunkline.app.view.text.fact import Fact, Tone
 
 _NARROW = columns("1 | A >7 | B >7 | t >10 | what happened *")
 _ROOMY = columns("1 | A >7 | B >7 | t >10 | later >8 | what happened *")

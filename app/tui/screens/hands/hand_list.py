@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from rich.style import Style
 
+from trunkline.app.text.fact import Fact
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.column_list import ListColumn, ListedRow, Span, StyledCell, columns
@@ -17,7 +18,6 @@ from trunkline.app.view.hands.cells import hand_cells
 from trunkline.app.view.hands.facts import hand_facts
 from trunkline.app.view.hands.row import HandRow
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.text.fact import Fact
 from trunkline.app.view.wire_side.unknown import shown_instead
 
 TIME = "time"

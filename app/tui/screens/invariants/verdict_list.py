@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from rich.style import Style
 
+from trunkline.app.text.cells import clean
+from trunkline.app.text.fact import Fact
 from trunkline.app.tui.widgets.column_list import ChoosableList, StyledCell, columns
 from trunkline.app.tui.widgets.fact_list import DetailPane
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.invariants.results import SIGNS, InvariantStatus, VerdictRow
-from trunkline.app.view.text.cells import clean
-from trunkline.app.view.text.fact import Fact
 
 _NARROW = columns("1 | id 3 | invariant * | status 14 | ✗ >4 | first >6")
 _ROOMY = columns("1 | id 3 | invariant 38 | status 14 | ✗ >4 | first >6 | promise *")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 from rich.style import Style
 
+from trunkline.app.text.fact import Tone
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.column_list import StyledCell, columns
@@ -12,7 +13,6 @@ from trunkline.app.tui.widgets.cursor_list import CursorList
 from trunkline.app.view.index.message import AttemptRecord, MessageHistory
 from trunkline.app.view.labels.messages import LabelCell
 from trunkline.app.view.messages.rows import MessageLine
-from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.timeline.filters import TimelineFilter
 from trunkline.core.events import Event
 

@@ -6,11 +6,11 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from trunkline.app.runs.model import ScenarioEntry
+from trunkline.app.text.cells import clean, cut, wrap
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.picker.scenario_results import RunSummary
-from trunkline.app.view.text.cells import clean, cut, wrap
 
 #: titles of the results, without the defect and with it, and the cells that one takes at most
 _RESULTS = ("sound", "with defect")

@@ -7,6 +7,7 @@ from textual.containers import Container
 from textual.widgets import Input
 
 from trunkline.app.runs.model import ScenarioEntry
+from trunkline.app.text.cells import error_text
 from trunkline.app.tui.screens.app_actions import AppActions
 from trunkline.app.tui.screens.dialog_base import Dialog
 from trunkline.app.tui.screens.picker.scenario_list import ScenarioList, ScenarioStory
@@ -16,7 +17,6 @@ from trunkline.app.tui.widgets.bars import Banner, KeyBar
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.tui.widgets.too_small import TooSmall
 from trunkline.app.view.picker.scenario_results import ScenarioResult
-from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
+from trunkline.app.text.cells import cut, wrap
+from trunkline.app.text.fact import Fact
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.column_list import ListedRow, columns
@@ -13,8 +15,6 @@ from trunkline.app.tui.widgets.cursor_list import CursorList, Detail
 from trunkline.app.tui.widgets.marked_list import MarkedList
 from trunkline.app.view.labels.lines import ListLine
 from trunkline.app.view.queue.balance import QueueBalance
-from trunkline.app.view.text.cells import cut, wrap
-from trunkline.app.view.text.fact import Fact
 
 _NARROW = columns("state 11 | what * | place ~10 | tries 8 | owner 6 | age >7 | until, why 15")
 _ROOMY = columns("state 12 | id ~12 | what * | place ~16 | tries 11 | owner 12 | age >7 | until, why 24")

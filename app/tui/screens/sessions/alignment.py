@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from rich.cells import cell_len
 from rich.style import Style
 
+from trunkline.app.text.cells import cut, middle_cut, quoted, seconds
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
@@ -16,7 +17,6 @@ from trunkline.app.view.index.visible_messages import VisibleMessage
 from trunkline.app.view.sessions.alignment_index import AlignedPair, AlignmentIndex, TranscriptDifference
 from trunkline.app.view.sessions.transcripts import SessionListRow
 from trunkline.app.view.sessions.violations import SessionViolations
-from trunkline.app.view.text.cells import cut, middle_cut, quoted, seconds
 
 #: cells of the author; cells shown before and after the first difference of two texts
 _LABEL, _BEFORE, _AFTER = 8, 6, 8

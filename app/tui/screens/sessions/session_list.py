@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from rich.style import Style
 
+from trunkline.app.text.cells import cut, seconds
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.column_list import ChoosableList, ListColumn, Span, StyledCell, columns
@@ -13,7 +14,6 @@ from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.sessions.similar_keys import cut_around, group_similar
 from trunkline.app.view.sessions.transcripts import SessionListRow
 from trunkline.app.view.sessions.violations import SessionViolations
-from trunkline.app.view.text.cells import cut, seconds
 from trunkline.app.view.wire_side.unknown import not_known
 
 _NARROW = columns("conversation ~19 | session key * | in >4 | out >4 | 2× >3 | ≠ >3 | broken 6")

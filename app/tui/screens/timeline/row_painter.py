@@ -5,11 +5,11 @@ from __future__ import annotations
 from rich.cells import cell_len
 from rich.style import Style
 
+from trunkline.app.text.cells import cut
 from trunkline.app.tui.theme import FILLED, Palette
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.view.text.cells import cut
-from trunkline.app.view.timeline.lanes import AT_THE_RIGHT, LABEL_EDGES, LaneKind, LaneLayout
-from trunkline.app.view.timeline.row import Look, TimelineRow
+from trunkline.app.view.rows.lanes import AT_THE_RIGHT, LABEL_EDGES, LaneKind, LaneLayout
+from trunkline.app.view.rows.row import Look, TimelineRow
 
 #: line and crossing of a look
 _LINES = {

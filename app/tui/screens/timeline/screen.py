@@ -12,7 +12,7 @@ from trunkline.app.tui.widgets.cards import BindingsCard, Card, FamiliesCard, Qu
 from trunkline.app.tui.widgets.fact_list import Inspector
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.tui.widgets.two_conversations import TwoConversations
-from trunkline.app.view.timeline.lanes import LaneKind
+from trunkline.app.view.rows.lanes import LaneKind
 
 #: least size for the side column
 SIDE = (150, 40)

@@ -13,13 +13,12 @@ from rich.style import Style
 from textual import events
 from textual.message import Message
 
+from trunkline.app.text.cells import cut, seconds
 from trunkline.app.tui.screens.timeline.row_painter import RowPainter
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
-from trunkline.app.view.text.cells import cut, seconds
-from trunkline.app.view.timeline.hints import Situation, timeline_hints
-from trunkline.app.view.timeline.lanes import (
+from trunkline.app.view.rows.lanes import (
     BOUND,
     CHILD,
     CHILD_BOUND,
@@ -30,7 +29,8 @@ from trunkline.app.view.timeline.lanes import (
     TimelineLane,
     lay_out,
 )
-from trunkline.app.view.timeline.row import TimelineRow
+from trunkline.app.view.rows.row import TimelineRow
+from trunkline.app.view.timeline.hints import Situation, timeline_hints
 from trunkline.app.view.timeline.timeline import VisibleRows
 
 #: from this width on there is a column for the time and one for mirrors

@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
 from trunkline.core.adapters.discord.actions.changes import WantedChange, call_of, presence_of
 from trunkline.core.adapters.discord.actions.questions import AskedQuestion, answer_to

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.discord.bodies import edit_body
 from trunkline.core.adapters.discord.calls import RestCall, UploadFile, at, delete, patch, post, put
@@ -32,7 +32,7 @@ _SETTINGS = {
     "rateLimitPerUser": "rate_limit_per_user",
     "parentId": "parent_id",
 }
-#: prefix of the place of an action on a server (`trunkline.core.actions.places`)
+#: prefix of the place of an action on a server (`trunkline.core.message_tool.places`)
 _SERVER = "@server/"
 
 

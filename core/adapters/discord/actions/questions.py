@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.adapters.discord.actions.permissions import permissions_in
 from trunkline.core.adapters.discord.calls import get
 from trunkline.core.adapters.discord.channels import Request

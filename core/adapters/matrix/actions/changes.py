@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import msgspec
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.matrix.actions.room_target import RoomTarget, content_of, is_deleted, text_at
 from trunkline.core.adapters.matrix.api import V3, nothing_sent

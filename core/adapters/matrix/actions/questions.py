@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.adapters.matrix.actions.changes import fields_of
 from trunkline.core.adapters.matrix.actions.room_target import RoomTarget, content_of, is_deleted, text_at

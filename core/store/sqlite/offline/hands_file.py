@@ -10,7 +10,7 @@ import sqlite3
 
 import msgspec
 
-from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.store.delegations import HandPost, PostToGateway, TakeTask
 from trunkline.core.store.operators.hands import HandPosted
 from trunkline.core.store.sqlite.handlers import execute

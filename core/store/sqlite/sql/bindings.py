@@ -10,16 +10,16 @@ from typing import Any
 import msgspec
 
 from trunkline.core.bindings.conversation_match import place_id
-from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
-from trunkline.core.bindings.states import BindingEvent, next_binding_status
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import BindingStatus, SessionBindingRecord
+from trunkline.core.records.rows import BindResult, StoredBindings
+from trunkline.core.states.binding import BindingEvent, next_binding_status
 from trunkline.core.store.commands import Bind, ChangeBinding
 from trunkline.core.store.queries import (
     CountOpenByBinding,
     ListBindings,
     ListOwnWebhooks,
 )
-from trunkline.core.store.records import BindResult, StoredBindings
 from trunkline.core.store.sqlite.sql.sessions import session_for
 from trunkline.core.values import Address
 

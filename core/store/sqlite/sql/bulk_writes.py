@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from trunkline.core.delivery.mirror_text import mirror_text
+from trunkline.core.records.rows import NewSession, SendAdmission, SessionRow, Settlement
 from trunkline.core.store.commands import AckChunk, BeginSend, MarkNotified
-from trunkline.core.store.records import NewSession, SendAdmission, SessionRow, Settlement
 from trunkline.core.store.sqlite.sql.intent_columns import (
     ACKED_COLUMNS,
     INTENT_COLUMNS,

@@ -9,7 +9,7 @@ import operator
 
 import msgspec
 
-from trunkline.core.store.records import IntentRow
+from trunkline.core.records.rows import IntentRow
 
 _json = msgspec.json.Encoder().encode
 

@@ -8,17 +8,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trunkline.core.delivery.states import is_final
 from trunkline.core.reasons import Reason
-from trunkline.core.store.intent_parts import BoundPart, ExtraPart
-from trunkline.core.store.queries import (
-    ListDueMirrors,
-    ListOpenIntents,
-    ListUnnotified,
-    LoadIntents,
-    OpenIntent,
-)
-from trunkline.core.store.records import (
+from trunkline.core.records.intent_parts import BoundPart, ExtraPart
+from trunkline.core.records.rows import (
     BrokenIntent,
     DueMirror,
     IntentFate,
@@ -26,6 +18,14 @@ from trunkline.core.store.records import (
     LoadedIntents,
     SendRow,
     send_intent,
+)
+from trunkline.core.states.intent import is_final
+from trunkline.core.store.queries import (
+    ListDueMirrors,
+    ListOpenIntents,
+    ListUnnotified,
+    LoadIntents,
+    OpenIntent,
 )
 from trunkline.core.values import (
     Address,

@@ -8,14 +8,7 @@ import msgspec
 
 from trunkline.core.delivery.mirror_text import mirror_text
 from trunkline.core.errors import IllegalTransition
-from trunkline.core.store.commands import (
-    AckChunk,
-    BeginSend,
-    Defer,
-    MarkNotified,
-    MarkSending,
-)
-from trunkline.core.store.records import (
+from trunkline.core.records.rows import (
     IntentFate,
     IntentRow,
     NewSession,
@@ -24,6 +17,13 @@ from trunkline.core.store.records import (
     SessionRow,
     Settlement,
     send_intent,
+)
+from trunkline.core.store.commands import (
+    AckChunk,
+    BeginSend,
+    Defer,
+    MarkNotified,
+    MarkSending,
 )
 from trunkline.core.store.sqlite.sql.bindings import touch
 from trunkline.core.store.sqlite.sql.changes.lines import change_line

@@ -12,10 +12,11 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.actions.references import NO_MESSAGE_ID
-from trunkline.core.delivery.states import OPEN, DeliveryEvent
 from trunkline.core.errors import IllegalTransition, StoreError, UnknownName
+from trunkline.core.message_tool.references import NO_MESSAGE_ID
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import CallbackChange, IntentRow, send_key
+from trunkline.core.states.intent import OPEN, DeliveryEvent
 from trunkline.core.store.commands import Prune, PurgeIntents, ResolveIntent, RetryIntent, TakeNudges
 from trunkline.core.store.queries import CountIntents, CountPurgeable, HasNudges, ListIntents, ShowIntent
 from trunkline.core.store.queue_admin import (
@@ -31,7 +32,6 @@ from trunkline.core.store.queue_admin import (
     reopened,
     resolved,
 )
-from trunkline.core.store.records import CallbackChange, IntentRow, send_key
 from trunkline.core.store.sqlite.sql.hands import results
 from trunkline.core.store.sqlite.sql.hands.callback_states import follow, resume, without_messages
 from trunkline.core.store.sqlite.sql.intent_columns import CHANGED_COLUMNS, changed_values_of

@@ -6,7 +6,7 @@ some hundred times. The padding is blanks behind the JSON of the receipts: room 
 
 from __future__ import annotations
 
-from trunkline.core.store.records import IntentRow
+from trunkline.core.records.rows import IntentRow
 from trunkline.core.values import IntentState
 
 #: characters from which on a text is long

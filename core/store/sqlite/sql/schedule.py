@@ -6,9 +6,9 @@ import sqlite3
 
 import msgspec
 
-from trunkline.core.delivery.states import OPEN
-from trunkline.core.heartbeat.run import HeartbeatText, SystemEvent
-from trunkline.core.store.records import IntentRow, Work
+from trunkline.core.records.heartbeat import HeartbeatText, SystemEvent
+from trunkline.core.records.rows import IntentRow, Work
+from trunkline.core.states.intent import OPEN
 from trunkline.core.store.schedule import (
     AddSystemEvent,
     FindLastRoute,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
+from trunkline.core.records.rows import SessionRow
 from trunkline.core.store.queries import FindRequester, FindSession
-from trunkline.core.store.records import SessionRow
 from trunkline.core.values import Address, SessionId
 
 _SEPARATOR = "\x1f"

@@ -8,8 +8,8 @@ import msgspec
 
 from trunkline.core.keys import Migration, StoredKey
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import LeftSession, NewSession, SessionRow
 from trunkline.core.store.commands import MigrateKeys
-from trunkline.core.store.records import LeftSession, NewSession, SessionRow
 from trunkline.core.store.sqlite.sql.session_lookup import find_by_id, find_by_key, lane_text
 from trunkline.core.values import Address
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from trunkline.core.records.rows import NewSession, Participant, ResetResult, SessionRow
 from trunkline.core.store.commands import EnsureSession, ResetSession
-from trunkline.core.store.records import NewSession, Participant, ResetResult, SessionRow
 from trunkline.core.store.sqlite.sql.session_lookup import find_moved, lane_text
 from trunkline.core.store.sqlite.sql.session_moves import leave, move, owns_session, remember, tie
 from trunkline.core.values import SessionId

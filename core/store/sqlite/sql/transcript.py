@@ -7,7 +7,7 @@ import sqlite3
 import msgspec
 
 from trunkline.core.delivery.notes import ROLE
-from trunkline.core.hands.reserved_sender import as_person
+from trunkline.core.records.reserved_sender import as_person
 from trunkline.core.store.queries import ReadTranscript
 from trunkline.core.values import IntentId, Peer, SessionId, TranscriptLine, WorkKind
 

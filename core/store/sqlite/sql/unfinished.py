@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trunkline.core.delivery.states import OPEN
-from trunkline.core.hands.delegation import DelegationRow
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.rows import BrokenRow, Unfinished, Work
+from trunkline.core.states.intent import OPEN
 from trunkline.core.store.delegations import FindDelegation
 from trunkline.core.store.queries import LoadUnfinished
-from trunkline.core.store.records import BrokenRow, Unfinished, Work
 from trunkline.core.store.sqlite.sql.hands.delegation_columns import DELEGATION_COLUMNS, delegation_of
 from trunkline.core.values import SessionId
 

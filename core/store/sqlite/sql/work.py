@@ -6,8 +6,8 @@ import sqlite3
 
 import msgspec
 
+from trunkline.core.records.rows import Admission, SessionRow
 from trunkline.core.store.commands import Admit, BeginRun, CountRuns, FinishTurn, TurnFinish
-from trunkline.core.store.records import Admission, SessionRow
 from trunkline.core.store.schedule import Fire
 from trunkline.core.store.sqlite.sql.bindings import touch
 from trunkline.core.store.sqlite.sql.hands.callback_states import after_turn

@@ -9,7 +9,7 @@ from tests.support.attach.cells import a_record, finished, idle, once, twice
 from trunkline.app.attach.cells import Trouble
 from trunkline.app.attach.progress import AttachProgress, last_kind, time_left
 from trunkline.app.attach.results import breaches_of, cell_lines, command_of, nothing_exercised, summary_line
-from trunkline.app.view.text.cells import clean
+from trunkline.app.text.cells import clean
 
 
 def test_the_time_left_goes_by_what_each_gateway_takes():

@@ -14,6 +14,7 @@ from trunkline.app.report.run_text import WORDS, normal_lines, plain_lines, repo
 from trunkline.app.report.sections import Section, sections
 from trunkline.app.report.summary import LINES, VIOLATIONS
 from trunkline.app.runs.model import Run
+from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.hands.facts import hand_facts
 from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.index.messages import MessageHistories
@@ -21,7 +22,6 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.messages.rows import MessageRows
 from trunkline.app.view.queue.rows import QueueRows
 from trunkline.app.view.sessions.transcripts import Sessions
-from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.events import Trace, TraceHeader
 from trunkline.core.events.gateway import InboundReceived
 from trunkline.core.events.hands import DelegationAccepted

@@ -8,9 +8,9 @@ from tests.support.scenario.shipped import played_here, shipped_scenario
 from trunkline.app.runs.model import Run
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.rows.lanes import TimelineLanes
 from trunkline.app.view.sessions.alignment_index import AlignedPair, TranscriptDifference
 from trunkline.app.view.sessions.transcripts import Sessions
-from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled
 from trunkline.core.values import IntentKind, IntentState

@@ -9,10 +9,10 @@ import pytest
 
 from trunkline.app.runs.model import Run
 from trunkline.app.serve.event_log_lines import EventLogLines
+from trunkline.app.text.cells import clean
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import KINDS
 from trunkline.app.view.kinds.registry import describe
-from trunkline.app.view.text.cells import clean
 from trunkline.core.events import Body, EventLog, Trace, TraceHeader
 from trunkline.core.events.adapters import AdapterConnected, DeliveryFailed, UpdateDropped, WebhookRefused
 from trunkline.core.events.gateway import AdapterFailed

@@ -23,8 +23,8 @@ from trunkline.app.view.overview.cards import (
 )
 from trunkline.app.view.queue.balance import QueueBalance
 from trunkline.app.view.queue.rows import QueueRows
+from trunkline.app.view.rows.lanes import TimelineLanes
 from trunkline.app.view.sessions.transcripts import Sessions
-from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.reasons import Reason

@@ -9,15 +9,15 @@ import pytest
 from tests.support.app.traces import bound_completion, foreign_mirror
 from trunkline.app.runs.model import ScenarioEntry
 from trunkline.app.runs.scenario_source import SimSource, entry_of, load
+from trunkline.app.text.fact import Tone
 from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.view.labels.legend import LEGEND
 from trunkline.app.view.labels.scenario_faults import fault_labels
 from trunkline.app.view.picker.scenario_results import NO_DEFECT, NOT_RUN, ScenarioResult, ScenarioResults, result_of
+from trunkline.app.view.rows.lanes import lay_out
 from trunkline.app.view.sessions.two_conversations import beside, pair_of
-from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.timeline.hints import Situation, card_hints, timeline_hints
 from trunkline.app.view.timeline.lane_filter import choosable, hidden_lanes, lane_name
-from trunkline.app.view.timeline.lanes import lay_out
 from trunkline.sim.scenario import load_text
 
 HEAD = """

@@ -6,10 +6,10 @@ import msgspec
 
 from tests.support.app.traces import bound_completion, foreign_mirror, verdicts
 from trunkline.app.runs.model import Run
+from trunkline.app.text.fact import Tone
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import FAMILIES, MOST_SHOWN, InvariantStatus, Verdicts
 from trunkline.app.view.overview.cards import latest_facts
-from trunkline.app.view.text.fact import Tone
 from trunkline.sim.invariants import INVARIANTS, Status, Violation
 
 

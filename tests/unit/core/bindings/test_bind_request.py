@@ -18,10 +18,10 @@ from trunkline.core.bindings.bind_request import (
     request_of,
     shown,
 )
-from trunkline.core.bindings.records import ConversationRef, Placement, SessionBindingRecord, TargetKind
 from trunkline.core.config import ThreadBindingsConfig
 from trunkline.core.errors import BindingError
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import ConversationRef, Placement, SessionBindingRecord, TargetKind
 from trunkline.core.values import Address
 
 KEY = "main:discord:default:channel:500"

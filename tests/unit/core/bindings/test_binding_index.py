@@ -13,7 +13,7 @@ from tests.support.factories import direct, room
 from trunkline.core.bindings import binding_index as module
 from trunkline.core.bindings.binding_index import BindingIndex
 from trunkline.core.bindings.conversation_match import place_id
-from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord, TargetKind
+from trunkline.core.records.bindings import BindingStatus, SessionBindingRecord, TargetKind
 
 S = BindingStatus
 replace = msgspec.structs.replace

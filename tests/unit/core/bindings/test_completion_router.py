@@ -4,10 +4,10 @@ import pytest
 
 from trunkline.core.bindings.completion_router import BoundDeliveryRouter, RouterDecision, resolve_destination
 from trunkline.core.bindings.conversation_match import place_of, ref_of, same_place
-from trunkline.core.bindings.records import BindingStatus, ConversationRef, SessionBindingRecord, TargetKind
 from trunkline.core.errors import TargetError, UsageError
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import BindingStatus, ConversationRef, SessionBindingRecord, TargetKind
 from trunkline.core.values import Address, ChatKind
 
 CHILD = "main:subagent:m1.hand1"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import anyio
 import pytest
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.channels import require_action
 from trunkline.core.channels.text_and_media import TextAndMediaChannel

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from tests.support.routes import MARCH, inbound_key, key, read, route
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.channels import CurrentConversation, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.prepare import pieces, recipe_for

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.support.factories import intent
+from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
-from trunkline.core.actions.names import Action
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.actions.spec import ActionKind
 from trunkline.core.channels import check_capabilities, for_action, require_action

@@ -18,7 +18,6 @@ from trunkline.core.delivery.policy import (
     is_misplaced,
     outcome_of,
 )
-from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent
 from trunkline.core.errors import (
     Ambiguous,
     CallEnded,
@@ -30,6 +29,7 @@ from trunkline.core.errors import (
     Unauthorized,
 )
 from trunkline.core.reasons import Reason
+from trunkline.core.states.intent import TRANSITIONS, DeliveryEvent
 from trunkline.core.values import Address, Capabilities, DeliveryMode, Idempotency, IntentState, Transport
 
 NOW = 1000.0

@@ -7,9 +7,9 @@ import pytest
 from tests.support.factories import direct
 from trunkline.core.config import HandsConfig
 from trunkline.core.hands.admission import LONGEST_LABEL, AdmissionFacts, Refusal, admit_delegation
-from trunkline.core.hands.delegation import HandKind
 from trunkline.core.hands.port import DelegationRequest
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import HandKind
 
 CONFIG = HandsConfig.model_validate(
     {

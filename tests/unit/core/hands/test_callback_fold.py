@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 
-from trunkline.core.delivery.states import OPEN
 from trunkline.core.hands.callback_fold import Folded, ReportMessage, can_resume, can_retry, event_of_messages, fold
-from trunkline.core.hands.states import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState
+from trunkline.core.states.intent import OPEN
 from trunkline.core.values import IntentKind, IntentState
 
 S, E, C = IntentState, CallbackEvent, CallbackState

@@ -5,8 +5,8 @@ import pytest
 from tests.support.factories import direct
 from trunkline.core.config import HandsConfig
 from trunkline.core.hands.completion_plan import KEPT, TURN, HandCompletion, plan_completion
-from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome, HandResult
 from trunkline.core.values import DelegationId
 
 

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trunkline import GatewayConfig
-from trunkline.core.actions.schema import SchemaForm
 from trunkline.core.errors import InvalidCall
 from trunkline.core.hands.port import DelegationStatus
-from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.hands.tool import (
     HandCall,
     HandTool,
@@ -21,6 +19,8 @@ from trunkline.core.hands.tool import (
     text_of_list,
     text_of_status,
 )
+from trunkline.core.message_tool.schema import SchemaForm
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.values import DelegationId
 
 NAMES = ["agent_send_async", "agent_cancel", "agent_status", "agent_list"]

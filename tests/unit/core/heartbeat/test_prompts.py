@@ -1,8 +1,8 @@
 """What an agent is asked: its instructions, what happened, and where its answer goes."""
 
 from trunkline.core.heartbeat.prompts import DEFAULT, PromptFacts, cron_prompt, heartbeat_prompt
-from trunkline.core.heartbeat.run import SystemEvent
 from trunkline.core.heartbeat.wake import WakeKind
+from trunkline.core.records.heartbeat import SystemEvent
 
 TASK = SystemEvent(n=1, text="Water the plants", source="cron:plants", at=0.0)
 ENDED = SystemEvent(n=2, text="Exec finished: 3 failed", source="exec", at=0.0)

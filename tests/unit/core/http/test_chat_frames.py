@@ -15,7 +15,7 @@ from websockets.exceptions import InvalidStatus
 
 from tests.support.http import SETTINGS, authorised
 from tests.support.web_chat import PATIENCE, client, web_chat
-from trunkline.core.channels.mailbox import MailboxAdapter
+from trunkline.core.adapters.mailbox import MailboxAdapter
 from trunkline.core.http.chat.frames import Close
 from trunkline.core.http.chat.socket import ChatLimits
 

@@ -8,11 +8,11 @@ import pytest
 
 from tests.support.factories import binding, config, direct, envelope, group, room
 from trunkline.core.config import GatewayConfig, SessionConfig
+from trunkline.core.identity_memo import for_a_few
 from trunkline.core.keys import key_text
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing import resolve_route
-from trunkline.core.routing.identity_memo import for_a_few
 from trunkline.core.routing.inbound import decide
 from trunkline.core.routing.index import index_of
 from trunkline.core.routing.match_input import RouteQuery, query_of, read_query

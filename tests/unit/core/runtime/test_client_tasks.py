@@ -14,8 +14,8 @@ from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import SessionCreated, ToolRefused
 from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.hands.port import ClientTask
-from trunkline.core.hands.results import HandOutcome, HandResult
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome, HandResult
 from trunkline.core.store.delegations import DelegationFilter
 from trunkline.core.values import Peer
 

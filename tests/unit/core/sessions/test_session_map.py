@@ -15,8 +15,8 @@ from trunkline.core.env import Env
 from trunkline.core.events import Body
 from trunkline.core.events.gateway import SessionCreated, SessionReset
 from trunkline.core.keys import SessionKey
+from trunkline.core.records.rows import SessionRow
 from trunkline.core.routing import session_key_for
-from trunkline.core.store.records import SessionRow
 from trunkline.core.store.sqlite import Db
 from trunkline.core.values import Address
 from trunkline.sim.loop import run

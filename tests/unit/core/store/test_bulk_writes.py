@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.factories import intent, receipt, room
+from trunkline.core.records.rows import IntentRow, NewSession, SendRow, send_intent
 from trunkline.core.store.commands import AckChunk, BeginSend, Enqueue, Write
 from trunkline.core.store.port import answer
-from trunkline.core.store.records import IntentRow, NewSession, SendRow, send_intent
 from trunkline.core.store.sqlite.connection import PendingWrite, _transact, pending  # pyright: ignore[reportPrivateUsage]
 from trunkline.core.store.sqlite.handlers import RunSql, execute
 from trunkline.core.store.sqlite.migrate import migrate

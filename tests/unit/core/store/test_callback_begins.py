@@ -5,10 +5,10 @@ import sqlite3
 
 from tests.support.factories import delegation
 from trunkline.app.report.hands import row_json
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import Work
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.store.delegations import AcceptDelegation, BeginCallback
-from trunkline.core.store.records import Work
 from trunkline.core.store.sqlite.handlers import execute
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.values import InboundId, Peer, WorkKind

@@ -13,9 +13,9 @@ from tests.support.factories import delegation
 from trunkline import AnswerRefused, HandOutcome, HandWorker
 from trunkline.core.env import Env, system_env
 from trunkline.core.errors import InvalidCall, StoreError, UnknownName
-from trunkline.core.hands.delegation import HandKind
-from trunkline.core.hands.origin import Origin
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import HandKind
+from trunkline.core.records.origin import Origin
 from trunkline.core.store.delegations import AcceptDelegation, PostVerb, ReadPosts, ShowDelegation
 from trunkline.core.store.sqlite.handlers import ask, execute
 from trunkline.core.store.sqlite.migrate import migrate

@@ -10,16 +10,16 @@ import msgspec
 import pytest
 
 from tests.support.factories import intent, receipt, room
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionPart
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import AckChunk, Defer, EndIntent, Enqueue, MarkSending, Misplace, Write
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import LoadIntents
 from trunkline.core.store.queue_admin import reopened, resolved
-from trunkline.core.store.records import IntentRow
 from trunkline.core.store.sqlite.connection import _transact, pending  # pyright: ignore[reportPrivateUsage]
 from trunkline.core.store.sqlite.handlers import HANDLERS, ask, execute
 from trunkline.core.store.sqlite.migrate import migrate

@@ -5,11 +5,11 @@ import sqlite3
 from typing import Any
 
 from tests.support.factories import delegation, intent, receipt, session, work
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import AckChunk, Admit, EndIntent, FinishTurn, RetryIntent
 from trunkline.core.store.delegations import AcceptDelegation
-from trunkline.core.store.records import IntentRow
 from trunkline.core.store.sqlite.handlers import execute
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.values import DelegationId

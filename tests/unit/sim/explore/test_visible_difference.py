@@ -9,8 +9,8 @@ from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import InboundAdmitted, TranscriptAppended
 from trunkline.core.events.hands import DelegationFinished
-from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
 from trunkline.core.values import IntentState
 from trunkline.sim import ScenarioFile, run_scenario
 from trunkline.sim.events.script import FaultFired

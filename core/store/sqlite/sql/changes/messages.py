@@ -10,9 +10,9 @@ import sqlite3
 
 import msgspec
 
-from trunkline.core.actions.references import KnownMessage, OwnMessage, place_of
+from trunkline.core.message_tool.references import KnownMessage, OwnMessage, place_of
+from trunkline.core.records.rows import IntentRow
 from trunkline.core.store.queries import FindMessage
-from trunkline.core.store.records import IntentRow
 from trunkline.core.store.sqlite.sql.intent_reads import read_intents
 from trunkline.core.store.sqlite.sql.session_lookup import SESSIONS_OF_KEYS, lane_text
 from trunkline.core.store.sqlite.sql.sessions import known_as

@@ -6,10 +6,10 @@ import sqlite3
 
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.hands.callback_fold import ReportMessage, can_resume, event_of_messages
-from trunkline.core.hands.states import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState, next_callback_state
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import CallbackChange
+from trunkline.core.states.delegation import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState, next_callback_state
 from trunkline.core.store.delegations import BeginCallback, CallbackBegun, ChangeCallback
-from trunkline.core.store.records import CallbackChange
 from trunkline.core.store.sqlite.sql.hands import posts, results
 from trunkline.core.values import DelegationId, IntentKind, IntentState
 

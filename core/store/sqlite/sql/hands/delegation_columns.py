@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trunkline.core.hands.delegation import DelegationRow, HandKind
-from trunkline.core.hands.origin import Origin
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import DelegationRow, HandKind
+from trunkline.core.records.origin import Origin
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.values import Address, DelegationId, InboundId, SessionId, TurnId
 
 T = TypeVar("T")

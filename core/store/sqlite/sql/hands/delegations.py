@@ -8,8 +8,10 @@ import msgspec
 
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.hands.long_results import kept_result
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import (
+from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.records.rows import Admission, SessionRow
+from trunkline.core.states.delegation import (
     ENDED_BY,
     OPEN_WORK,
     CallbackEvent,
@@ -19,10 +21,8 @@ from trunkline.core.hands.states import (
     next_callback_state,
     next_work_state,
 )
-from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import SetAsideBroken
 from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation, HandFinish, StartDelegation
-from trunkline.core.store.records import Admission, SessionRow
 from trunkline.core.store.sqlite.sql.hands import callback_states, posts, results
 from trunkline.core.store.sqlite.sql.intents import insert_intent
 from trunkline.core.store.sqlite.sql.session_lookup import has_left

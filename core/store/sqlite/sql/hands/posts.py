@@ -10,10 +10,10 @@ import sqlite3
 
 from trunkline.core.errors import AnswerRefused, IllegalTransition, UnknownName
 from trunkline.core.hands.callback_fold import can_discard, can_retry
-from trunkline.core.hands.delegation import HandKind
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import OPEN_WORK, CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import HandKind
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import OPEN_WORK, CallbackState
 from trunkline.core.store.delegations import DropPost, HandPost, HasPosts, PostToGateway, PostVerb, ReadPosts
 from trunkline.core.values import DelegationId, IntentState
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from trunkline.core.errors import StoreError
-from trunkline.core.hands.delegation import DelegationRow
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState, WorkState
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.records.rows import BrokenRow
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.store.delegations import (
     CountDelegations,
     DelegationCounts,
@@ -22,7 +23,6 @@ from trunkline.core.store.delegations import (
 )
 from trunkline.core.store.queries import ListIntents
 from trunkline.core.store.queue_admin import QueueFilter
-from trunkline.core.store.records import BrokenRow
 from trunkline.core.store.sqlite.sql import queue
 from trunkline.core.store.sqlite.sql.hands.delegation_columns import DELEGATION_COLUMNS, delegation_of
 from trunkline.core.store.sqlite.sql.hands.posts import unknown

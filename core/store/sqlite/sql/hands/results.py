@@ -6,8 +6,8 @@ import sqlite3
 
 from trunkline.core.errors import UnknownName
 from trunkline.core.hands.long_results import SHOWN, beginning_of
-from trunkline.core.hands.results import HandResult
-from trunkline.core.hands.states import CLOSED_CALLBACK, OPEN_WORK
+from trunkline.core.records.results import HandResult
+from trunkline.core.states.delegation import CLOSED_CALLBACK, OPEN_WORK
 from trunkline.core.store.delegations import ReadResult
 
 #: late results that are kept of one delegation; each one is in the trace

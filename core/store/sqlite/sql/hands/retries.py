@@ -6,12 +6,12 @@ import sqlite3
 
 import msgspec
 
-from trunkline.core.delivery.states import OPEN, TRANSITIONS, DeliveryEvent
 from trunkline.core.errors import IllegalTransition
-from trunkline.core.hands.states import CallbackEvent, CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import Work
+from trunkline.core.states.delegation import CallbackEvent, CallbackState
+from trunkline.core.states.intent import OPEN, TRANSITIONS, DeliveryEvent
 from trunkline.core.store.delegations import CallbackRetry, RetryCallback
-from trunkline.core.store.records import Work
 from trunkline.core.store.sqlite.sql import queue
 from trunkline.core.store.sqlite.sql.hands import callback_states, posts
 from trunkline.core.store.sqlite.sql.session_lookup import find_by_id

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from trunkline.core.hands.delegation import DelegationRow
-from trunkline.core.hands.states import OPEN_WORK, WorkEvent, next_work_state
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.states.delegation import OPEN_WORK, WorkEvent, next_work_state
 from trunkline.core.store.delegations import HandPost, NoteProgress, PostVerb, TakeTask
 from trunkline.core.store.sqlite.sql.hands import posts
 from trunkline.core.store.sqlite.sql.hands.delegation_columns import DELEGATION_COLUMNS, delegation_of

@@ -12,11 +12,12 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.delivery.states import is_final
-from trunkline.core.hands.states import CallbackState, WorkState
-from trunkline.core.inbound import TurnNote
 from trunkline.core.reasons import Reason
-from trunkline.core.store.intent_parts import ExtraPart
+from trunkline.core.records.inbound import TurnNote
+from trunkline.core.records.intent_parts import ExtraPart
+from trunkline.core.records.rows import IntentRow, Work
+from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.states.intent import is_final
 from trunkline.core.store.mailbox import (
     CausedMessage,
     DueDelegation,
@@ -26,7 +27,6 @@ from trunkline.core.store.mailbox import (
     ReadOutcomes,
     StoredInbound,
 )
-from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.store.sqlite.sql.intent_reads import read_intents
 from trunkline.core.values import (
     Address,

@@ -8,8 +8,8 @@ import msgspec
 
 from trunkline.core.errors import ExpiredCursor, StoreError
 from trunkline.core.hands.callback_fold import can_discard, can_retry
-from trunkline.core.hands.delegation import DelegationRow
-from trunkline.core.hands.states import OPEN_WORK
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.states.delegation import OPEN_WORK
 from trunkline.core.store.delegations import (
     CountDelegations,
     DelegationDetails,

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 import msgspec
 
-from trunkline.core.hands.delegation import DelegationRow
-from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.store.delegations import DelegationFilter, ListDelegations
 from trunkline.core.store.operators.present import Present, PresentIntent, PresentSession, ReadPresent
 from trunkline.core.store.queries import ListBindings, LoadUnfinished

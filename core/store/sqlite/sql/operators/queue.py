@@ -6,9 +6,10 @@ import sqlite3
 
 import msgspec
 
-from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent
 from trunkline.core.errors import StoreError, TrunklineError
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
+from trunkline.core.states.intent import TRANSITIONS, DeliveryEvent
 from trunkline.core.store.commands import ResolveIntent, RetryIntent
 from trunkline.core.store.operators.cursors import cursor_of, read_cursor
 from trunkline.core.store.operators.queue import (
@@ -25,7 +26,6 @@ from trunkline.core.store.operators.queue import (
 )
 from trunkline.core.store.queries import CountIntents, ListIntents, ShowIntent
 from trunkline.core.store.queue_admin import IntentDetails, QueueFilter
-from trunkline.core.store.records import IntentRow
 from trunkline.core.store.sqlite.sql import queue
 from trunkline.core.store.sqlite.sql.operators.holder import holder_of
 from trunkline.core.values import IntentId

@@ -8,10 +8,10 @@ from tests.support.app.changes import MAIN, OWN, changed_sessions
 from tests.support.app.traces import DEFECT, bound_completion, foreign_mirror, verdicts
 from trunkline.app.report.summary import blocks
 from trunkline.app.runs.model import Run, UnmetExpectation
+from trunkline.app.text.fact import Tone
 from trunkline.app.view.explain.copy_choices import copy_choices
 from trunkline.app.view.explain.explanation import explain, reproduction
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.timeline.status_line import PlaybackMode, status_line, verdict_chip
 from trunkline.core.events import TraceHeader
 from trunkline.core.events.delivery import (

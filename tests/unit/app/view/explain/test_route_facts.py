@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.factories import direct, group, room
-from trunkline.app.view.explain.route_facts import entry_facts, own_facts, place_of, route_facts, target_facts
-from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.app.text.fact import Fact, Tone
+from trunkline.app.view.labels.route_facts import entry_facts, own_facts, place_of, route_facts, target_facts
 from trunkline.core.events import Body
 from trunkline.core.events.delivery import SendRefused, TargetResolved
 from trunkline.core.events.gateway import Candidate, RouteDecided, SessionMoved

@@ -14,9 +14,9 @@ from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.hands import CALLBACK_TEXTS
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState, WorkState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import CallbackState, WorkState
 
 
 def test_every_state_has_a_look_and_words():

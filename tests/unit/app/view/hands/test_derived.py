@@ -9,17 +9,17 @@ from tests.support.app.bound_runs import CHILD, bound_threads
 from tests.support.app.message_views import Shown, small
 from tests.support.app.queued_runs import helpers, silence
 from tests.support.app.traces import bound_completion
+from trunkline.app.text.fact import Tone
 from trunkline.app.view.hands.columns import WorkPhase
 from trunkline.app.view.hands.facts import hand_facts, spoken
 from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.text.fact import Tone
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.hands import CompletionPlanned, DelegationAccepted, DelegationFinished, DelegationStarted
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import IntentState
 
 

@@ -15,8 +15,8 @@ from trunkline.core.events.hands import (
     DelegationProgressed,
     DelegationStarted,
 )
-from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
 from trunkline.core.values import Peer
 
 

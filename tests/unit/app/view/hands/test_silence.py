@@ -7,8 +7,8 @@ import pytest
 
 from trunkline.app.view.hands.columns import WorkPhase
 from trunkline.app.view.hands.silence import why_unseen
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CallbackState
 
 
 def why(hands, view, name: str, seq: int | None = None):

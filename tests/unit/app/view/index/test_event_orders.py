@@ -47,8 +47,8 @@ from trunkline.core.events.gateway import (
     TurnStarted,
 )
 from trunkline.core.events.hands import CompletionPlanned, DelegationAccepted, DelegationFinished, DelegationIgnored
-from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
 from trunkline.core.values import IntentKind
 from trunkline.sim import judge
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped

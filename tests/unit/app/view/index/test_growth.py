@@ -18,7 +18,7 @@ from trunkline.app.runs.model import Run
 from trunkline.app.runs.scenario_source import load
 from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.view.queue.rows import FoldedMarks
-from trunkline.app.view.timeline.lanes import lay_out
+from trunkline.app.view.rows.lanes import lay_out
 from trunkline.core.events import Event, Trace
 from trunkline.sim import find_scenarios, judge, run_scenario, scenario_home
 from trunkline.sim.invariants import CHECKERS, Judge

@@ -8,10 +8,10 @@ from tests.support.factories import direct
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.timeline.lanes import TimelineLanes
-from trunkline.app.view.timeline.row import Look, TimelineRow
+from trunkline.app.view.rows.lanes import TimelineLanes
+from trunkline.app.view.rows.row import Look, TimelineRow
 from trunkline.app.view.timeline.timeline import Timeline
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.events import Event, Trace, TraceHeader
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.reasons import Reason

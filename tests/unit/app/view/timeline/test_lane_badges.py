@@ -4,8 +4,8 @@ from tests.support.app.author import ANA, OPS, Author
 from tests.support.app.traces import bound_completion, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.timeline.lane_badges import TokenUse
-from trunkline.app.view.timeline.lanes import TimelineLanes
+from trunkline.app.view.rows.lane_badges import TokenUse
+from trunkline.app.view.rows.lanes import TimelineLanes
 from trunkline.sim import load_scenario, run_scenario, scenario_home
 from trunkline.sim.events.world import PeerSaid
 

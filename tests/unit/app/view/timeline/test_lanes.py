@@ -8,7 +8,7 @@ from tests.support.app.author import ANA, DEPLOY, OPS, Author, discord
 from tests.support.app.traces import bound_completion, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.timeline.lanes import LaneKind, TimelineLanes, WantedWidths, lay_out
+from trunkline.app.view.rows.lanes import LaneKind, TimelineLanes, WantedWidths, lay_out
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.world import PeerSaid
 

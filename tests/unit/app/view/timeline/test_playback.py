@@ -5,7 +5,7 @@ from tests.support.app.traces import bound_completion
 from trunkline.app.tui.state.playback import LONGEST, Playback
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.timeline.lanes import TimelineLanes
+from trunkline.app.view.rows.lanes import TimelineLanes
 from trunkline.app.view.timeline.status_line import PlaybackMode
 from trunkline.app.view.timeline.timeline import Timeline
 

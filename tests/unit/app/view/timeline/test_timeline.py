@@ -9,8 +9,8 @@ from trunkline.app.runs.model import Run
 from trunkline.app.view.index.causality import Causes
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.timeline.lanes import TimelineLanes
-from trunkline.app.view.timeline.row import Look
+from trunkline.app.view.rows.lanes import TimelineLanes
+from trunkline.app.view.rows.row import Look
 from trunkline.app.view.timeline.timeline import Timeline, is_delivery
 from trunkline.core.events import EventLog, Trace, TraceHeader
 from trunkline.core.events.base import RunEnded

@@ -13,9 +13,9 @@ from trunkline.app.view.diff.compare import Diff
 from trunkline.app.view.diff.text import run_name
 from trunkline.app.view.explain.explanation import explain, reproduction
 from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.rows.lanes import LaneKind, TimelineLanes
+from trunkline.app.view.rows.row import Look
 from trunkline.app.view.sessions.alignment_index import TranscriptDifference
-from trunkline.app.view.timeline.lanes import LaneKind, TimelineLanes
-from trunkline.app.view.timeline.row import Look
 from trunkline.app.view.timeline.status_line import PlaybackMode, status_line
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.app.view.wire_side.facts import question_rows

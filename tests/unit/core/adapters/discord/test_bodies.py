@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.discord.actions.changes import CHANGES, WantedChange, call_of, presence_of
 from trunkline.core.adapters.discord.actions.permissions import permissions_in

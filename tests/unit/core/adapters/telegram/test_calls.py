@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from trunkline.core.actions.names import Action
+from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.adapters.telegram.changes import after_refusal, change_of, receipt_of
 from trunkline.core.adapters.telegram.errors import BotApiAnswer

@@ -7,7 +7,6 @@ import anyio
 import pytest
 
 from trunkline.core.bindings.port import BindsConversations
-from trunkline.core.bindings.records import PlaceState
 from trunkline.core.channels.bindings.discord_threads import (
     DiscordChannel,
     DiscordThreads,
@@ -27,6 +26,7 @@ from trunkline.core.errors import (
     Refused,
     Unauthorized,
 )
+from trunkline.core.records.bindings import PlaceState
 from trunkline.core.values import Address, ChatKind, Identity
 
 pytestmark = pytest.mark.anyio

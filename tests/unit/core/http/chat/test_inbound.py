@@ -15,8 +15,8 @@ from trunkline.core.errors import NotSent
 from trunkline.core.events.delivery import AttemptEnded, IntentSettled
 from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, TurnEnded
 from trunkline.core.http.chat.answers import answer_of
-from trunkline.core.inbound import InboundReceipt, InboundStatus, RouteNote
 from trunkline.core.reasons import Reason
+from trunkline.core.records.inbound import InboundReceipt, InboundStatus, RouteNote
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from tests.support.factories import intent
-from trunkline.core.runtime.bindings.live_bindings import LiveBindings
+from trunkline.core.runtime.live_bindings import LiveBindings
 from trunkline.core.runtime.outbound.settle import Settler
 from trunkline.core.values import IntentId
 

@@ -18,9 +18,9 @@ from trunkline.core.events.hands import (
     DelegationIgnored,
     DelegationStarted,
 )
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import WorkKind
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ from tests.support.small_gateway import ANA, Echo, TinyPlatform, serving
 from trunkline import HandTask, Turn
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.hands import DelegationFinished, DelegationIgnored
-from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
 
 pytestmark = pytest.mark.anyio
 

@@ -20,8 +20,8 @@ from trunkline.core.events.hands import (
     DelegationStarted,
 )
 from trunkline.core.hands.result_limits import LONGEST_PROGRESS
-from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
 
 pytestmark = pytest.mark.anyio
 

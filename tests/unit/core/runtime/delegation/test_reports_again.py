@@ -14,9 +14,9 @@ from trunkline.core.errors import IllegalTransition, PlaceGone
 from trunkline.core.events.delivery import IntentSettled, OperatorActed
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted, DelegationFinished, DelegationStarted
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.store.delegations import DelegationFilter
 
 pytestmark = pytest.mark.anyio

@@ -20,9 +20,9 @@ from trunkline.core.events.hands import (
     DelegationProgressed,
     DelegationStarted,
 )
-from trunkline.core.hands.results import HandOutcome
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import IntentState
 
 pytestmark = pytest.mark.anyio

@@ -17,9 +17,9 @@ from trunkline.core.events.hands import (
     DelegationProgressed,
     DelegationStarted,
 )
-from trunkline.core.hands.results import HandOutcome, HandResult
-from trunkline.core.hands.states import WorkState
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.states.delegation import WorkState
 
 pytestmark = pytest.mark.anyio
 

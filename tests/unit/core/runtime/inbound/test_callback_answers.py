@@ -15,8 +15,8 @@ from trunkline.core.actions.result import ActionStatus
 from trunkline.core.events.delivery import IntentSettled, IntentSuppressed
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.events.hands import CallbackChanged
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import WorkKind
 
 pytestmark = pytest.mark.anyio

@@ -15,9 +15,9 @@ from trunkline import Decisions, GatewayConfig
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.events.hands import CallbackChanged
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.prompts import Prompt, PromptKind, PromptQuestion, compose_prompts
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import WorkKind
 
 pytestmark = pytest.mark.anyio

@@ -25,8 +25,8 @@ from trunkline.core.events.bindings import BindingTouched, ControlCalled
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import InboundDropped, RouteDecided, TurnEnded
 from trunkline.core.events.hands import CallbackChanged
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import Idempotency, Markup, Peer
 
 pytestmark = pytest.mark.anyio

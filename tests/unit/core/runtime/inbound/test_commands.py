@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from tests.support.factories import direct
-from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord, TargetKind
 from trunkline.core.chat_commands import permissions as decide
 from trunkline.core.chat_commands.parse import Command, CommandName, is_command, read_command
 from trunkline.core.config import ControlConfig
 from trunkline.core.errors import BindingError
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import BindingStatus, SessionBindingRecord, TargetKind
 from trunkline.core.values import Peer
 
 PLACE = direct("100", channel="telegram")

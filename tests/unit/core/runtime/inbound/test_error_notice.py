@@ -15,8 +15,8 @@ from trunkline.core.errors import AgentFailed
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.events.hands import CallbackChanged
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import IntentKind
 
 pytestmark = pytest.mark.anyio

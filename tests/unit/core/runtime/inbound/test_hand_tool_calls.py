@@ -14,8 +14,8 @@ from trunkline.core.errors import AnswerRefused, DelegationRefused, InvalidCall,
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import ToolRefused, TurnEnded
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
-from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
+from trunkline.core.records.results import HandOutcome
 
 pytestmark = pytest.mark.anyio
 

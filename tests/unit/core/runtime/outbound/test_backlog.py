@@ -21,10 +21,10 @@ from trunkline.core.errors import SendFailed
 from trunkline.core.events.delivery import BacklogWaiting, IntentSettled, RecoveryDecided
 from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import LoadedIntents
 from trunkline.core.runtime.outbound import delivery_loop as delivery_module
 from trunkline.core.runtime.outbound.backlog import Backlog
 from trunkline.core.store.queries import FindIntentFate, FindSend, ListOpenIntents, LoadIntents
-from trunkline.core.store.records import LoadedIntents
 from trunkline.core.values import IntentId, IntentState
 
 pytestmark = pytest.mark.anyio

@@ -10,12 +10,12 @@ from tests.support.changing import Acting, Changing, acting, changing
 from tests.support.factories import direct
 from tests.support.small_gateway import ANA, BEN, KEY
 from tests.support.stores import transcript_of
-from trunkline.core.actions.names import Action
-from trunkline.core.actions.places import account_place, server_place
+from trunkline.core.action_names import Action
 from trunkline.core.errors import Ambiguous, InvalidAction, NotSent, Refused
 from trunkline.core.events.actions import TranscriptChanged
 from trunkline.core.events.delivery import AttemptEnded, IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import InboundAdmitted
+from trunkline.core.message_tool.places import account_place, server_place
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Idempotency, IntentState, TranscriptLine
 

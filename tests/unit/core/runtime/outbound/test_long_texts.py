@@ -9,11 +9,11 @@ import pytest
 
 from tests.support.factories import receipt
 from tests.support.sending import Platform, message, serving
-from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
+from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import AckChunk, EndIntent, Enqueue, MarkSending
 from trunkline.core.store.queries import LoadIntents
-from trunkline.core.store.records import IntentRow
 from trunkline.core.store.sqlite.handlers import ask, execute
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.values import IntentId, IntentKind

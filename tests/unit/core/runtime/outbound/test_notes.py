@@ -11,7 +11,7 @@ from tests.support.sending import Platform, message, serving
 from trunkline.core.errors import PlaceGone, SendFailed
 from trunkline.core.events.delivery import IntentSettled, MirrorRefused
 from trunkline.core.events.gateway import TranscriptAppended
-from trunkline.core.runtime import maintenance
+from trunkline.core.runtime.operators import maintenance
 from trunkline.core.store.queries import ListDueMirrors
 from trunkline.core.store.sqlite.sql import ends
 from trunkline.core.values import IntentState

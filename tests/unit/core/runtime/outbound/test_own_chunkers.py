@@ -9,9 +9,9 @@ import pytest
 from tests.support.sending import Platform, message, serving, texts
 from trunkline import Capabilities, ChannelRules, Idempotency, Markup, registered_channel
 from trunkline.core.channels import rules_for
-from trunkline.core.delivery.chunking.own_chunker import OwnChunker, own_chunker
 from trunkline.core.events.delivery import ChunkerFailed, IntentPrepared
 from trunkline.core.reasons import Reason
+from trunkline.core.text.chunking.own_chunker import OwnChunker, own_chunker
 
 pytestmark = pytest.mark.anyio
 

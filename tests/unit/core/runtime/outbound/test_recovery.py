@@ -19,9 +19,9 @@ from trunkline.core.events.delivery import IntentSettled, MirrorAppended, Mirror
 from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, ProcessRecovered, TurnEnded
 from trunkline.core.events.hands import DelegationFinished, DelegationStarted
 from trunkline.core.events.leases import StorePruned
-from trunkline.core.hands.results import HandOutcome
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime import maintenance as upkeep_module
+from trunkline.core.records.results import HandOutcome
+from trunkline.core.runtime.operators import maintenance as upkeep_module
 from trunkline.core.store.commands import AckChunk
 from trunkline.core.store.queries import ListDueMirrors
 from trunkline.core.store.sqlite.sql import intents

@@ -5,8 +5,8 @@ import pytest
 from tests.support.event_stories import PLACE
 from tests.support.invariants.hand_trace import BO, ELSEWHERE, HandStory
 from trunkline.core.events.delivery import AttemptStarted, Fallback
-from trunkline.core.hands.states import CallbackState
 from trunkline.core.reasons import Reason
+from trunkline.core.states.delegation import CallbackState
 from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.invariants import Status
 

@@ -7,10 +7,10 @@ from tests.support.app.traces import bound_completion
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
+from trunkline.app.view.rows.lanes import TimelineLanes
+from trunkline.app.view.rows.row import Look
 from trunkline.app.view.sessions.alignment_index import TranscriptDifference
 from trunkline.app.view.sessions.transcripts import Sessions
-from trunkline.app.view.timeline.lanes import TimelineLanes
-from trunkline.app.view.timeline.row import Look
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.events.bindings import FallbackDenied
 from trunkline.core.events.delivery import AttemptEnded, IntentPrepared, MirrorAppended

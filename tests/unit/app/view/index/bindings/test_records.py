@@ -9,8 +9,8 @@ from trunkline.app.view.bindings.lifetime_bar import BarCell, BarPart, column, l
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.index.bindings import BarMark, BindingHistory, Standing
 from trunkline.app.view.index.run_index import RunView
-from trunkline.core.bindings.records import BindingStatus
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import BindingStatus
 
 
 def standings(view: RunView, seq: int) -> dict[str, str]:

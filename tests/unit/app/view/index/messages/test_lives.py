@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.support.app.author import OPS, Author
 from tests.support.app.message_views import Shown, sending, small
 from tests.support.app.traces import foreign_mirror
+from trunkline.app.text.fact import Tone
 from trunkline.app.view.index.message import AttemptKind, MessageHistory, QueueState
 from trunkline.app.view.labels.messages import says, where
-from trunkline.app.view.text.fact import Tone
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
     AttemptEnded,

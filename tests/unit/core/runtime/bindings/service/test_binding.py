@@ -15,7 +15,6 @@ from tests.support.sending import Platform, message
 from tests.support.small_gateway import Echo
 from trunkline import Turn
 from trunkline.core.bindings.bind_request import BindRequest
-from trunkline.core.bindings.records import BindingStatus, ConversationRef, PlaceState
 from trunkline.core.errors import BindingError, IdentityGone, PlaceGone, Refused, Unauthorized
 from trunkline.core.events.bindings import (
     BindingBound,
@@ -30,6 +29,7 @@ from trunkline.core.events.gateway import (
     SessionCreated,
 )
 from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import BindingStatus, ConversationRef, PlaceState
 from trunkline.core.values import Identity
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,6 @@ from tests.support.factories import direct, room
 from tests.support.sending import message, texts
 from tests.support.small_gateway import Echo
 from trunkline import Turn
-from trunkline.core.bindings.records import PlaceState
 from trunkline.core.errors import BindingError, PlaceArchived, PlaceGone, Refused
 from trunkline.core.events.bindings import (
     BindingEnded,
@@ -28,7 +27,8 @@ from trunkline.core.events.gateway import (
     TurnStarted,
 )
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.bindings.live_bindings import LiveBindings
+from trunkline.core.records.bindings import PlaceState
+from trunkline.core.runtime.live_bindings import LiveBindings
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,6 @@ from tests.support.factories import room
 from tests.support.sending import texts
 from tests.support.small_gateway import Echo
 from trunkline import Turn
-from trunkline.core.bindings.records import BindingStatus, ConversationRef, Placement
 from trunkline.core.errors import BindingError, Refused
 from trunkline.core.events.bindings import (
     BindingEnded,
@@ -26,7 +25,8 @@ from trunkline.core.events.gateway import (
 )
 from trunkline.core.events.trace import decode_event, encode_event
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.bindings.live_bindings import LiveBindings
+from trunkline.core.records.bindings import BindingStatus, ConversationRef, Placement
+from trunkline.core.runtime.live_bindings import LiveBindings
 from trunkline.core.store.queries import ListBindings
 from trunkline.core.values import Identity, IntentKind
 

@@ -1,0 +1,1 @@
+"""The terminal: harmless output, and the version."""

@@ -1,0 +1,187 @@
+"""Decisions about routes, targets, sends and sessions as facts, for the Why pane and for `trunkline explain`.
+
+The input is the body of an event: recorded by the gateway, or computed by `trunkline explain` with the same functions.
+A `Name` function names a place: by its name in the run, or by its ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from rich.cells import cell_len
+
+from trunkline.app.text.cells import clean, count, pad, quoted
+from trunkline.app.text.fact import Fact, Tone, because, clean_fact, listed, reason_text
+from trunkline.core.decisions import BOUND_TIER
+from trunkline.core.events import Body
+from trunkline.core.events.delivery import SendJoined, SendPreviewed, SendRefused, SendRequested, TargetResolved
+from trunkline.core.events.gateway import (
+    ConfigReloaded,
+    RouteDecided,
+    SessionCreated,
+    SessionLeft,
+    SessionMoved,
+    SessionReset,
+    SessionShared,
+)
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, SessionEntry
+
+Name = Callable[[Address | None], str]
+
+#: of a route rule that won, and of one that lost
+WON, LOST = "✓", "✗"
+#: between the columns of the table of route rules
+_GAP = "  "
+
+
+def place_of(address: Address | None) -> str:
+    """A place by its ids."""
+    if address is None:
+        return "nowhere"
+    under = f", under {address.parent}" if address.parent else ""
+    return f"{address} ({address.kind}{under})"
+
+
+def _why(reason: Reason, detail: str, seq: int) -> Iterator[Fact]:
+    yield because(reason, seq)
+    if detail:
+        yield clean_fact("detail", detail, seq)
+
+
+def _numbered(seq: int) -> str:
+    return f"#{seq} " if seq else ""
+
+
+def route_facts(body: RouteDecided, name: Name, seq: int = 0, more: Iterable[Fact] = ()) -> Iterator[Fact]:
+    """Where an inbound message belongs, then `more`, then all route rules considered."""
+    rule = "binding" if body.matched_by == BOUND_TIER else "route rule"
+    default = f": {Reason.DEFAULT_AGENT.sentence}" if body.matched_by == "default" else ""
+    won = f"{rule} {body.binding} ({body.matched_by})" if body.binding else f"{body.matched_by}{default}"
+    yield clean_fact("route", f"{_numbered(seq)}agent {body.agent}, by {won}", seq)
+    yield clean_fact("session", body.session_key, seq)
+    if body.scope:
+        later = f"  (configuration {body.revision})" if body.revision > 1 else ""
+        yield clean_fact("scope", f"{body.scope}{later}", seq)
+    yield clean_fact("answer to", f"{name(body.reply_to)}  {reason_text(body.reply_reason)}", seq)
+    yield from more
+    yield from _rules(body, seq)
+
+
+def _rules(body: RouteDecided, seq: int) -> Iterator[Fact]:
+    """A line for each route rule, in columns: mark, name, tier, reason code and its sentence."""
+    rows = [(clean(one.binding), one.tier, one.reason.value) for one in body.candidates]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for number, (row, one) in enumerate(zip(rows, body.candidates, strict=True)):
+        cells = [pad(text, width) for text, width in zip(row, widths, strict=True)]
+        text = f"{WON if one.chosen else LOST} {_GAP.join(cells)}{_GAP}{one.reason.sentence}"
+        yield Fact(label="" if number else "rules", text=text, tone=Tone.GOOD if one.chosen else Tone.DIM, seq=seq)
+    if body.others:
+        label = "" if rows else "rules"
+        text = f"{count(body.others, 'other route rule')}: unrelated to this message"
+        yield clean_fact(label, text, seq, Tone.DIM)
+
+
+def target_facts(
+    body: TargetResolved,
+    name: Name,
+    seq: int = 0,
+    more: Iterable[Fact] = (),
+    entry: SessionEntry | None = None,
+) -> Iterator[Fact]:
+    """How a target was resolved: its place, then `more`, the session that remembers it, its entry, and the steps."""
+    yield clean_fact("target", f"{_numbered(seq)}{quoted(body.target)} on {body.channel}", seq)
+    yield clean_fact("place", name(body.address), seq)
+    yield from more
+    yield clean_fact("session", body.session_key, seq)
+    if entry is not None:
+        yield from entry_facts(entry, seq)
+    yield from listed("steps", (f"{number} {step}" for number, step in enumerate(body.steps, 1)), seq)
+
+
+def entry_facts(entry: SessionEntry, seq: int = 0) -> Iterator[Fact]:
+    """How a session describes its conversation."""
+    account = f", account {entry.account}" if entry.account is not None else ""
+    thread = f", thread {entry.thread}" if entry.thread is not None else ""
+    yield clean_fact("entry", f"{entry.chat_type} on {entry.provider} ({entry.surface}){account}{thread}", seq)
+    yield clean_fact("", f"from {entry.sender}, to {entry.to}", seq)
+    yield clean_fact("", f"origin {entry.originating_channel}, {entry.originating_to}", seq)
+
+
+def requested_facts(body: SendRequested, seq: int = 0) -> Iterator[Fact]:
+    """The request of a client."""
+    where = f" on {body.channel}" if body.channel else ""
+    yield clean_fact("asked", f"{_numbered(seq)}{quoted(body.text)} to {quoted(body.target)}{where}", seq)
+    yield clean_fact("key", body.key, seq)
+    if body.session_key:
+        yield clean_fact("session", f"{body.session_key}, named by the client", seq)
+
+
+def config_facts(body: ConfigReloaded, seq: int = 0) -> Iterator[Fact]:
+    """What a reload changed, and the settings since."""
+    changed = ", ".join(body.changed) or "nothing"
+    yield clean_fact(
+        "config", f"{_numbered(seq)}revision {body.revision} applies from here on; changed: {changed}", seq
+    )
+    yield clean_fact("scope", f"direct conversations {body.dm_scope}, groups {body.group_scope}", seq)
+    yield from listed("linked", (f"{person}: {', '.join(ids)}" for person, ids in body.identity_links.items()), seq)
+
+
+def own_facts(body: Body, name: Name, seq: int = 0) -> Iterator[Fact]:
+    """The facts of an event about a target, a send, a session or the configuration; nothing for any other event."""
+    match body:
+        case TargetResolved():
+            yield from target_facts(body, name, seq)
+        case SendRequested():
+            yield from requested_facts(body, seq)
+        case SendJoined():
+            ended = "has ended: this one gets its result" if body.ended else "is still under way: this one waits for it"
+            yield clean_fact("key", f"{body.key}; the first send {ended}", seq)
+            yield because(body.reason, seq)
+        case SendRefused():
+            yield clean_fact("refused", f"{body.key}: nothing was sent or stored", seq, Tone.WARN)
+            yield from _why(body.reason, body.detail, seq)
+        case SendPreviewed():
+            yield clean_fact("dry run", f"{body.key}: nothing was sent or stored", seq)
+            yield clean_fact("to", name(body.address), seq)
+            yield clean_fact("session", body.session_key or "no session would remember it", seq)
+            yield from listed("says", map(quoted, body.chunks), seq)
+            if body.media:
+                yield clean_fact("files", ", ".join(body.media), seq)
+        case ConfigReloaded():
+            yield from config_facts(body, seq)
+        case _:
+            yield from _session_facts(body, name, seq)
+
+
+def _session_facts(body: Body, name: Name, seq: int) -> Iterator[Fact]:
+    match body:
+        case SessionCreated():
+            yield clean_fact("session", body.session_key, seq)
+            made = f"{body.session_id}, generation {body.generation}, by {body.by}, for {name(body.address)}"
+            yield clean_fact("created", made, seq)
+            if body.entry is not None:
+                yield from entry_facts(body.entry, seq)
+        case SessionReset():
+            yield clean_fact("session", body.session_key, seq)
+            yield clean_fact("reset", f"generation {body.generation} is {body.session_id}", seq)
+            yield clean_fact("before", f"{body.before}: its pending results are not applied to the new one", seq)
+        case SessionMoved():
+            yield clean_fact("moved", f"from {body.old_key}", seq)
+            yield clean_fact("to", body.session_key, seq)
+            yield clean_fact("session", f"{body.session_id}: it continues with its transcript", seq)
+            yield from _why(body.reason, body.detail, seq)
+        case SessionLeft():
+            yield clean_fact(
+                "left", f"{body.old_key} (session {body.old_session_id}): it keeps its transcript", seq, Tone.WARN
+            )
+            yield clean_fact("now", body.session_key or "no session", seq)
+            yield from _why(body.reason, body.detail, seq)
+        case SessionShared():
+            who = body.peer.name or body.peer.id
+            yield clean_fact(
+                "shared", f"{body.session_key}: {who} is one of {body.people} people in it", seq, Tone.WARN
+            )
+            yield because(body.reason, seq)
+        case _:
+            pass

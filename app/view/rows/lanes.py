@@ -1,0 +1,302 @@
+"""The lanes of the timeline: conversations by platform, the gateway, the model, the hands; and where each is drawn.
+
+A thread or topic always stands directly after its parent. Labels of messages are drawn beside the gateway, so the gaps
+next to it take the room that is left over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import Enum
+
+import msgspec
+from rich.cells import cell_len
+
+from trunkline.app.view.index.places import Place, PlaceKey
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.rows.lane_badges import AUDIENCE, TOKENS, TokenUse
+from trunkline.core.events import Body
+from trunkline.core.events.bindings import BindingBound
+from trunkline.core.events.delivery import IntentPrepared
+from trunkline.core.events.hands import DelegationAccepted
+from trunkline.core.values import Address
+from trunkline.sim.events.model import ModelAsked
+from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.events.world import PeerSaid, ThreadClosed, ThreadOpened
+
+#: cells of a lane: at least, and at most when there is room
+LANE_MIN, LANE_MAX = 7, 14
+#: cells of the label gap beside the gateway: at least, and at most
+GAP_MIN, GAP_MAX = 24, 64
+HAND_GAP_MIN, HAND_GAP_MAX = 9, 40
+#: cells of a gap taken by the arrow line and its head
+LABEL_EDGES = 7
+#: cells to the right of the last line
+TAIL = 5
+#: marks a thread under its parent
+CHILD = "└▸"
+#: marks a thread, or any other place, that is bound to a session at the cursor
+CHILD_BOUND, BOUND = "└◆", "◆"
+
+
+class LaneKind(Enum):
+    """The kind of a lane."""
+
+    PLACE = "place"
+    GATEWAY = "gateway"
+    HAND = "hand"
+    #: the model of a gateway of which only the wire is known
+    MODEL = "model"
+
+
+#: lanes to the right of the gateway
+AT_THE_RIGHT = frozenset({LaneKind.HAND, LaneKind.MODEL})
+
+
+class TimelineLane(msgspec.Struct, frozen=True, kw_only=True):
+    """One vertical line of the timeline."""
+
+    kind: LaneKind
+    label: str
+    #: platform of a place; ``hands`` for hands
+    group: str = ""
+    place: PlaceKey | None = None
+    #: audience: dm, group or public
+    audience: str = ""
+    child: bool = False
+    #: bound to a session at some time in the run
+    bound: bool = False
+    #: without any event
+    idle: bool = False
+
+
+class TimelineLanes:
+    """All lanes of a run, left to right."""
+
+    def __init__(self, view: RunView) -> None:
+        self._view = view
+        self._done = 0
+        #: places with any event
+        self._used: set[PlaceKey] = set()
+        self._hands: dict[str, int] = {}
+        #: the model has a lane where the gateway's own steps are unknown
+        self._modelled = False
+        self._model = 0
+        self.tokens = TokenUse()
+        self._places: dict[PlaceKey, int] = {}
+        self._shape: tuple[int, ...] = ()
+        self.gateway = 0
+        self.all: tuple[TimelineLane, ...] = ()
+        #: whether the places have different audiences
+        self.several_audiences = False
+        #: incremented when the lanes change
+        self.version = 0
+        self.grow()
+
+    def grow(self) -> None:
+        view = self._view
+        for event in view.events[self._done :]:
+            self._learn(event.body)
+            if type(event.body) in TOKENS:
+                self.tokens.learn(event)
+        self._done = view.last
+        shape = (view.places.version, len(self._used), len(view.bindings.lanes), len(self._hands), self._modelled)
+        if shape != self._shape:
+            self._shape = shape
+            self._lay()
+            self.version += 1
+
+    def _learn(self, body: Body) -> None:
+        if isinstance(body, DelegationAccepted):
+            self._hands.setdefault(body.hand, 0)
+        elif isinstance(body, BindingBound):
+            self._used.add(body.conversation.lane)
+        elif isinstance(body, ModelAsked):
+            self._modelled = self._view.wire_side
+        elif isinstance(body, _USES):
+            self._used.add(body.address.lane)
+
+    def _lay(self) -> None:
+        known = self._view.places
+        # A parent stays beside its thread, so that a message that lands there instead is visible.
+        busy = self._used | {parent for key in self._used if key in known and (parent := known.at(key).parent)}
+        places = known.in_order()
+        lanes = [_place_lane(self._view, place, busy) for place in places]
+        self.gateway = self._model = len(lanes)
+        model = (TimelineLane(kind=LaneKind.MODEL, label="model", group="model"),) if self._modelled else ()
+        self._model += len(model)
+        self.all = (
+            *lanes,
+            TimelineLane(kind=LaneKind.GATEWAY, label="GATEWAY"),
+            *model,
+            *(TimelineLane(kind=LaneKind.HAND, label=hand, group="hands") for hand in self._hands),
+        )
+        self.several_audiences = len({lane.audience for lane in lanes if not lane.idle}) > 1
+        self._places = {lane.place: index for index, lane in enumerate(self.all) if lane.place}
+        self._hands = {hand: self._model + 1 + index for index, hand in enumerate(self._hands)}
+
+    def of(self, address: Address | None) -> int:
+        """Index of the lane of an address; the gateway's if there is none."""
+        return self._places.get(address.lane, self.gateway) if address else self.gateway
+
+    def hand(self, name: str) -> int:
+        return self._hands.get(name, self.gateway)
+
+    @property
+    def model(self) -> int:
+        """Index of the lane of the model; the gateway's where it has none."""
+        return self._model
+
+
+#: bodies that mark the place of their address as used
+_USES = (PeerSaid, WireAccepted, WireRefused, ThreadClosed, ThreadOpened, IntentPrepared)
+
+
+def _place_lane(view: RunView, place: Place, busy: Collection[PlaceKey]) -> TimelineLane:
+    """The lane of a place, with its account if the platform has several."""
+    return TimelineLane(
+        kind=LaneKind.PLACE,
+        label=place.name,
+        group=f"{place.channel}:{place.key[1]}" if view.places.several(place.channel) else place.channel,
+        place=place.key,
+        audience=AUDIENCE[place.address.kind],
+        child=place.parent is not None and place.parent in view.places,
+        bound=place.key in view.bindings.lanes,
+        idle=place.key not in busy,
+    )
+
+
+class LaneColumn(msgspec.Struct, frozen=True, kw_only=True):
+    """A lane with the cell of its line and the cells of its label."""
+
+    index: int
+    lane: TimelineLane
+    x: int
+    left: int
+    width: int
+
+
+class LaneLayout(msgspec.Struct, frozen=True, kw_only=True):
+    """Which lanes are visible in a width, and where."""
+
+    width: int
+    columns: tuple[LaneColumn, ...]
+    #: lanes left out on the left and on the right of the window, and idle ones left out everywhere
+    before: int = 0
+    after: int = 0
+    idle: int = 0
+    #: number of hidden lanes
+    hidden: int = 0
+
+    def x(self, index: int) -> int | None:
+        """Cell of a lane's line, if it is visible."""
+        return next((column.x for column in self.columns if column.index == index), None)
+
+
+class WantedWidths(msgspec.Struct, frozen=True):
+    """Cells that the widest labels of a run need, on each side of the gateway."""
+
+    places: int
+    hands: int
+
+
+NO_WIDTHS = WantedWidths(0, 0)
+
+
+def lay_out(
+    lanes: TimelineLanes,
+    width: int,
+    *,
+    wish: WantedWidths = NO_WIDTHS,
+    first: int = 0,
+    focus: Collection[int] = (),
+    hidden: Collection[int] = (),
+) -> LaneLayout:
+    """Fit the lanes into a width. Idle lanes go first; then a window of lanes, from `first`, that holds `focus`.
+
+    What is `hidden` is never shown.
+    """
+    hands = [index for index in range(lanes.gateway + 1, len(lanes.all)) if index not in hidden]
+    places = [index for index in range(lanes.gateway) if index not in hidden]
+    lanes_left = len(hands) + len(places)
+    beside = _hand_room(hands)
+    idle = 0
+    wanted = max(min(wish.places + LABEL_EDGES, GAP_MAX), GAP_MIN)
+    if len(places) * LANE_MIN + wanted + beside > width:
+        shown = [index for index in places if not lanes.all[index].idle or index in focus]
+        idle, places = len(places) - len(shown), shown
+    room = max((width - GAP_MIN - beside) // LANE_MIN, 2)
+    start = _window(places, room, first, focus)
+    window = places[start : start + room]
+    return LaneLayout(
+        width=width,
+        columns=tuple(_columns(lanes, window, hands, width, wish)),
+        before=start,
+        after=len(places) - start - len(window),
+        idle=idle,
+        hidden=len(lanes.all) - 1 - lanes_left,
+    )
+
+
+def _hand_room(hands: list[int]) -> int:
+    return HAND_GAP_MIN + LANE_MIN * (len(hands) - 1) + TAIL if hands else TAIL
+
+
+def _window(places: list[int], room: int, first: int, focus: Collection[int]) -> int:
+    start = max(0, min(first, len(places) - room))
+    wanted = [at for at, index in enumerate(places) if index in focus]
+    if wanted and wanted[0] < start:
+        start = wanted[0]
+    if wanted and wanted[-1] >= start + room:
+        start = wanted[-1] - room + 1
+    return start
+
+
+def _columns(
+    lanes: TimelineLanes, places: list[int], hands: list[int], width: int, wish: WantedWidths
+) -> list[LaneColumn]:
+    """Share out the spare width: to lane names, to message labels, then to the gaps up to their maximum."""
+    widths = dict.fromkeys(places, LANE_MIN)
+    gap = GAP_MIN - LANE_MIN // 2
+    hand_gap = HAND_GAP_MIN if hands else 0
+    spare = max(width - sum(widths.values()) - gap - _hand_room(hands), 0)
+    for index in places:
+        grant = min(_name_width(lanes, index, places) - LANE_MIN, spare)
+        widths[index] += grant
+        spare -= grant
+    for most in (wish.places + LABEL_EDGES, GAP_MAX):
+        grant = max(min(most - gap, spare, GAP_MAX - gap), 0)
+        gap += grant
+        spare -= grant
+        grant = max(min(wish.hands + LABEL_EDGES - hand_gap, spare, HAND_GAP_MAX), 0) if hands else 0
+        if hand_gap + grant >= wish.hands + LABEL_EDGES:
+            hand_gap += grant
+            spare -= grant
+    return _place_columns(lanes, widths, hands, gap, hand_gap)
+
+
+def _place_columns(
+    lanes: TimelineLanes, widths: dict[int, int], hands: list[int], gap: int, hand_gap: int
+) -> list[LaneColumn]:
+    columns: list[LaneColumn] = []
+    left = 0
+    for index, width in widths.items():
+        x = left + (width - 1) // 2
+        columns.append(LaneColumn(index=index, lane=lanes.all[index], x=x, left=left, width=width))
+        left += width
+    x = (columns[-1].x if columns else 0) + gap
+    columns.append(LaneColumn(index=lanes.gateway, lane=lanes.all[lanes.gateway], x=x, left=x - 3, width=7))
+    x += hand_gap
+    for index in hands:
+        columns.append(LaneColumn(index=index, lane=lanes.all[index], x=x, left=x - 3, width=LANE_MIN))
+        x += LANE_MIN
+    return columns
+
+
+def _name_width(lanes: TimelineLanes, index: int, places: list[int]) -> int:
+    """Cells for the name of a lane, and for the name of its group if it is alone in it."""
+    lane = lanes.all[index]
+    name = cell_len(lane.label) + (len(CHILD) if lane.child else len(BOUND) if lane.bound else 0)
+    if sum(lanes.all[other].group == lane.group for other in places) == 1:
+        name = max(name, cell_len(lane.group))
+    return max(min(name + 1, LANE_MAX), LANE_MIN)

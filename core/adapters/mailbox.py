@@ -1,0 +1,216 @@
+"""The adapter of a mailbox account: an account whose people are reached through the API.
+
+What the gateway sends is stored in the mailbox, which their clients read; that it is stored is its acceptance. What
+people write comes by `Gateway.receive`. Any channel can have such an account: then a bridge of one's own speaks to the
+platform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from contextlib import asynccontextmanager, contextmanager
+
+import anyio
+
+from trunkline.core.action_names import Action
+from trunkline.core.actions.spec import Feature
+from trunkline.core.channels.adapter import InboundStream
+from trunkline.core.channels.capabilities import check_able
+from trunkline.core.channels.registry import rules_for
+from trunkline.core.channels.rules import ChannelRules
+from trunkline.core.env import Env
+from trunkline.core.errors import Ambiguous, IdentityGone, InvalidSend, Refused, StoreError
+from trunkline.core.records.bindings import Placement, PlaceState
+from trunkline.core.store.mailbox import MailboxMessage, MailboxPage, PostToMailbox, ReadMailbox
+from trunkline.core.store.port import Store
+from trunkline.core.values import (
+    Address,
+    Capabilities,
+    Capability,
+    ChatKind,
+    Envelope,
+    Idempotency,
+    Identity,
+    Receipt,
+    SendRequest,
+)
+
+#: characters of one message, where the channel has no limit of its own
+_TEXT_LIMIT = 32_000
+_PLAIN = frozenset({Capability.TEXT, Capability.MEDIA, Capability.THREADS, Capability.MESSAGE_IDS})
+#: what the messages of a platform can have -> what its bridge gets as data
+_PARTS = {
+    Feature.BUTTONS: frozenset({Capability.BUTTONS}),
+    Feature.CARDS: frozenset({Capability.CARDS}),
+    Feature.COMPONENTS: frozenset({Capability.COMPONENTS, Capability.EMBEDS}),
+    Feature.SILENT: frozenset({Capability.SILENT}),
+}
+
+
+def mailbox_capabilities(channel: str) -> Capabilities:
+    """What can be sent to a mailbox account of a channel: what its people are really shown.
+
+    On the web chat that is what its page shows. On a platform with rules of its own a bridge gets what the platform
+    can show, within its limits; on any other channel, what the page shows, and payloads, which only its client reads.
+    """
+    rules = rules_for(channel)
+    return Capabilities(
+        can=_can(rules),
+        # A message is found under its key for as long as anything of its intent is kept.
+        idempotency=Idempotency.KEY,
+        in_flight_seconds=0.0,
+        poll_options=rules.capabilities.poll_options,
+        caption_limit=rules.capabilities.caption_limit,
+        button_text_limit=rules.capabilities.button_text_limit,
+        text_limit=_TEXT_LIMIT if rules.generic else rules.text_limit,
+    )
+
+
+def _can(rules: ChannelRules) -> frozenset[Capability]:
+    if rules.internal:
+        return _PLAIN | {Capability.BUTTONS}
+    if rules.generic:
+        return _PLAIN | {Capability.BUTTONS, Capability.PAYLOAD}
+    can = _PLAIN & (rules.capabilities.can | {Capability.TEXT, Capability.MESSAGE_IDS}) | {Capability.PAYLOAD}
+    polls = Action.POLL in rules.actions and not rules.without_table
+    return can.union({Capability.POLL} if polls else (), *(_PARTS.get(one, ()) for one in rules.features))
+
+
+class MailboxAdapter:
+    """A mailbox account over the gateway's own store. Its conversations can be bound to sessions as they are."""
+
+    #: threads are opened by clients, which name them in what they hand over
+    placements = (Placement.CURRENT,)
+
+    def __init__(self, channel: str, account: str, store: Store, env: Env) -> None:
+        self.channel = channel
+        self.account = account
+        self.capabilities = mailbox_capabilities(channel)
+        self._store = store
+        self._env = env
+        #: those who wait for a message, by conversation; none: for any
+        self._waiting: dict[str | None, set[anyio.Event]] = {}
+
+    def connect(self) -> InboundStream:
+        return _nothing()
+
+    async def ack(self, envelope: Envelope) -> None:
+        """Nothing is acknowledged: who hands a message over waits until it is durable."""
+
+    async def send(self, request: SendRequest) -> Receipt:
+        if request.identity is not None:
+            raise IdentityGone("a mailbox has no webhooks")
+        self._check(request)
+        message = MailboxMessage(
+            key=request.key,
+            intent=request.intent,
+            chunk=request.chunk,
+            address=request.address,
+            text=request.text,
+            media=request.media,
+            reply_to=request.reply_to,
+            poll=request.poll,
+            payload=request.payload,
+            parts=request.parts,
+            recipient=request.recipient,
+        )
+        try:
+            n = await self._store.write(
+                PostToMailbox(message=message, now=self._env.now()),
+                lambda n: n,
+                then=lambda _: self._posted(request.address.conversation),
+            )
+        except StoreError as error:
+            raise Ambiguous(error.facts) from error
+        return Receipt(provider_id=str(n), address=request.address)
+
+    def _check(self, request: SendRequest) -> None:
+        """Raise `Refused` for what nobody would see."""
+        can, where = self.capabilities, f"to a mailbox of {self.channel}"
+        if len(request.text) > can.text_limit:
+            raise Refused(f"a text of {len(request.text)} characters {where}, which takes {can.text_limit}")
+        if request.address.thread is not None and Capability.THREADS not in can.can:
+            raise Refused(f"a thread {where}, which has none")
+        try:
+            check_able(can, where, media=request.media, poll=request.poll, payload=request.payload, parts=request.parts)
+        except InvalidSend as error:
+            raise Refused(error.facts) from error
+
+    async def find(self, address: Address, key: str) -> Receipt | None:
+        raise Refused("a mailbox is not looked up: a repeated key is stored once")
+
+    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
+        raise Refused("threads of a mailbox are opened by its clients")
+
+    # ------------------------------------------------------------ bindings
+
+    async def open_child(self, parent: Address, title: str, key: str) -> Address:
+        raise Refused("threads of a mailbox are opened by its clients")
+
+    async def inspect(self, place: Address) -> PlaceState:
+        """Always open: what nobody reads yet is kept."""
+        return PlaceState.OPEN
+
+    async def reopen(self, place: Address) -> None:
+        """Nothing to do: no conversation of a mailbox is archived."""
+
+    async def identity(self, place: Address, name: str) -> Identity | None:
+        """None: a mailbox has no webhooks."""
+
+    # ------------------------------------------------------------ clients
+
+    async def read(
+        self, *, after: int = 0, conversation: str | None = None, kind: ChatKind | None = None, limit: int = 100
+    ) -> MailboxPage:
+        """The messages behind number `after`, of all conversations, of one, or of those of a kind."""
+        return await self._store.read(
+            ReadMailbox(
+                channel=self.channel,
+                account=self.account,
+                conversation=conversation,
+                kind=kind,
+                after=after,
+                limit=limit,
+            )
+        )
+
+    async def next(
+        self, *, after: int = 0, conversation: str | None = None, kind: ChatKind | None = None, limit: int = 100
+    ) -> MailboxPage:
+        """As `read`, but waits until there is a message."""
+        while True:
+            with self._watching(conversation) as posted:
+                page = await self.read(after=after, conversation=conversation, kind=kind, limit=limit)
+                if page.messages:
+                    return page
+                await posted.wait()
+
+    @contextmanager
+    def _watching(self, conversation: str | None) -> Generator[anyio.Event]:
+        """An event that is set by the next message."""
+        waiting = self._waiting.setdefault(conversation, set())
+        posted = anyio.Event()
+        waiting.add(posted)
+        try:
+            yield posted
+        finally:
+            waiting.discard(posted)
+            if not waiting and self._waiting.get(conversation) is waiting:
+                del self._waiting[conversation]
+
+    def _posted(self, conversation: str) -> None:
+        for place in (conversation, None):
+            for posted in self._waiting.get(place, ()):
+                posted.set()
+
+
+@asynccontextmanager
+async def _nothing() -> AsyncGenerator[AsyncIterator[Envelope]]:
+    yield _no_messages()
+
+
+async def _no_messages() -> AsyncIterator[Envelope]:
+    """The stream of inbound messages, which has none."""
+    await anyio.sleep_forever()
+    for envelope in ():
+        yield envelope

@@ -1,0 +1,1 @@
+"""Calendar: cron expressions, active hours and time zones."""

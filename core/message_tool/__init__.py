@@ -1,0 +1,1 @@
+"""The message tool, as decisions: schema, parsing, target rules, policy."""

@@ -1,0 +1,135 @@
+"""What an action needs on its channel: that the channel has it, that its gate is open, and that nothing is missing."""
+
+from __future__ import annotations
+
+from trunkline.core.action_names import Action
+from trunkline.core.actions.spec import TargetMode
+from trunkline.core.channels import rules_for
+from trunkline.core.channels.channel_actions import ChannelAction
+from trunkline.core.config import GatewayConfig
+from trunkline.core.errors import InvalidAction
+from trunkline.core.message_tool.planning.availability import UNSUPPORTED_POLL, find_action, is_open, refuse_unless_able
+from trunkline.core.message_tool.planning.calls import ActionCall, PlannedCall
+from trunkline.core.profiles import Profile
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Capabilities
+
+#: what the core itself requires of an action, on every channel
+CORE_NEEDS: dict[Action, tuple[str, ...]] = {
+    Action.SEND: ("message|media|path|filePath|card",),
+    Action.POLL: ("pollQuestion", "pollOption>=2"),
+    Action.BROADCAST: ("targets",),
+}
+#: names of the text
+_TEXTS = frozenset({"message", "text", "newText", "content"})
+#: our rules: what a parameter may be replaced by
+_INSTEAD = {"media": ("buffer",), "card": ("components",)}
+
+
+def check_requirements(planned: PlannedCall, config: GatewayConfig, capabilities: Capabilities | None) -> None:
+    """Raise `InvalidAction` for what a call cannot do on its channel, or lacks. See `plan.check_call`."""
+    call, channel, profile = planned.call, planned.channel.name, config.profile
+    if call.action is Action.BROADCAST:
+        for one in planned.sends:
+            check_requirements(one, config, capabilities)
+        return
+    check_core(call, profile)
+    # Upstream's dry run ends before a channel looks at its action.
+    if profile.upstream and (planned.dry_run or call.action in CORE_NEEDS):
+        return
+    entry = supported(call.action, channel, profile)
+    if capabilities is not None:
+        refuse_unless_able(call.action, channel, capabilities)
+    check_needs(call, entry, profile, target=planned.target.text is not None)
+    if entry.gate is not None and not is_open(entry, channel, config):
+        sentence = f"Action {call.action} is disabled on {channel}."
+        remedy = f"Set channels.{channel}.actions.{entry.gate} to true."
+        raise InvalidAction(sentence, Reason.ACTION_DISABLED, remedy=remedy)
+    if not profile.upstream:
+        _check_poll(call, channel)
+
+
+def check_core(call: ActionCall, profile: Profile) -> None:
+    """Raise `InvalidAction` for what the core itself misses in a call."""
+    for need in CORE_NEEDS.get(call.action, ()):
+        if is_there(call, need, profile):
+            continue
+        name, _, least = need.partition(">=")
+        if least and call.options:
+            raise InvalidAction(f"{name} requires at least two values", Reason.BAD_POLL)
+        reason = Reason.BAD_POLL if call.action is Action.POLL else Reason.NOTHING_TO_SEND
+        raise InvalidAction(f"{name.split('|')[0]} required", reason, remedy=_how(need))
+
+
+def supported(action: Action, channel: str, profile: Profile) -> ChannelAction:
+    """What a channel has of an action. Raises `InvalidAction` if it is nothing."""
+    entry = find_action(channel, action, profile)
+    if entry is None:
+        sentence = UNSUPPORTED_POLL if action is Action.POLL else rules_for(channel).unsupported
+        raise InvalidAction(sentence.format(action=action, channel=channel), Reason.UNSUPPORTED)
+    return entry
+
+
+def check_needs(call: ActionCall, entry: ChannelAction, profile: Profile, *, target: bool) -> None:
+    """Raise `InvalidAction` for what a channel misses in a call. `target`: the call has one."""
+    needs = entry.needs if profile.upstream else (*entry.needs, *entry.we_need)
+    lacking = tuple(need for need in needs if not _is_met(call, need, profile, target=target))
+    if lacking:
+        removes = lacking[0] == "emoji" and call.remove and "emoji to remove" in entry.errors
+        sentence = entry.missing(("emoji to remove", *lacking[1:]) if removes else lacking)
+        raise InvalidAction(sentence, remedy=_how(lacking[0]) if sentence.endswith(" required") else "")
+    if profile.upstream and call.spec.target is TargetMode.TO and not target and not call.spec.aliases:
+        raise InvalidAction("to required", Reason.NO_TARGET)
+
+
+def _how(need: str) -> str:
+    """What to do about a missing parameter."""
+    names = [f"`{name}`" for name in need.partition(">=")[0].split("|")]
+    return f"Give {'one of ' if len(names) > 1 else ''}{', '.join(names)}."
+
+
+def _is_met(call: ActionCall, need: str, profile: Profile, *, target: bool) -> bool:
+    if need in ("to", "channelId") and call.spec.requires_target:
+        return target
+    return is_there(call, need, profile)
+
+
+def is_there(call: ActionCall, need: str, profile: Profile) -> bool:
+    """Whether a call has a required parameter: ``a``, one of ``a|b``, or ``a>=2`` values."""
+    names, _, least = need.partition(">=")
+    if least:
+        return call.options >= int(least)
+    return any(_has(call, name, profile) for name in names.split("|"))
+
+
+def _has(call: ActionCall, name: str, profile: Profile) -> bool:
+    if name in _TEXTS:
+        named = name in call.given if profile.upstream else True
+        return named and bool(call.message.strip())
+    if (name == "media" and call.media) or (name == "replyTo" and call.reply_to):
+        return True
+    if name in call.given:
+        return True
+    return not profile.upstream and any(other in call.given for other in _INSTEAD.get(name, ()))
+
+
+def _check_poll(call: ActionCall, channel: str) -> None:
+    """Raise `InvalidAction` for a poll that its channel cannot hold as asked: the option would be ignored."""
+    if (poll := call.poll) is None:
+        return
+    polls = rules_for(channel).polls
+    if poll.duration_hours is not None and poll.duration_seconds is not None:
+        sentence = "durationHours and durationSeconds are mutually exclusive"
+    elif poll.duration_hours is not None and poll.duration_hours < 1:
+        sentence = "durationHours must be at least 1"
+    elif poll.duration_seconds is not None and poll.duration_seconds < 1:
+        sentence = "durationSeconds must be at least 1"
+    elif poll.duration_seconds is not None and not polls.seconds:
+        sentence = f"durationSeconds is not supported for {channel} polls"
+    elif poll.duration_hours is not None and not polls.hours:
+        sentence = f"durationHours is not supported for {channel} polls"
+    elif poll.anonymous is not None and not polls.anonymous:
+        sentence = f"isAnonymous is not supported for {channel} polls"
+    else:
+        return
+    raise InvalidAction(sentence, Reason.BAD_POLL)

@@ -1,0 +1,187 @@
+"""Decides which message an action means. Pure: the store says what is known of the message that was named.
+
+An agent names a message by the platform's id, or by the intent that sends it, which may still be queued. For a message
+of ours either name means the whole message, however many chunks it has.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from trunkline.core.action_names import Action
+from trunkline.core.actions.requests import ActionPart
+from trunkline.core.channels import rules_for
+from trunkline.core.delivery.policy import is_misplaced
+from trunkline.core.errors import InvalidAction
+from trunkline.core.reasons import Reason
+from trunkline.core.states.intent import is_final
+from trunkline.core.values import Address, Identity, InboundId, IntentId, IntentState, Receipt
+
+#: the receipt of a chunk that an operator confirmed without its id: it names no message
+NO_MESSAGE_ID = "resolved-by-operator"
+#: actions that take a message away
+REMOVES = frozenset({Action.UNSEND, Action.DELETE})
+_OF_OWN = frozenset({Action.EDIT, *REMOVES})
+
+
+class OwnMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A message of ours: its intent, and what the platform gave for it so far."""
+
+    intent: IntentId
+    #: the agent that sent it, or for which a client did
+    agent: str
+    address: Address
+    state: IntentState
+    #: number of chunks, each a message of its own on the platform
+    chunks: int
+    receipts: tuple[Receipt, ...] = ()
+    #: the chunk that has the id; none: it was named by its intent
+    chunk: int | None = None
+    #: the webhook that posted it; none: the bot
+    identity: Identity | None = None
+    #: it is a change, and no message
+    change: bool = False
+
+
+class KnownMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the store knows of a message. Neither field: nothing."""
+
+    ours: OwnMessage | None = None
+    #: a person's message
+    inbound: InboundId | None = None
+
+
+class MessageReference(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The message that an action means."""
+
+    #: the conversation of the message, as its intent has it
+    address: Address
+    #: the platform's id; none: it is not known yet
+    message_id: str | None = None
+    #: the intent that sends it; none: it is not ours
+    of: IntentId | None = None
+    #: number of requests that the action needs
+    chunks: int = 1
+    identity: Identity | None = None
+
+
+def decide_reference(
+    action: Action,
+    name: str,
+    place: Address,
+    found: KnownMessage,
+    *,
+    agent: str | None = None,
+    moderates: bool = False,
+) -> MessageReference:
+    """The message that an action means. Raises `InvalidAction`.
+
+    Any message may be answered, pinned and reacted to. Only own messages are edited and deleted, and others are deleted
+    where the account `moderates` the conversation. `place`: the conversation that the action names. `agent`: the agent
+    that asks, whose own messages are those that it sent; none: those of every agent are.
+    """
+    ours, any_author = found.ours, moderates and action is Action.DELETE
+    if ours is not None and action in _OF_OWN and not (any_author or ours.change or agent in (None, ours.agent)):
+        raise InvalidAction(
+            f"{action}: agent {ours.agent} sent message {name!r}; only own messages can be changed",
+            Reason.NOT_OWN_MESSAGE,
+        )
+    # Many platforms number the messages of each conversation: an id that is ours elsewhere may be a person's here.
+    if ours is not None and (action in _OF_OWN or ours.chunk is None or same_place(place, place_of(ours))):
+        return _ours(action, name, place, ours)
+    if action in _OF_OWN and not any_author:
+        if found.inbound is not None:
+            raise InvalidAction(
+                f"{action}: somebody else wrote message {name!r}; only own messages can be changed",
+                Reason.NOT_OWN_MESSAGE,
+            )
+        raise InvalidAction(
+            f"{action}: no own message {name!r} is known in {place}; use the messageId that its send returned",
+            Reason.UNKNOWN_MESSAGE,
+        )
+    return MessageReference(address=place, message_id=name)
+
+
+def _ours(action: Action, name: str, place: Address, sent: OwnMessage) -> MessageReference:
+    if sent.change:
+        raise InvalidAction(f"{action}: {name!r} is a change, and no message", Reason.UNKNOWN_MESSAGE)
+    where = place_of(sent)
+    if not same_place(place, where):
+        raise InvalidAction(
+            f"{action}: message {name!r} is in {where}, and not in {place}; name that place, or none",
+            Reason.OTHER_CONVERSATION,
+        )
+    ids = [one.provider_id for one in sent.receipts if named(one)]
+    if is_final(sent.state) and not ids:
+        raise InvalidAction(
+            f"{action}: message {name!r} has ended as {sent.state.value}, and the platform gave no id for it",
+            Reason.NOTHING_TO_CHANGE,
+        )
+    if action is Action.EDIT and sent.chunks > 1:
+        raise InvalidAction(
+            f"edit: message {name!r} is {sent.chunks} messages on the platform; delete it and send it again",
+            Reason.BAD_ACTION,
+        )
+    identity = sent.identity if action in _OF_OWN else None
+    if action in REMOVES:
+        chunks = len(sent.receipts) if is_final(sent.state) else sent.chunks
+        known = ids[0] if chunks == 1 and ids else None
+        return MessageReference(
+            address=where, message_id=known, of=sent.intent, chunks=max(chunks, 1), identity=identity
+        )
+    chunk = sent.chunk or 0
+    known = _id(sent.receipts, chunk)
+    return MessageReference(address=where, message_id=known, of=sent.intent, identity=identity)
+
+
+def place_of(sent: OwnMessage) -> Address:
+    """Where people see a message: where it was sent to, unless its receipt shows another place."""
+    astray = [one.address for one in sent.receipts if is_misplaced(sent.address, one)]
+    return astray[-1] if astray else sent.address
+
+
+def same_place(one: Address, other: Address) -> bool:
+    """Whether two addresses are one conversation or one thread, whatever the case of ids that ignore it."""
+    if one.lane == other.lane:
+        return True
+    fold = rules_for(one.channel).fold
+    apart = (one.channel, one.account, one.thread or "") != (other.channel, other.account, other.thread or "")
+    return not apart and fold(one.kind, one.conversation) == fold(other.kind, other.conversation)
+
+
+def named(receipt: Receipt) -> bool:
+    """Whether a receipt names a message."""
+    return bool(receipt.provider_id.strip()) and receipt.provider_id != NO_MESSAGE_ID
+
+
+def _id(receipts: tuple[Receipt, ...], chunk: int) -> str | None:
+    return receipts[chunk].provider_id if chunk < len(receipts) and named(receipts[chunk]) else None
+
+
+class MeantMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The message for one request of a change, or why there is none."""
+
+    message_id: str | None = None
+    reason: Reason | None = None
+    detail: str = ""
+
+
+def needs_receipts(part: ActionPart, chunks: int) -> bool:
+    """Whether the id of the message is in the receipts of the intent that sends it."""
+    return part.of is not None and (part.message_id is None or chunks > 1)
+
+
+def message_meant(part: ActionPart, chunk: int, address: Address, receipts: tuple[Receipt, ...]) -> MeantMessage:
+    """The message that a request of a change concerns, by the `receipts` of the intent that sends it.
+
+    An id counts within the conversation of its message only: in another one it may name another message.
+    """
+    at = chunk if part.action in REMOVES else 0
+    known = _id(receipts, at)
+    if known is None:
+        detail = f"{part.of} has no message number {at + 1} with an id"
+        return MeantMessage(reason=Reason.NOTHING_TO_CHANGE, detail=detail)
+    if is_misplaced(address, receipts[at]):
+        detail = f"{part.of} is at {receipts[at].address}, and not at {address}"
+        return MeantMessage(reason=Reason.OTHER_CONVERSATION, detail=detail)
+    return MeantMessage(message_id=known)

@@ -1,0 +1,1 @@
+"""Records: what the gateway remembers, as values."""

@@ -1,0 +1,392 @@
+"""What the store keeps, as values: work (what starts turns), intents, delegations, and the answers to its commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import msgspec
+
+from trunkline.core.actions.requests import ActionPart
+from trunkline.core.agent import CallbackFacts
+from trunkline.core.message_parts import MessageParts
+from trunkline.core.reasons import Reason
+from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.records.changed_line import ChangedLine
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.heartbeat import HeartbeatRun
+from trunkline.core.records.inbound import RouteNote
+from trunkline.core.records.intent_parts import BoundPart, ExtraPart
+from trunkline.core.records.origin import Origin
+from trunkline.core.records.reserved_sender import as_person
+from trunkline.core.states.delegation import CallbackState
+from trunkline.core.values import (
+    Address,
+    DelegationId,
+    Identity,
+    InboundId,
+    IntentId,
+    IntentKind,
+    IntentState,
+    Peer,
+    Piece,
+    Poll,
+    Receipt,
+    SessionEntry,
+    SessionId,
+    Transport,
+    TurnId,
+    WorkKind,
+)
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """What starts a turn, with everything that was decided at its admission (invariant R3)."""
+
+    id: InboundId
+    kind: WorkKind
+    agent: str
+    session_key: str
+    #: its author by the platform's own id; agents see `sender`
+    peer: Peer
+    text: str
+    message_id: str = ""
+    #: where the message came from; none for wake-ups
+    place: Address | None = None
+    #: where an answer without a target goes; none: nowhere
+    reply_to: Address | None = None
+    reply_reason: Reason = Reason.REPLY_TO_ORIGIN
+    #: the thread of `home` is opened on this message before anything is said there
+    open_on: str | None = None
+    callback: CallbackFacts | None = None
+    #: the binding that led it to its session, or that its answer goes to
+    binding: str | None = None
+    heartbeat: HeartbeatRun | None = None
+    #: of a callback, and of a task that another agent delegated: the origin of the delegation
+    origin: Origin | None = None
+    #: the delegation that its session works on, and how many delegations stand above this turn
+    serves: DelegationId | None = None
+    depth: int = 0
+    #: `text` is the beginning of a long result, with a note that says so; the whole text is stored under this hash
+    text_ref: str | None = None
+    #: how a message was routed; none: it is none, or an earlier version stored it
+    route: RouteNote | None = None
+
+    @property
+    def turn(self) -> TurnId:
+        """Id of the turn it starts; the same when the turn runs again after a crash."""
+        return TurnId(f"t-{self.id}")
+
+    @property
+    def sender(self) -> Peer:
+        """Its author as agents see it: a person whose id or name looks like that of a hand or a caller is escaped."""
+        return as_person(self.peer) if self.kind in (WorkKind.MESSAGE, WorkKind.CONTROL) else self.peer
+
+    @property
+    def asked_by(self) -> Peer | None:
+        """The person for whom it is done, as agents see them; none: nobody asked for it."""
+        if self.kind in (WorkKind.MESSAGE, WorkKind.CONTROL):
+            return self.sender
+        return None if self.origin is None else self.origin.asked_by
+
+    @property
+    def home(self) -> Address | None:
+        """The place that its session belongs to. The answer of a callback may go elsewhere: to a bound conversation."""
+        return self.place if self.kind is WorkKind.CALLBACK else self.reply_to
+
+
+class Participant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A person who writes in a session that people may share."""
+
+    #: the linked name, else the platform's id
+    name: str
+    #: maps a stored name to the name it has under today's identity links
+    today: Callable[[str], str]
+
+
+class NewSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A session to be created when there is none for its key."""
+
+    key: str
+    agent: str
+    #: id that it gets when it is created now
+    id: SessionId
+    #: the place that asks for it; none: no place is tied to it
+    address: Address | None
+    #: the entry that describes the place, made when the session is created
+    entry_of: Callable[[Address], SessionEntry] | None = None
+    #: the key that today's configuration gives a place: decides whether a session under an older key moves to this one.
+    #: None: no place is tied to it
+    key_of: Callable[[Address], str] | None = None
+    #: the writer, in a session that people may share; see `SessionRow.people`
+    participant: Participant | None = None
+    #: form of the key
+    codec: str = "v1"
+
+
+class LeftSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The session that a place had before, and that did not move with it."""
+
+    key: str
+    id: str
+
+
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A stored session; `created`: by this command."""
+
+    key: str
+    id: SessionId
+    generation: int
+    created: bool
+    #: the key that it had until this command
+    moved_from: str | None = None
+    #: the session that the place had until this command
+    left: LeftSession | None = None
+    #: how many people share it, set once for each person after the first; else 0
+    people: int = 0
+
+
+class ResetResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A reset session: the session that its key has now, and the id of the one before."""
+
+    row: SessionRow
+    before: SessionId
+
+
+_NUMBERED = re.compile(r"\+[0-9]+\Z")
+
+
+def send_intent(key: str, tries: int) -> IntentId:
+    """The intent id of a try of a client's send. Different keys never share one, whatever they end in."""
+    first = tries == 1 and not _NUMBERED.search(key)
+    return IntentId(f"send:{key}" if first else f"send:{key}+{tries}")
+
+
+def send_key(intent: str) -> str | None:
+    """The key of the client's send that an intent belongs to; none: it belongs to no send."""
+    if not intent.startswith("send:"):
+        return None
+    return _NUMBERED.sub("", intent.removeprefix("send:"))
+
+
+class SendRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The latest try of a client's send."""
+
+    key: str
+    intent: IntentId
+    tries: int
+    session_key: str | None
+    channel: str
+
+
+class IntentFate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Where an intent stands, and what the platform gave for it."""
+
+    state: IntentState
+    reason: Reason | None
+    receipts: tuple[Receipt, ...]
+
+
+class SendAdmission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to a client's send. `new`: a try was stored, `intent`; else `fate` is that of the latest try."""
+
+    new: bool
+    send: SendRow
+    intent: IntentRow | None = None
+    fate: IntentFate | None = None
+    #: the session of the target, where the command asked for it
+    session: SessionRow | None = None
+
+
+class Admission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to an inbound. `first`: it repeats that one, and nothing was stored."""
+
+    session: SessionRow | None
+    first: InboundId | None = None
+    #: the binding it came by, with its new idle deadline
+    touched: SessionBindingRecord | None = None
+
+
+class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A message to send, as prepared: its chunks never change.
+
+    A poll, or a payload that only the platform understands, has its text as its only chunk.
+    """
+
+    id: IntentId
+    kind: IntentKind
+    state: IntentState = IntentState.PREPARED
+    address: Address
+    chunks: tuple[str, ...]
+    #: how many leading chunks have a receipt
+    acked: int = 0
+    attempts: int = 0
+    #: of these, attempts whose outcome is unknown since the process ended
+    interrupted: int = 0
+    #: deferred until this time, because of `reason`
+    next_at: float | None = None
+    reason: Reason | None = None
+    agent: str
+    #: session that mirrors it; none: no mirror
+    mirror_key: str | None
+    #: session id at admission; kept even if the key later points elsewhere
+    session: SessionId | None = None
+    #: the caller named the session itself
+    named_session: bool = False
+    media: tuple[str, ...] = ()
+    turn: TurnId | None = None
+    inbound: InboundId | None = None
+    delegation: DelegationId | None = None
+    reply_to: str | None = None
+    open_on: str | None = None
+    #: the chunks as HTML or with styles; empty where all of them go as they are
+    forms: tuple[Piece, ...] = ()
+    poll: Poll | None = None
+    payload: str | None = None
+    parts: MessageParts | None = None
+    #: it changes something instead of sending a message
+    action: ActionPart | None = None
+    #: of a message that reports a delegation: the person who asked for it
+    recipient: Peer | None = None
+    #: one attempt a chunk, and no more
+    best_effort: bool = False
+    #: the transport that took over from the adapter's first one
+    transport: Transport | None = None
+    #: the next attempt is marked as a possible repeat
+    marked: bool = False
+    #: since this time an attempt is in doubt: it may have been accepted
+    doubt_at: float | None = None
+    #: hooks are still to be notified how it ends
+    hooks_pending: bool = False
+    #: the binding it belongs to, and the identity that speaks there; none: the bot
+    binding: str | None = None
+    identity: Identity | None = None
+    #: where a short notice goes when it cannot be delivered where it belongs; none: nowhere
+    notice_to: Address | None = None
+    #: the notice's thread is opened on this message first
+    notice_open_on: str | None = None
+    created_at: float
+    #: time of the last write; set when the row is read
+    updated_at: float = 0.0
+
+    @property
+    def bound(self) -> BoundPart | None:
+        """Binding, identity and place of a notice; none when it has none of them."""
+        if self.binding is None and self.identity is None and self.notice_to is None:
+            return None
+        return BoundPart(
+            binding=self.binding,
+            identity=self.identity,
+            notice_to=self.notice_to,
+            notice_open_on=self.notice_open_on,
+        )
+
+    @property
+    def extra(self) -> ExtraPart | None:
+        """Parts, action and recipient; none when it has none of them."""
+        if self.parts is None and self.action is None and self.recipient is None:
+            return None
+        return ExtraPart(parts=self.parts, action=self.action, recipient=self.recipient)
+
+    def key(self, chunk: int) -> str:
+        """Idempotency key of a chunk on the wire: stable over retries, restarts and processes."""
+        return f"{self.id}/{chunk}"
+
+
+class BrokenIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An intent whose row cannot be read, and why. `row` has what can be read; the rest is empty."""
+
+    problem: str
+    row: IntentRow
+    receipts: tuple[Receipt, ...] = ()
+
+
+class LoadedIntents(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Intents read from the store. `broken`: the rows that cannot be read."""
+
+    rows: tuple[IntentRow, ...]
+    broken: dict[IntentId, BrokenIntent] = msgspec.field(default_factory=dict[IntentId, BrokenIntent])
+
+
+class DueMirror(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An intent whose transcript lines were refused, with its receipts."""
+
+    intent: IntentRow
+    receipts: tuple[Receipt, ...]
+
+
+class Noted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The line about a bad end in the session that sent the message. `woken`: the work that was admitted there."""
+
+    session: SessionRow
+    text: str
+    woken: Work | None = None
+
+
+class CallbackChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How the callback of a delegation has changed with a write."""
+
+    delegation: DelegationId
+    before: CallbackState
+    state: CallbackState
+    reason: Reason | None = None
+
+
+class Settlement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to a write that settles a chunk or an intent: the session that mirrors the text, if any."""
+
+    mirror: SessionRow | None
+    mirror_text: str = ""
+    #: the binding of the intent, with its new idle deadline
+    touched: SessionBindingRecord | None = None
+    #: none: there is no such line, or the transcript has it already
+    noted: Noted | None = None
+    #: the line that an edit or a deletion changed
+    changed: ChangedLine | None = None
+    #: whether the notice is new: an intent that ends once more has posted it before
+    noticed: bool = False
+    #: of an intent that reports a delegation
+    callback: CallbackChange | None = None
+
+
+class BindResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to `Bind`. `new` false: the same request made `record` before."""
+
+    new: bool
+    record: SessionBindingRecord
+    #: the binding that the conversation had until now
+    ended: SessionBindingRecord | None = None
+    #: the session that it is bound to, when it was created with it
+    session: SessionRow | None = None
+
+
+class StoredBindings(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Bindings read from the store. `broken`: by id the rows that cannot be read, and why."""
+
+    rows: tuple[SessionBindingRecord, ...]
+    broken: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+
+
+class BrokenRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A row that cannot be read, and why; `id` as far as it can be read."""
+
+    n: int
+    id: str
+    problem: str
+
+
+class Unfinished(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What an earlier process left open, each in order of creation."""
+
+    #: with the session that each belongs to
+    works: tuple[tuple[Work, SessionId], ...]
+    #: how many intents are open; see `ListOpenIntents`
+    intents: int
+    delegations: tuple[DelegationRow, ...]
+    #: the rows of both that cannot be read; `SetAsideBroken` closes them
+    broken_works: tuple[BrokenRow, ...] = ()
+    broken_delegations: tuple[BrokenRow, ...] = ()
+    #: by id of work or delegation: how many of its counted runs ended with the process
+    runs: tuple[tuple[str, int], ...] = ()
+    #: `CountRuns` is still to be written
+    begun: bool = False

@@ -1,0 +1,192 @@
+"""Creates drafts: intents with destination, mirror session, identity and notice address, but without their text."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trunkline.core.channels import rules_for
+from trunkline.core.decisions import MirrorQuestion
+from trunkline.core.delivery.notes import NOTICE_SUFFIX
+from trunkline.core.keys.text_form import read_key
+from trunkline.core.message_parts import MessageParts
+from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.rows import IntentRow, Work
+from trunkline.core.routing.outbound import OutboundRoute
+from trunkline.core.runtime.context import Context
+from trunkline.core.values import Address, Identity, IntentId, IntentKind, Poll, SessionId, WorkKind
+
+
+class TurnMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A message of a turn."""
+
+    kind: IntentKind
+    id: IntentId
+    text: str
+    to: Address
+    route: OutboundRoute | None = None
+    #: key and agent of the session that the caller named to mirror it
+    session: tuple[str, str] | None = None
+    media: tuple[str, ...] = ()
+    #: the message to quote; none: as configured
+    reply_to: str | None = None
+    poll: Poll | None = None
+    payload: str | None = None
+    parts: MessageParts | None = None
+    best_effort: bool = False
+
+
+class IntentDrafts:
+    """Creates drafts; preparation adds the text."""
+
+    def __init__(self, context: Context) -> None:
+        self._ctx = context
+
+    def of_turn(self, work: Work, session: SessionId, what: TurnMessage) -> IntentRow:
+        """The draft of a turn's message; its destination and mirror are final."""
+        ctx = self._ctx
+        # A callback belongs to the session that delegated, but its messages to a bound conversation to the bound one.
+        home = work.home
+        to, open_on = (what.to, None) if home is None else _opened(what.to, home, work.open_on)
+        instead = self._instead(work, to, open_on)
+        bound = ctx.bindings.speaking(to, work.binding)
+        question = MirrorQuestion(
+            kind=what.kind,
+            agent=work.agent,
+            running=work.session_key,
+            origin=home,
+            target=to,
+            route=what.route,
+            bound=None if bound is None else bound.target_session_key,
+        )
+        mirror, named = ctx.decisions.plan_mirror(question, ctx.config), what.session
+        return IntentRow(
+            id=what.id,
+            kind=what.kind,
+            address=to,
+            chunks=(),
+            agent=work.agent if named is None else named[1],
+            mirror_key=mirror.key if named is None else named[0],
+            session=session if mirror.own and named is None else None,
+            named_session=named is not None,
+            media=what.media,
+            poll=what.poll,
+            payload=what.payload,
+            parts=what.parts,
+            best_effort=what.best_effort,
+            turn=work.turn,
+            inbound=work.id,
+            delegation=None if work.callback is None else work.callback.delegation,
+            recipient=None if work.callback is None else work.asked_by,
+            reply_to=what.reply_to or self._reference(work, what.kind, to),
+            open_on=open_on,
+            binding=None if bound is None else bound.binding_id,
+            identity=identity_of(bound),
+            notice_to=instead,
+            notice_open_on=work.open_on if instead is not None and instead == home else None,
+            created_at=ctx.env.now(),
+        )
+
+    def _reference(self, work: Work, kind: IntentKind, to: Address) -> str | None:
+        """The message that an answer quotes, if any."""
+        quotes = self._ctx.config.channel(to.channel).reply_reference and kind is IntentKind.REPLY
+        same_place = work.place is not None and work.place.lane == to.lane
+        return work.message_id if quotes and same_place and work.kind is WorkKind.MESSAGE else None
+
+    def _instead(self, work: Work, to: Address, open_on: str | None) -> Address | None:
+        """The place for a notice, if the answer to a message goes elsewhere and cannot be delivered there."""
+        if open_on is not None:
+            return self._above(to)
+        place = work.place
+        if place is None or to != work.reply_to or place.lane == to.lane:
+            return None
+        return place if self._notices(to) else None
+
+    def _above(self, thread: Address) -> Address | None:
+        """The place for a notice if a thread cannot be opened: the conversation of its message."""
+        return rules_for(thread.channel).room_above(thread) if self._notices(thread) else None
+
+    def _notices(self, place: Address) -> bool:
+        return self._ctx.config.channel(place.channel).thread_bindings.notice
+
+    def announcement(self, row: DelegationRow, to: Address, n: int, binding: str | None = None) -> IntentRow:
+        """The draft of a hand's result, mirrored into the session of its destination."""
+        origin = row.reply_to
+        to, open_on = (to, None) if origin is None else _opened(to, origin, row.open_on)
+        draft = self._draft(IntentKind.ANNOUNCE, f"{row.id}.post{n}", row.agent, to, binding, running=row.session_key)
+        elsewhere = binding is not None and origin is not None and origin.lane != to.lane
+        instead = origin if elsewhere and self._notices(to) else None
+        return msgspec.structs.replace(
+            draft,
+            turn=row.turn,
+            inbound=row.inbound,
+            delegation=row.id,
+            recipient=None if row.origin is None else row.origin.asked_by,
+            open_on=open_on,
+            notice_to=instead if open_on is None else self._above(to),
+            notice_open_on=row.open_on if instead is not None and open_on is None else None,
+        )
+
+    def notice(self, like: IntentRow, to: Address) -> IntentRow:
+        """The draft of a notice at another place, instead of an undeliverable intent."""
+        draft = self._draft(IntentKind.NOTICE, f"{like.id}{NOTICE_SUFFIX}", like.agent, to)
+        return msgspec.structs.replace(
+            draft,
+            turn=like.turn,
+            inbound=like.inbound,
+            delegation=like.delegation,
+            recipient=like.recipient,
+            open_on=like.notice_open_on,
+        )
+
+    def second(self, like: IntentRow, to: Address) -> IntentRow:
+        """The draft of the same words on the second channel of a person whose call has ended."""
+        draft = self._draft(IntentKind.SECOND, f"{like.id}.second", like.agent, to)
+        return msgspec.structs.replace(
+            draft, turn=like.turn, inbound=like.inbound, delegation=like.delegation, recipient=like.recipient
+        )
+
+    def farewell(self, record: SessionBindingRecord) -> IntentRow:
+        """The draft of the message for an expired binding."""
+        config = self._ctx.config
+        agent = read_key(record.target_session_key, config.profile, config.session.main_key).agent
+        return self._draft(IntentKind.NOTICE, f"{record.binding_id}.farewell", agent, record.conversation)
+
+    def _draft(
+        self, kind: IntentKind, name: str, agent: str, to: Address, binding: str | None = None, *, running: str = ""
+    ) -> IntentRow:
+        """A draft outside of any turn, mirrored into the session of its place."""
+        ctx = self._ctx
+        bound = ctx.bindings.speaking(to, binding)
+        question = MirrorQuestion(
+            kind=kind,
+            agent=agent,
+            running=running,
+            origin=None,
+            target=to,
+            bound=None if bound is None else bound.target_session_key,
+        )
+        return IntentRow(
+            id=IntentId(name),
+            kind=kind,
+            address=to,
+            chunks=(),
+            agent=agent,
+            mirror_key=ctx.decisions.plan_mirror(question, ctx.config).key,
+            binding=None if bound is None else bound.binding_id,
+            identity=identity_of(bound),
+            created_at=ctx.env.now(),
+        )
+
+
+def _opened(to: Address, home: Address, open_on: str | None) -> tuple[Address, str | None]:
+    """A destination, and the message to open its thread on if it is the thread of `home`.
+
+    The caller may not know the parent of the thread, which opening it needs.
+    """
+    return (home, open_on) if open_on is not None and to.lane == home.lane else (to, None)
+
+
+def identity_of(record: SessionBindingRecord | None) -> Identity | None:
+    """The webhook identity for a binding; None: the bot posts."""
+    return None if record is None or record.degraded is not None else record.identity

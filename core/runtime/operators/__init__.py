@@ -1,0 +1,1 @@
+"""What operators change in a running gateway: the queue, sessions, keys."""

@@ -1,0 +1,71 @@
+"""Records how heartbeats end: at the end of their turn, or, if they say something, when that is accepted or given up.
+
+The second happens in whichever process settles the intent, so it is recorded with that commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trunkline.core.calendar.hours import is_active
+from trunkline.core.config.gateway import GatewayConfig
+from trunkline.core.delivery.mirror_text import said
+from trunkline.core.delivery.policy import DeliveryDecision, NextStep
+from trunkline.core.events.heartbeat import HeartbeatEnded
+from trunkline.core.heartbeat.reply import PREVIEW, Indicator
+from trunkline.core.heartbeat.settings import heartbeat_of, zones_of
+from trunkline.core.heartbeat.visibility import Visibility, resolve_visibility
+from trunkline.core.reasons import Reason
+from trunkline.core.records.rows import IntentRow
+from trunkline.core.runtime.context import Context, ids_of
+from trunkline.core.states.intent import DeliveryEvent
+from trunkline.core.values import Address, IntentState
+
+#: states in which people have read at least a part
+_READ = frozenset({IntentState.DELIVERED, IntentState.PARTIAL})
+_INDICATORS = {"sent": Indicator.ALERT.value, "failed": Indicator.ERROR.value}
+
+
+#: judges whether a chunk may be sent now; a decision ends its intent
+Judge = Callable[[], DeliveryDecision | None]
+
+
+def visibility_of(config: GatewayConfig, place: Address | None) -> Visibility:
+    """What people see of a heartbeat in a place."""
+    return Visibility() if place is None else resolve_visibility(config, place.channel, place.account)
+
+
+def in_hours(ctx: Context, agent: str, now: float) -> bool:
+    """Whether a time of the wall clock is within the active hours of an agent's heartbeat."""
+    heartbeat = heartbeat_of(ctx.config, agent)
+    if heartbeat is None or heartbeat.active_hours is None:
+        return True
+    return is_active(heartbeat.active_hours.hours, now, zones_of(ctx.config, agent, ctx.env.timezone))
+
+
+def awake(ctx: Context, row: IntentRow, judge: Judge) -> Judge:
+    """The judgement of a heartbeat's chunk: a message that comes late does not begin outside the active hours."""
+
+    def in_time() -> DeliveryDecision | None:
+        if row.acked == 0 and not in_hours(ctx, row.agent, ctx.env.now()):
+            return DeliveryDecision(next=NextStep.FAIL, event=DeliveryEvent.EXPIRE, reason=Reason.QUIET_HOURS)
+        return judge()
+
+    return in_time
+
+
+def record_settled(ctx: Context, row: IntentRow, reason: Reason, cause: int) -> None:
+    """Record the end of a heartbeat whose intent has ended."""
+    status = "sent" if row.state in _READ else "failed"
+    began = ctx.heartbeats.pop(row.inbound or "", row.created_at)
+    body = HeartbeatEnded(
+        agent=row.agent,
+        status=status,
+        reason=None if row.state is IntentState.DELIVERED else reason,
+        to=row.address,
+        preview=said(row.chunks)[:PREVIEW],
+        duration_ms=max(0, round((ctx.env.now() - began) * 1000)),
+        channel=row.address.channel,
+        indicator=_INDICATORS[status] if visibility_of(ctx.config, row.address).use_indicator else "",
+    )
+    ctx.events.record(body, cause, **ids_of(row))

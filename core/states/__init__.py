@@ -1,0 +1,1 @@
+"""State machines: each is one table, and an event that the table does not have is an error."""

@@ -1,0 +1,1 @@
+"""Text: cutting it into chunks, and rendering its Markdown for a channel."""

@@ -1,1 +1,0 @@
-"""Tests of `trunkline.core.delivery.chunking`."""

@@ -1,0 +1,187 @@
+"""Each action with each form of target: named, by a former name, by another parameter, current, and none."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from trunkline.core.action_names import Action
+from trunkline.core.actions.catalogue import SPECS
+from trunkline.core.actions.spec import TargetMode
+from trunkline.core.config import GatewayConfig
+from trunkline.core.errors import InvalidAction
+from trunkline.core.message_tool.planning.calls import CallContext, ChosenTarget, TargetSource
+from trunkline.core.message_tool.planning.plan import plan_call
+from trunkline.core.message_tool.planning.target_rules import choose_target, has_target
+from trunkline.core.profiles import Profile
+from trunkline.core.reasons import Reason
+
+HERE = CallContext(target="channel:C1", channel="slack")
+NOWHERE = CallContext()
+LEGACY = "Use `target` instead of `to`/`channelId`."
+WITH = [action for action in Action if SPECS[action].requires_target]
+WITHOUT = [action for action in Action if not SPECS[action].requires_target]
+ALIASED = [(action, alias) for action in Action for alias in SPECS[action].aliases]
+PROFILES = list(Profile)
+
+
+def chosen(
+    action: Action, params: Mapping[str, object], context: CallContext = HERE, **profile: Profile
+) -> ChosenTarget:
+    return choose_target(SPECS[action], params, context, **profile)
+
+
+def sentence(action: Action, params: Mapping[str, object], context: CallContext = HERE, **profile: Profile) -> str:
+    with pytest.raises(InvalidAction) as raised:
+        choose_target(SPECS[action], params, context, **profile)
+    assert raised.value.reason in (Reason.BAD_TARGET, Reason.NO_TARGET)
+    return raised.value.sentence
+
+
+def named(text: str) -> ChosenTarget:
+    return ChosenTarget(text=text, source=TargetSource.EXPLICIT)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("action", WITH)
+def test_an_action_with_a_target_takes_the_one_that_is_named(action: Action, profile: Profile) -> None:
+    assert chosen(action, {"target": " #ops "}, profile=profile) == named("#ops")
+    assert chosen(action, {"target": 123}, profile=profile) == named("123")
+    assert chosen(action, {"to": "#ops"}, profile=profile) == named("#ops")
+    assert chosen(action, {"channelId": "C9"}, profile=profile) == named("C9")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("action", WITH)
+def test_without_one_it_is_the_current_conversation(action: Action, profile: Profile) -> None:
+    assert chosen(action, {}, profile=profile) == ChosenTarget(text="channel:C1", source=TargetSource.CURRENT)
+    assert chosen(action, {"target": "  "}, profile=profile).source is TargetSource.CURRENT
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("action", WITH)
+@pytest.mark.parametrize("target", [None, " ", "heartbeat"])
+def test_without_a_current_conversation_it_is_required(action: Action, target: str | None, profile: Profile) -> None:
+    nowhere = CallContext(target=target)
+    assert sentence(action, {}, nowhere, profile=profile) == f"Action {action} requires a target."
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("action", WITHOUT)
+def test_an_action_without_a_target_accepts_none(action: Action, profile: Profile) -> None:
+    assert chosen(action, {}, profile=profile) == ChosenTarget()
+    assert sentence(action, {"target": "#ops"}, profile=profile) == f"Action {action} does not accept a target."
+    legacy = "Use `target` for actions that accept a destination."
+    assert sentence(action, {"to": "#ops"}, profile=profile) == legacy
+    # It may be a filter.
+    assert chosen(action, {"channelId": "C9"}, profile=profile) == ChosenTarget()
+    assert sentence(action, {"target": "a", "to": "b"}, profile=profile) == f"Action {action} does not accept a target."
+
+
+@pytest.mark.parametrize("action", WITH)
+@pytest.mark.parametrize("former", ["to", "channelId"])
+def test_a_target_and_a_former_name_of_it_are_one_too_many(action: Action, former: str) -> None:
+    both = {"target": "#ops", former: "#other"}
+    assert sentence(action, both) == LEGACY
+    assert chosen(action, both, profile=Profile.OPENCLAW) == named("#ops")
+    assert sentence(action, {"to": "#a", "channelId": "#b"}) == LEGACY
+    assert chosen(action, {"to": "#a", "channelId": "#b"}, profile=Profile.OPENCLAW) == named("#a")
+    assert chosen(action, {"to": "#a", "channelId": "#a"}) == named("#a")
+
+
+@pytest.mark.parametrize("action", WITH)
+@pytest.mark.parametrize("former", ["to", "channelId"])
+def test_a_blank_former_name_is_an_error_in_march_only(action: Action, former: str) -> None:
+    for params in ({former: "  "}, {"target": "#ops", former: ""}):
+        assert sentence(action, params, profile=Profile.OPENCLAW) == LEGACY
+        assert chosen(action, params, profile=Profile.OPENCLAW_2026_08).text
+        assert chosen(action, params).text
+
+
+@pytest.mark.parametrize("action", WITHOUT)
+def test_a_blank_destination_is_an_error_in_march_only(action: Action) -> None:
+    legacy = "Use `target` for actions that accept a destination."
+    assert sentence(action, {"to": ""}, profile=Profile.OPENCLAW) == legacy
+    assert chosen(action, {"to": ""}) == chosen(action, {"to": ""}, profile=Profile.OPENCLAW_2026_08) == ChosenTarget()
+
+
+# -------------------------------------------------------------------- other parameters
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(("action", "alias"), ALIASED)
+def test_another_parameter_may_stand_for_the_target(action: Action, alias: str, profile: Profile) -> None:
+    for context in (HERE, NOWHERE):
+        found = chosen(action, {alias: " 5 "}, context, profile=profile)
+        assert (found.source, found.alias) == (TargetSource.ALIAS, alias)
+        assert found.text == (None if alias == "messageId" else "5")
+    assert chosen(action, {alias: 5, "target": "#ops"}, profile=profile) == named("#ops")
+    assert chosen(action, {alias: " "}, profile=profile).source is TargetSource.CURRENT
+
+
+@pytest.mark.parametrize("action", list(Action))
+def test_whether_there_is_a_target(action: Action) -> None:
+    aliases = SPECS[action].aliases
+    assert has_target(SPECS[action], {"to": "a"})
+    assert has_target(SPECS[action], {"channelId": "a"})
+    assert not has_target(SPECS[action], {"to": " ", "channelId": "", "target": "a"})
+    for name in ("messageId", "chatGuid", "chatIdentifier", "chatId"):
+        assert has_target(SPECS[action], {name: "x"}) is (name in aliases)
+        assert has_target(SPECS[action], {name: 5}) is (name in aliases)
+        assert not has_target(SPECS[action], {name: float("nan")})
+        assert not has_target(SPECS[action], {name: True})
+
+
+@pytest.mark.parametrize(
+    ("params", "channel", "text"),
+    [
+        ({"chatGuid": "iMessage;+;chat1"}, "bluebubbles", "chat_guid:iMessage;+;chat1"),
+        ({"chatIdentifier": "chat1"}, "bluebubbles", "chat_identifier:chat1"),
+        ({"chatId": 42}, "imessage", "chat_id:42"),
+        ({"chatId": -100}, "telegram", "-100"),
+    ],
+)
+def test_the_target_by_another_parameter_is_one_of_the_channel(
+    params: dict[str, object], channel: str, text: str
+) -> None:
+    call = {"action": "react", "messageId": "m", "emoji": "x", **params}
+    planned = plan_call(call, NOWHERE, GatewayConfig(), [channel])
+    assert planned.target.text == text
+
+
+def test_the_current_conversation_is_not_taken_to_another_channel() -> None:
+    params = {"channel": "telegram", "message": "x"}
+    assert sentence(Action.SEND, params) == "Action send requires a target."
+    assert chosen(Action.SEND, params, profile=Profile.OPENCLAW).text == "channel:C1"
+    assert chosen(Action.SEND, {**params, "channel": " Slack"}).text == "channel:C1"
+
+
+# -------------------------------------------------------------------- turns that must name a target
+
+
+EXPLICIT = "Explicit message target required for this run. Provide target/targets (and channel when needed)."
+
+
+@pytest.mark.parametrize("action", ["send", "reply", "thread-reply", "sendAttachment", "sendWithEffect", "broadcast"])
+def test_some_turns_must_name_the_target_of_a_message(action: str) -> None:
+    context = CallContext(target="C1", channel="slack", explicit_target=True)
+    with pytest.raises(InvalidAction) as raised:
+        plan_call({"action": action, "message": "x"}, context, GatewayConfig(), ["slack"])
+    assert raised.value.sentence == EXPLICIT
+    name, value = ("targets", ["a"]) if action == "broadcast" else ("target", "a")
+    plan_call({"action": action, "message": "x", name: value}, context, GatewayConfig(), ["slack"])
+
+
+def test_other_actions_may_still_concern_the_current_conversation() -> None:
+    context = CallContext(target="C1", channel="slack", explicit_target=True)
+    assert plan_call({"action": "read"}, context, GatewayConfig(), ["slack"]).target.text == "C1"
+
+
+def test_the_modes_of_the_catalogue() -> None:
+    modes = {mode: {action for action in Action if SPECS[action].target is mode} for mode in TargetMode}
+    assert modes[TargetMode.CHANNEL_ID] == {
+        *(Action.CHANNEL_INFO, Action.CHANNEL_EDIT, Action.CHANNEL_DELETE, Action.CHANNEL_MOVE)
+    }
+    assert {Action.BROADCAST, Action.THREAD_LIST, Action.SEARCH, Action.KICK, Action.SET_PRESENCE} <= modes[
+        TargetMode.NONE
+    ]
+    assert {Action.SEND, Action.LIST_PINS, Action.PERMISSIONS, Action.STICKER} <= modes[TargetMode.TO]

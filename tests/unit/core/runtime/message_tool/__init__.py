@@ -1,0 +1,1 @@
+"""Tests of `trunkline.core.runtime.message_tool`."""
