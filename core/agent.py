@@ -13,18 +13,8 @@ from trunkline.core.message_parts import Button
 from trunkline.core.message_tool.schema import SchemaForm
 from trunkline.core.prompts import Prompt
 from trunkline.core.records.origin import Origin
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.records.rows import CallbackFacts
 from trunkline.core.values import Address, DelegationId, Peer, Poll, TranscriptLine, TurnId, WorkKind
-
-
-class CallbackFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The delegation that a callback turn reports on."""
-
-    delegation: DelegationId
-    hand: str
-    outcome: HandOutcome
-    #: the caller's own name for the delegation
-    label: str = ""
 
 
 class GivenTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -28,8 +28,8 @@ from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.hands.port import HandRunner
 from trunkline.core.profiles import codec_of
+from trunkline.core.records.delegations import HandResult
 from trunkline.core.records.inbound import InboundReceipt
-from trunkline.core.records.results import HandResult
 from trunkline.core.records.rows import SessionRow
 from trunkline.core.routing.index import index_of
 from trunkline.core.runtime.bindings.expiry_notice import ExpiryNotice

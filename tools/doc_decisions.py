@@ -18,8 +18,7 @@ from trunkline.core.delivery.policy import (
 )
 from trunkline.core.delivery.recovery import InterruptedIntent, recover
 from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
-from trunkline.core.records.bindings import BindingStatus
-from trunkline.core.states.binding import BINDING_TRANSITIONS
+from trunkline.core.states.binding import BINDING_TRANSITIONS, BindingStatus
 from trunkline.core.states.delegation import CALLBACK_TRANSITIONS, WORK_TRANSITIONS
 from trunkline.core.states.intent import TRANSITIONS, is_final, next_state
 from trunkline.core.values import Address, Capabilities, ChatKind, Idempotency, IntentState

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trunkline.core.action_names import Action
     from trunkline.core.actions.requests import ActionQuery, ActionRequest
     from trunkline.core.actions.result import ActionResult, ActionStatus
-    from trunkline.core.agent import Agent, CallbackFacts, Turn
+    from trunkline.core.agent import Agent, Turn
     from trunkline.core.channels import (
         ChannelAdapter,
         ChannelRules,
@@ -61,13 +61,14 @@ if TYPE_CHECKING:
     from trunkline.core.profiles import Profile
     from trunkline.core.prompts import Prompt
     from trunkline.core.reasons import Reason
-    from trunkline.core.records.results import HandOutcome, HandResult
+    from trunkline.core.records.delegations import HandResult
+    from trunkline.core.records.rows import CallbackFacts
     from trunkline.core.routing import RouteDecision, resolve_route, session_key_for
     from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
     from trunkline.core.routing.scopes import place_key
+    from trunkline.core.runtime.session_map import SessionMap
     from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, SendStatus, Target
-    from trunkline.core.sessions.session_map import SessionMap
-    from trunkline.core.states.delegation import CallbackState, WorkState
+    from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
     from trunkline.core.store import Store
     from trunkline.core.store.delegations import DelegationFilter
     from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
@@ -138,7 +139,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.gateway": ("Gateway",),
     "trunkline.core.hands.callback_message": ("as_data",),
     "trunkline.core.hands.port": ("ClientTask", "Delegated", "DelegationStatus", "HandRunner", "HandTask"),
-    "trunkline.core.records.results": ("HandOutcome", "HandResult"),
+    "trunkline.core.records.delegations": ("HandOutcome", "HandResult"),
     "trunkline.core.states.delegation": ("CallbackState", "WorkState"),
     "trunkline.core.keys": ("SessionKey", "canonical_key", "encode_v1", "parse_v1"),
     "trunkline.core.message_parts": ("Button", "MessageParts"),
@@ -149,7 +150,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "trunkline.core.routing.outbound": ("OutboundQuestion", "OutboundRoute", "resolve_outbound_route"),
     "trunkline.core.routing.scopes": ("place_key",),
     "trunkline.core.sends.api": ("Broadcasted", "SendMessage", "SendOutcome", "SendStatus", "Target"),
-    "trunkline.core.sessions.session_map": ("SessionMap",),
+    "trunkline.core.sessions.entries": ("SessionMap",),
     "trunkline.core.store": ("Store",),
     "trunkline.core.store.delegations": ("DelegationFilter",),
     "trunkline.core.store.queue_admin": ("QueueFilter", "QueueVerdict"),

@@ -86,7 +86,7 @@ def browse(*paths: Path, looks: LooksOptions = DEFAULT_LOOKS) -> int:
     """
     from trunkline.app.cli.run.open_app import open_app
 
-    return open_app(paths, looks)
+    return open_app(paths, looks, COMMANDS)
 
 
 def _new_app(*, overview: bool = False) -> App:

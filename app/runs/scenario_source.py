@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trunkline.app.errors import error_line
+from trunkline.app.runs.fault_labels import fault_labels
 from trunkline.app.runs.model import Run, ScenarioEntry
-from trunkline.app.view.labels.scenario_faults import fault_labels
 from trunkline.core.errors import UsageError
 from trunkline.sim import (
     BUGS,

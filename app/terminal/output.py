@@ -44,7 +44,7 @@ def _fallback(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     # Imported here: the app's table imports Textual, and hardly any terminal needs the table.
-    from trunkline.app.tui.theme import ASCII
+    from trunkline.app.text.cells import ASCII
 
     text = error.object[error.start : error.end]
     return "".join(_plain(char.translate(ASCII), char) for char in text), error.end

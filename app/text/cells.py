@@ -12,6 +12,16 @@ from rich.cells import cell_len, set_cell_size
 
 from trunkline.core.errors import TrunklineError
 
+_GLYPHS = r"""
+    │| ┃# ─- ━= ═= ┄. ┈. ╌. ┼+ ┿+ ╪+ ├+ ┤+ ┨# ┠# ┏/ ┣| ┗\ ▶>
+    ◀< ▸> └` ●* ·. ✗X ✓+ ╳X ↻@ ×x ½% ≠! …~ “" ”" –- −- →> ↵/
+    ‹< ›> ▐: █# ▌| ◐% ○o ◆* ■# □_ ▼v ┊: ↓v ↑^ ←<
+"""
+
+#: glyph -> one ASCII character; for terminals in which the drawn glyphs are wide or missing
+ASCII = str.maketrans({pair[0]: pair[1] for pair in _GLYPHS.split()})
+
+
 #: stands for a line end inside a message
 LINE_END = "↵"
 ELLIPSIS = "…"

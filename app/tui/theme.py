@@ -211,12 +211,3 @@ def _luminance(colour: Color) -> float:
 
 def _linear(part: float) -> float:
     return part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
-
-
-_GLYPHS = r"""
-    │| ┃# ─- ━= ═= ┄. ┈. ╌. ┼+ ┿+ ╪+ ├+ ┤+ ┨# ┠# ┏/ ┣| ┗\ ▶>
-    ◀< ▸> └` ●* ·. ✗X ✓+ ╳X ↻@ ×x ½% ≠! …~ “" ”" –- −- →> ↵/
-    ‹< ›> ▐: █# ▌| ◐% ○o ◆* ■# □_ ▼v ┊: ↓v ↑^ ←<
-"""
-#: glyph -> one ASCII character; for terminals in which the drawn glyphs are wide or missing
-ASCII = str.maketrans({pair[0]: pair[1] for pair in _GLYPHS.split()})

@@ -6,10 +6,11 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.agent import CallbackFacts, Turn
+from trunkline.core.agent import Turn
 from trunkline.core.agents.history import earlier_lines, lines_around, newest_lines
 from trunkline.core.agents.turn_limits import TurnLimits
 from trunkline.core.prompts import Prompt
+from trunkline.core.records.rows import CallbackFacts
 from trunkline.core.values import Address, Peer, TranscriptLine, WorkKind
 
 #: version of the document and of the messages around it

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import msgspec
 
 from trunkline.core.bindings.conversation_match import PlaceId, place_id, shared_id
-from trunkline.core.records.bindings import BindingStatus, SessionBindingRecord
+from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.states.binding import BindingStatus
 from trunkline.core.values import Address, ChatKind
 
 

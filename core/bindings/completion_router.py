@@ -25,7 +25,8 @@ from trunkline.core.events.bindings import RouterCandidate
 from trunkline.core.keys.openclaw import account_id, fold
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus, ConversationRef, SessionBindingRecord
+from trunkline.core.records.bindings import ConversationRef, SessionBindingRecord
+from trunkline.core.states.binding import BindingStatus
 from trunkline.core.values import Address
 
 #: the only kind of event that this router handles

@@ -2,20 +2,175 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 from pydantic import Field, PrivateAttr, model_validator
 
-from trunkline.core.channels import rules_for
+from trunkline.core.calendar.cron import check_expression, check_time
+from trunkline.core.calendar.hours import minutes
+from trunkline.core.calendar.zones import LOCAL, USER, zone
+from trunkline.core.channels import known_channels, rules_for
+from trunkline.core.channels.rules import WEB_CHAT
 from trunkline.core.config.agents import AgentConfig
 from trunkline.core.config.base import Model
 from trunkline.core.config.channels import ChannelConfig
 from trunkline.core.config.delivery import DeliveryConfig
-from trunkline.core.config.heartbeat import HeartbeatConfig
-from trunkline.core.config.heartbeat_checks import check_heartbeats
+from trunkline.core.config.heartbeat import LAST, NONE, OWNER, HeartbeatConfig
 from trunkline.core.config.routing import RouteRuleConfig, RuleSessionConfig, SessionConfig
 from trunkline.core.config.schedule import CronConfig
 from trunkline.core.config.tools import MessageToolConfig, ToolsConfig, merged
 from trunkline.core.config.work import ControlConfig, HandsConfig, TurnsConfig
+from trunkline.core.errors import KeyFormatError
+from trunkline.core.keys import canonical_key
 from trunkline.core.profiles import Profile
+
+if TYPE_CHECKING:
+    from trunkline.core.config.heartbeat import ActiveHoursConfig, HeartbeatConfig
+    from trunkline.core.config.schedule import CronConfig
+
+
+#: the entry of `channels` that holds for all of them
+DEFAULTS = "defaults"
+
+
+def deliverable_channels(config: GatewayConfig) -> tuple[str, ...]:
+    """The channels that a target may name: those configured, in their order, then those with rules of their own."""
+    named = (name.strip().lower() for name in config.channels if name != DEFAULTS)
+    routed = (binding.match.channel.strip().lower() for binding in config.bindings)
+    return tuple(dict.fromkeys((*named, *routed, *known_channels())))
+
+
+def _sections(config: GatewayConfig) -> Iterator[tuple[str, HeartbeatConfig, str]]:
+    """Each `heartbeat` section with its path and its agent."""
+    if config.heartbeat is not None:
+        yield "heartbeat", config.heartbeat, config.default_agent
+    for index, agent in enumerate(config.agents):
+        if agent.heartbeat is not None:
+            yield f"agents[{index}].heartbeat", agent.heartbeat, agent.id
+
+
+def heartbeat_agents(config: GatewayConfig) -> tuple[str, ...]:
+    """The agents that have a heartbeat: those with a section of their own, else the default agent."""
+    own = tuple(agent.id for agent in config.agents if agent.heartbeat is not None)
+    return own or ((config.default_agent,) if config.heartbeat is not None else ())
+
+
+def check_heartbeats(config: GatewayConfig) -> None:
+    """Raise `ValueError` for what cannot be meant.
+
+    Upstream takes unusable values of a heartbeat as no hours, the user's zone, the default target; its profiles too.
+    """
+    if not config.profile.upstream:
+        for path, heartbeat, agent in _sections(config):
+            _check_heartbeat(path, heartbeat, agent, config)
+    given = config.channels.get(DEFAULTS)
+    if given is not None and (others := given.model_fields_set - {"heartbeat"}):
+        raise ValueError(
+            f"channels.{DEFAULTS}: only `heartbeat` holds for all channels, not {', '.join(sorted(others))}"
+        )
+    ids = [entry.id for entry in config.cron]
+    for index, entry in enumerate(config.cron):
+        if entry.id in ids[:index]:
+            raise ValueError(f"cron[{index}].id: another entry is called {entry.id!r}; each needs its own id")
+        _check_entry(f"cron[{index}]", entry, config)
+
+
+def _check_heartbeat(path: str, heartbeat: HeartbeatConfig, agent: str, config: GatewayConfig) -> None:
+    if heartbeat.file is not None and heartbeat.text is not None:
+        raise ValueError(f"{path}: `file` and `text` are both given; keep one of them")
+    if 0 < heartbeat.every < 1:
+        raise ValueError(f"{path}.every: {heartbeat.every:g} s is too short; the least is 1s, and 0 means never")
+    _check_zone(f"{path}.user_timezone", heartbeat.user_timezone, (LOCAL,))
+    if heartbeat.active_hours is not None:
+        _check_hours(f"{path}.active_hours", heartbeat.active_hours)
+    _check_target(path, heartbeat.target, heartbeat.to, config)
+    if heartbeat.session is not None:
+        _check_session(f"{path}.session", heartbeat.session, agent)
+
+
+def _check_session(path: str, text: str, agent: str) -> None:
+    try:
+        owner = canonical_key(text).agent
+    except KeyFormatError as error:
+        raise ValueError(f"{path}: {error.facts}") from None
+    if owner != agent:
+        raise ValueError(
+            f"{path}: {text!r} is a session of agent {owner!r}; the heartbeat of {agent!r} needs one of its own"
+        )
+
+
+def _check_hours(path: str, hours: ActiveHoursConfig) -> None:
+    with _at(f"{path}.start"):
+        start = minutes(hours.start)
+    with _at(f"{path}.end"):
+        end = minutes(hours.end, end=True)
+    if start == end:
+        raise ValueError(
+            f"{path}: they end when they start, at {hours.start}; leave `active_hours` out to run all day,"
+            " or set `every` to 0 to run never"
+        )
+    _check_zone(f"{path}.timezone", hours.timezone, (USER, LOCAL))
+
+
+def _check_zone(path: str, name: str, words: tuple[str, ...]) -> None:
+    if name not in words:
+        with _at(path, f", or {' or '.join(words)}"):
+            zone(name)
+
+
+@contextmanager
+def _at(path: str, more: str = "") -> Generator[None]:
+    """Errors begin with the path of the value."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}{more}") from None
+
+
+def _check_target(path: str, target: str | None, to: str | None, config: GatewayConfig) -> None:
+    if target is None or target in (LAST, NONE, OWNER):
+        if to is not None and target in (NONE, OWNER):
+            raise ValueError(
+                f"{path}.to: the target {target!r} has no recipient of its own; name a channel, or remove `to`"
+            )
+        return
+    known = deliverable_channels(config)
+    if not config.profile.upstream:
+        # Upstream delivers nothing to its web chat.
+        known = tuple(dict.fromkeys((*known, WEB_CHAT)))
+    if target.strip().lower() not in known:
+        raise ValueError(
+            f"{path}.target: unknown channel {target!r}; write `owner`, `last`, `none` or a channel. One that an"
+            f" adapter of yours serves needs an entry in `channels`. Known: {', '.join(known)}"
+        )
+
+
+def _check_entry(path: str, entry: CronConfig, config: GatewayConfig) -> None:
+    given = [name for name in ("at", "every", "cron") if getattr(entry, name) is not None]
+    if len(given) != 1:
+        raise ValueError(f"{path}: it needs one of `at`, `every` and `cron`, and has {' and '.join(given) or 'none'}")
+    if not entry.text.strip():
+        raise ValueError(f"{path}.text: it is blank; say what the agent is asked")
+    with _at(f"{path}.cron"):
+        if entry.cron is not None:
+            check_expression(entry.cron)
+    with _at(f"{path}.at"):
+        if entry.at is not None:
+            check_time(entry.at)
+    _check_zone(f"{path}.timezone", entry.timezone, (USER, LOCAL))
+    if entry.agent is not None and entry.agent not in (ids := [agent.id for agent in config.agents]):
+        raise ValueError(f"{path}.agent: no agent {entry.agent!r}; there are: {', '.join(ids)}")
+    if entry.wake is None:
+        _check_target(path, entry.target, entry.to, config)
+        return
+    if (agent := entry.agent or config.default_agent) not in heartbeat_agents(config):
+        raise ValueError(
+            f"{path}.wake: agent {agent!r} has no heartbeat; configure one, or remove `wake` to start a turn"
+        )
+    if entry.target is not None or entry.to is not None or entry.account_id is not None:
+        raise ValueError(f"{path}.target: the heartbeat delivers to its own target; remove `target`, or remove `wake`")
 
 
 class GatewayConfig(Model):

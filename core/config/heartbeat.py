@@ -10,6 +10,10 @@ from trunkline.core.calendar.hours import ActiveHours
 from trunkline.core.calendar.zones import LOCAL, USER
 from trunkline.core.config.base import Duration, Model, parse_duration
 
+#: targets of a heartbeat that are no channel: the last conversation, nowhere, the owner
+LAST, NONE, OWNER = "last", "none", "owner"
+
+
 #: remainder beside the token, in UTF-16 code units, that is still an acknowledgement
 ACK_MAX_CHARS = 300
 

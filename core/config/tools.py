@@ -7,9 +7,9 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field, field_validator
 
 from trunkline.core.action_names import Action
+from trunkline.core.channels.listed_place import listed_place
 from trunkline.core.config.base import Model
 from trunkline.core.errors import TargetError
-from trunkline.core.message_tool.conversations import listed_place
 
 
 class MarkerConfig(Model):

@@ -6,10 +6,17 @@ import msgspec
 
 from trunkline.core.action_names import Action
 from trunkline.core.delivery.mirror_text import mirror_text
-from trunkline.core.message_tool.references import REMOVES
+from trunkline.core.delivery.policy import is_misplaced
 from trunkline.core.reasons import Reason
+from trunkline.core.records.messages import REMOVES, OwnMessage
 from trunkline.core.records.rows import IntentRow
-from trunkline.core.values import IntentId, IntentState
+from trunkline.core.values import Address, IntentId, IntentState
+
+
+def place_of(sent: OwnMessage) -> Address:
+    """Where people see a message: where it was sent to, unless its receipt shows another place."""
+    astray = [one.address for one in sent.receipts if is_misplaced(sent.address, one)]
+    return astray[-1] if astray else sent.address
 
 
 class LineChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -8,8 +8,7 @@ import msgspec
 
 from trunkline.core.events.base import Body
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState
+from trunkline.core.states.delegation import CallbackState, HandOutcome
 from trunkline.core.values import Address, Peer
 
 

@@ -24,7 +24,7 @@ from trunkline.core.routing import RouteDecision, resolve_route
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.sends.api import SendMessage, choose_agent
-from trunkline.core.sessions.session_map import entry_of_route, person_in_shared
+from trunkline.core.sessions.entries import entry_of_route, person_in_shared
 from trunkline.core.values import Address, ChatKind, Envelope, Peer, SessionEntry
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import DelegationId
 
 #: what a model reads of an outcome; only the first one is a result

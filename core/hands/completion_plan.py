@@ -13,7 +13,8 @@ from trunkline.core.bindings.completion_router import RouterDecision
 from trunkline.core.config import HandsConfig
 from trunkline.core.events.hands import CompletionStep
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import Address, DelegationId
 
 TURN = "turn"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.states.delegation import HandOutcome
 
 #: characters of a progress text that are kept
 LONGEST_PROGRESS = 2_000

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from trunkline.core.calendar.zones import Zones
 from trunkline.core.config import CronConfig, GatewayConfig, HeartbeatConfig
-from trunkline.core.config.heartbeat_checks import deliverable_channels, heartbeat_agents
+from trunkline.core.config.gateway import deliverable_channels, heartbeat_agents
+from trunkline.core.config.heartbeat import NONE
 from trunkline.core.config.tools import merged
-from trunkline.core.heartbeat.targets import NONE, Route, TargetQuestion, default_target
+from trunkline.core.heartbeat.targets import Route, TargetQuestion, default_target
 
 
 def heartbeat_of(config: GatewayConfig, agent: str) -> HeartbeatConfig | None:

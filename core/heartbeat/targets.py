@@ -9,13 +9,14 @@ import msgspec
 
 from trunkline.core.channels import rules_for
 from trunkline.core.channels.rules import WEB_CHAT, Hints
+
+#: targets that are no channel
+from trunkline.core.config.heartbeat import LAST, NONE, OWNER
 from trunkline.core.errors import AmbiguousTarget, TargetError
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 
-#: targets that are no channel
-LAST, NONE, OWNER = "last", "none", "owner"
 #: who a heartbeat's message is from, where nobody else is known
 HEARTBEAT_SENDER = "heartbeat"
 ANYBODY = "*"

@@ -6,7 +6,7 @@ import msgspec
 
 from trunkline.core.channels.rules import WEB_CHAT
 from trunkline.core.config import GatewayConfig, VisibilityConfig
-from trunkline.core.config.heartbeat_checks import DEFAULTS
+from trunkline.core.config.gateway import DEFAULTS
 
 
 class Visibility(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -39,9 +39,10 @@ from trunkline.core.events.hands import (
     DelegationStarted,
 )
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus, Placement, SessionBindingRecord
+from trunkline.core.records.bindings import Placement, SessionBindingRecord
 from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.records.rows import Work
+from trunkline.core.states.binding import BindingStatus
 from trunkline.core.states.delegation import CallbackState, WorkState
 from trunkline.core.store.operators.present import Present, PresentIntent, PresentSession
 from trunkline.core.values import IntentState, SessionId, TranscriptLine

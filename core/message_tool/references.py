@@ -11,44 +11,15 @@ import msgspec
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.channels import rules_for
+from trunkline.core.delivery.line_changes import place_of
 from trunkline.core.delivery.policy import is_misplaced
 from trunkline.core.errors import InvalidAction
 from trunkline.core.reasons import Reason
+from trunkline.core.records.messages import NO_MESSAGE_ID, REMOVES, KnownMessage, OwnMessage
 from trunkline.core.states.intent import is_final
-from trunkline.core.values import Address, Identity, InboundId, IntentId, IntentState, Receipt
+from trunkline.core.values import Address, Identity, IntentId, Receipt
 
-#: the receipt of a chunk that an operator confirmed without its id: it names no message
-NO_MESSAGE_ID = "resolved-by-operator"
-#: actions that take a message away
-REMOVES = frozenset({Action.UNSEND, Action.DELETE})
 _OF_OWN = frozenset({Action.EDIT, *REMOVES})
-
-
-class OwnMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A message of ours: its intent, and what the platform gave for it so far."""
-
-    intent: IntentId
-    #: the agent that sent it, or for which a client did
-    agent: str
-    address: Address
-    state: IntentState
-    #: number of chunks, each a message of its own on the platform
-    chunks: int
-    receipts: tuple[Receipt, ...] = ()
-    #: the chunk that has the id; none: it was named by its intent
-    chunk: int | None = None
-    #: the webhook that posted it; none: the bot
-    identity: Identity | None = None
-    #: it is a change, and no message
-    change: bool = False
-
-
-class KnownMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the store knows of a message. Neither field: nothing."""
-
-    ours: OwnMessage | None = None
-    #: a person's message
-    inbound: InboundId | None = None
 
 
 class MessageReference(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -132,12 +103,6 @@ def _ours(action: Action, name: str, place: Address, sent: OwnMessage) -> Messag
     chunk = sent.chunk or 0
     known = _id(sent.receipts, chunk)
     return MessageReference(address=where, message_id=known, of=sent.intent, identity=identity)
-
-
-def place_of(sent: OwnMessage) -> Address:
-    """Where people see a message: where it was sent to, unless its receipt shows another place."""
-    astray = [one.address for one in sent.receipts if is_misplaced(sent.address, one)]
-    return astray[-1] if astray else sent.address
 
 
 def same_place(one: Address, other: Address) -> bool:

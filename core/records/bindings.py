@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.core.reasons import Reason
+from trunkline.core.states.binding import BindingStatus
 from trunkline.core.values import Address, DelegationId, Identity
 
 #: metadata entry of a record: what was said about its end
@@ -39,15 +40,6 @@ class PlaceState(StrEnum):
     ARCHIVED = "archived"
     #: deleted or no longer visible
     GONE = "gone"
-
-
-class BindingStatus(StrEnum):
-    """The state of a binding; `trunkline.core.states.binding` has the table of transitions."""
-
-    ACTIVE = "active"
-    #: accepts nothing new; work in progress is finished
-    ENDING = "ending"
-    ENDED = "ended"
 
 
 class ConversationRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -8,9 +8,15 @@ import msgspec
 
 from trunkline.core.reasons import Reason
 from trunkline.core.records.origin import Origin
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.values import Address, DelegationId, InboundId, SessionId, TurnId
+
+
+class HandResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The result of a hand."""
+
+    outcome: HandOutcome
+    text: str
 
 
 class HandKind(StrEnum):

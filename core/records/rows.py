@@ -8,7 +8,6 @@ from collections.abc import Callable
 import msgspec
 
 from trunkline.core.actions.requests import ActionPart
-from trunkline.core.agent import CallbackFacts
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import SessionBindingRecord
@@ -19,7 +18,7 @@ from trunkline.core.records.inbound import RouteNote
 from trunkline.core.records.intent_parts import BoundPart, ExtraPart
 from trunkline.core.records.origin import Origin
 from trunkline.core.records.reserved_sender import as_person
-from trunkline.core.states.delegation import CallbackState
+from trunkline.core.states.delegation import CallbackState, HandOutcome
 from trunkline.core.values import (
     Address,
     DelegationId,
@@ -38,6 +37,16 @@ from trunkline.core.values import (
     TurnId,
     WorkKind,
 )
+
+
+class CallbackFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The delegation that a callback turn reports on."""
+
+    delegation: DelegationId
+    hand: str
+    outcome: HandOutcome
+    #: the caller's own name for the delegation
+    label: str = ""
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

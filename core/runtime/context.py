@@ -31,7 +31,7 @@ from trunkline.core.runtime.last_activity import Activity
 from trunkline.core.runtime.lease_keeper import LeaseKeeper
 from trunkline.core.runtime.live_bindings import LiveBindings
 from trunkline.core.runtime.user_code import UserCode
-from trunkline.core.sessions.session_map import new_session, session_created, session_moved
+from trunkline.core.sessions.entries import new_session, session_created, session_moved
 from trunkline.core.store.port import Store
 from trunkline.core.text.chunking.own_chunker import Split, own_chunker
 from trunkline.core.values import Address, Capabilities, Idempotency, IntentId, IntentState, Piece, Receipt

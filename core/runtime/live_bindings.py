@@ -18,8 +18,8 @@ from trunkline.core.env import Env
 from trunkline.core.events import EventSink
 from trunkline.core.events.bindings import BindingDegraded, BindingEnded, BindingEnding, BindingTouched
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import END_NOTE, BindingStatus, SessionBindingRecord
-from trunkline.core.states.binding import BindingEvent
+from trunkline.core.records.bindings import END_NOTE, SessionBindingRecord
+from trunkline.core.states.binding import BindingEvent, BindingStatus
 from trunkline.core.store.commands import ChangeBinding, TouchBinding
 from trunkline.core.store.port import Store
 from trunkline.core.values import Address, Envelope

@@ -22,8 +22,8 @@ from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundRoute
+from trunkline.core.sessions.entries import entry_of_route
 from trunkline.core.sessions.named_key import read_named_key
-from trunkline.core.sessions.session_map import entry_of_route
 from trunkline.core.values import Address, IntentState, Poll, SessionEntry
 from trunkline.core.well_formed import well_formed
 

@@ -9,7 +9,7 @@ import msgspec
 from trunkline.core.config import GatewayConfig
 from trunkline.core.keys import canonical_key, parse_openclaw
 from trunkline.core.keys.openclaw import agent_id, fold_key
-from trunkline.core.sessions.session_map import todays_key
+from trunkline.core.sessions.entries import todays_key
 
 _NO_ACCOUNTS: Mapping[str, str] = {}
 

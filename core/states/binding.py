@@ -9,7 +9,15 @@ from __future__ import annotations
 from enum import StrEnum
 
 from trunkline.core.errors import IllegalTransition
-from trunkline.core.records.bindings import BindingStatus
+
+
+class BindingStatus(StrEnum):
+    """The state of a binding; `trunkline.core.states.binding` has the table of transitions."""
+
+    ACTIVE = "active"
+    #: accepts nothing new; work in progress is finished
+    ENDING = "ending"
+    ENDED = "ended"
 
 
 class BindingEvent(StrEnum):

@@ -11,7 +11,18 @@ from enum import StrEnum
 from typing import TypeVar
 
 from trunkline.core.errors import IllegalTransition
-from trunkline.core.records.results import HandOutcome
+
+
+class HandOutcome(StrEnum):
+    """How a delegated run ended."""
+
+    OK = "ok"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    #: an agent, a person or an operator ended it
+    CANCELLED = "cancelled"
+    #: the process that ran it died
+    LOST = "lost"
 
 
 class WorkState(StrEnum):

@@ -8,10 +8,9 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.core.reasons import Reason
-from trunkline.core.records.delegations import DelegationRow, repr_without_ticket
-from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.delegations import DelegationRow, HandResult, repr_without_ticket
 from trunkline.core.records.rows import Admission, BrokenRow, CallbackChange, IntentRow, SessionRow, Work
-from trunkline.core.states.delegation import CallbackEvent, CallbackState, WorkState
+from trunkline.core.states.delegation import CallbackEvent, CallbackState, HandOutcome, WorkState
 from trunkline.core.store.commands import Admit, FinishTurn, TurnFinish, Write
 from trunkline.core.store.queries import Read
 from trunkline.core.store.queue_admin import QueueRow

@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from trunkline.core.message_tool.references import KnownMessage
 from trunkline.core.records.bindings import SessionBindingRecord
+from trunkline.core.records.messages import KnownMessage
 from trunkline.core.records.rows import (
     DueMirror,
     IntentFate,

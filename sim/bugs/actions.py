@@ -11,7 +11,8 @@ from trunkline.core.agent import Agent, Turn
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.policy import AttemptFacts, AttemptOutcome, DeliveryDecision, after_attempt
 from trunkline.core.delivery.recovery import InterruptedIntent, RecoveryDecision, recover
-from trunkline.core.message_tool.references import KnownMessage, MessageReference
+from trunkline.core.message_tool.references import MessageReference
+from trunkline.core.records.messages import KnownMessage
 from trunkline.core.runtime.inbound.live_turn import LiveTurn
 from trunkline.core.values import Address, Capabilities, Idempotency
 from trunkline.sim.bugs.base import bug, deciding

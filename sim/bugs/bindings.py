@@ -15,9 +15,10 @@ from trunkline.core.events import EventSink
 from trunkline.core.events.hands import CompletionStep
 from trunkline.core.hands.completion_plan import DIRECT, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus, SessionBindingRecord
+from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.records.rows import StoredBindings
 from trunkline.core.runtime.live_bindings import LiveBindings
+from trunkline.core.states.binding import BindingStatus
 from trunkline.core.store import Store
 from trunkline.core.store.queries import ListBindings
 from trunkline.core.values import Address, Receipt, SendRequest

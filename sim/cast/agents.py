@@ -7,7 +7,8 @@ from typing import cast
 
 import anyio
 
-from trunkline.core.agent import CallbackFacts, Turn
+from trunkline.core.agent import Turn
+from trunkline.core.records.rows import CallbackFacts
 from trunkline.core.values import Address, WorkKind
 from trunkline.sim.cast.delegating import HandUser
 from trunkline.sim.cast.given import given_of

@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from trunkline.core.errors import AnswerRefused, IllegalTransition, StoreError, UnknownName
 from trunkline.core.gateway import Gateway
-from trunkline.core.records.delegations import DelegationRow
-from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.delegations import DelegationRow, HandResult
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.store.delegations import (
     DelegationFilter,
     HandPost,

@@ -9,7 +9,7 @@ import anyio
 
 from trunkline.core.errors import HandError, UnknownName
 from trunkline.core.hands.port import HandTask
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.well_formed import describe, plain_text
 from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.cast.working_agents import FAILED, InProcess

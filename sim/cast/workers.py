@@ -16,7 +16,7 @@ from trunkline.core.events import Event, EventLog, EventSink
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.store.delegations import HandPost, PostToGateway, PostVerb, TakeTask
 from trunkline.core.values import DelegationId
 from trunkline.sim.cast.hands import sized

@@ -10,7 +10,7 @@ import msgspec
 from trunkline.core.agent import Turn
 from trunkline.core.delivery.answers import says_no_reply
 from trunkline.core.errors import HandError
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import WorkKind
 from trunkline.core.well_formed import describe, plain_text
 from trunkline.sim.events.hands import HandAnswered, HandBegan

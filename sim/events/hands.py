@@ -11,7 +11,7 @@ from typing import ClassVar
 import msgspec
 
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import Address, Peer, WorkKind
 from trunkline.sim.events.base import SimBody
 

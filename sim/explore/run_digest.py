@@ -30,7 +30,7 @@ from trunkline.core.events.delivery import (
 from trunkline.core.events.gateway import InboundAdmitted, RouteDecided, TranscriptAppended, TurnEnded, TurnStarted
 from trunkline.core.events.hands import CompletionPlanned, DelegationFinished
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import IntentState, WorkKind
 from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.hands import AgentChecked

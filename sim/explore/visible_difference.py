@@ -38,7 +38,7 @@ from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.delivery.notes import NOTICE_SUFFIX
 from trunkline.core.events import Event
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import Idempotency, IntentKind, IntentState
 from trunkline.sim.explore.run_digest import Heard, IntentDigest, Lane, RunDigest, Seen, plain, seen_of
 from trunkline.sim.explore.send_limits import SendLimits

@@ -9,7 +9,7 @@ from trunkline.core.errors import KeyFormatError
 from trunkline.core.events import Event
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
 from trunkline.core.keys import parse_v1
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import Address
 from trunkline.sim.events.hands import AgentDelegated, AgentGiven, HandAnswered, HandBegan, WorkerAnswered, WorkerTook
 from trunkline.sim.index.projection import Projection, on

@@ -14,8 +14,7 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import config_key
 from trunkline.core.errors import UnknownName
 from trunkline.core.gateway import Gateway
-from trunkline.core.records.delegations import DelegationRow
-from trunkline.core.records.results import HandResult
+from trunkline.core.records.delegations import DelegationRow, HandResult
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.store.commands import Write

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trunkline.core.config import GatewayConfig
-from trunkline.core.config.heartbeat_checks import heartbeat_agents
+from trunkline.core.config.gateway import heartbeat_agents
 from trunkline.core.heartbeat.settings import heartbeat_of, zones_of
 from trunkline.core.heartbeat.visibility import resolve_visibility
 from trunkline.sim.events.world import WorldHeartbeat

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from trunkline.core.action_names import Action
 from trunkline.core.config.files.problems import Path, ProblemReport, advice, shown
-from trunkline.core.config.heartbeat_checks import DEFAULTS
+from trunkline.core.config.gateway import DEFAULTS
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim.events import BODIES

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.factories import delegation, direct, intent, session, work
-from trunkline.core.agent import CallbackFacts
 from trunkline.core.reasons import Reason
-from trunkline.core.records.delegations import HandKind
+from trunkline.core.records.delegations import HandKind, HandResult
 from trunkline.core.records.origin import Origin
-from trunkline.core.records.results import HandOutcome, HandResult
-from trunkline.core.states.delegation import CallbackEvent
+from trunkline.core.records.rows import CallbackFacts
+from trunkline.core.states.delegation import CallbackEvent, HandOutcome
 from trunkline.core.store.commands import Admit, FinishTurn
 from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation, ReadPosts
 from trunkline.core.store.sqlite.handlers import ask, execute

@@ -12,8 +12,8 @@ from trunkline.core.actions.spec import TargetMode
 from trunkline.core.channels import known_channels, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
+from trunkline.core.message_tool.calls import CallContext, TargetSource
 from trunkline.core.message_tool.parsing.parse import parse_call
-from trunkline.core.message_tool.planning.calls import CallContext, TargetSource
 from trunkline.core.message_tool.planning.plan import check_call, plan_call
 from trunkline.core.message_tool.planning.requirements import CORE_NEEDS, check_core, check_needs, supported
 from trunkline.core.message_tool.planning.target_rules import has_target

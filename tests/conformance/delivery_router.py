@@ -9,7 +9,8 @@ from tests.conformance.upstream.discord_replies import Reply, ReplyBinding, Repl
 from trunkline.core.bindings.completion_router import BoundDeliveryRouter
 from trunkline.core.errors import PlatformError, Refused
 from trunkline.core.profiles import Profile
-from trunkline.core.records.bindings import BindingStatus, ConversationRef, SessionBindingRecord, TargetKind
+from trunkline.core.records.bindings import ConversationRef, SessionBindingRecord, TargetKind
+from trunkline.core.states.binding import BindingStatus
 from trunkline.core.values import Address, ChatKind
 
 Fields = dict[str, Any]

@@ -11,8 +11,8 @@ from tests.support.small_gateway import Clerk, Echo
 from trunkline import Turn
 from trunkline.core.errors import StoreError
 from trunkline.core.hands.port import ClientTask, Delegated
-from trunkline.core.records.results import HandOutcome, HandResult
-from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.store.delegations import DelegationFilter, FindDelegation
 from trunkline.core.store.operators.hands import ReadHandsOverview
 from trunkline.core.values import DelegationId

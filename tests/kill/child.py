@@ -37,7 +37,7 @@ from trunkline import (
 from trunkline.core.config import DeliveryConfig, HandsConfig
 from trunkline.core.config.work import HandConfig, HandLimitsConfig, TurnsConfig
 from trunkline.core.errors import LeaseLost, NotSent, UsageError
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 
 #: exit codes: asked to end; an error; nobody is there any more; another process holds the store
 IN_ORDER, DEFECT, ALONE, REPLACED = 0, 1, 4, 5

@@ -15,8 +15,8 @@ from trunkline.core.events.gateway import ToolRefused
 from trunkline.core.events.hands import AnswerTurnedAway, DelegationAccepted, DelegationFinished, DelegationIgnored
 from trunkline.core.events.trace import encode_event
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome, HandResult
-from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.store.delegations import HandPost, PostToGateway, PostVerb
 
 #: half of a surrogate pair: a cut emoji, as the JSON of some platforms has it

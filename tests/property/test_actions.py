@@ -11,10 +11,10 @@ from trunkline.core.action_names import Action
 from trunkline.core.channels import known_channels
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
+from trunkline.core.message_tool.calls import CallContext, PlannedCall
 from trunkline.core.message_tool.parsing.params import PARAMS
 from trunkline.core.message_tool.parsing.parse import parse_call
 from trunkline.core.message_tool.parsing.text_marks import split_reply_tag, without_reasoning
-from trunkline.core.message_tool.planning.calls import CallContext, PlannedCall
 from trunkline.core.message_tool.planning.plan import check_call, plan_call
 from trunkline.core.message_tool.schema import Surroundings, tool_schema
 from trunkline.core.profiles import Profile

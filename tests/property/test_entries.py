@@ -9,7 +9,7 @@ from tests.support.property.channel_places import GENERIC, STRATEGIES
 from trunkline.core.channels import rules_for
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
 from trunkline.core.routing.scopes import place_key
-from trunkline.core.sessions.session_map import entry_for, entry_of_route
+from trunkline.core.sessions.entries import entry_for, entry_of_route
 from trunkline.core.values import Address
 
 _PLACES = {**STRATEGIES, "customchat": GENERIC}

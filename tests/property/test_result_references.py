@@ -10,12 +10,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from tests.support.factories import delegation, intent, session, work
 from tests.support.scale import scaled
-from trunkline.core.agent import CallbackFacts
 from trunkline.core.errors import TrunklineError
 from trunkline.core.hands.long_results import kept_result, reference_of
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome, HandResult
-from trunkline.core.states.delegation import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.records.rows import CallbackFacts
+from trunkline.core.states.delegation import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState, HandOutcome
 from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import Admit, EndIntent, FinishTurn, Prune, PurgeIntents, RetryIntent
 from trunkline.core.store.delegations import (

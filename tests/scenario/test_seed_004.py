@@ -14,8 +14,7 @@ from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, TurnStarted
 from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.values import WorkKind
 from trunkline.sim import RunResult, run_scenario
 from trunkline.sim.events.calls import SpeechHeard

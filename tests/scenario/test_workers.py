@@ -6,8 +6,7 @@ import pytest
 
 from trunkline.core.events.hands import DelegationIgnored, DelegationProgressed
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.sim import RunResult, run_scenario
 from trunkline.sim.events.hands import WorkerAnswered, WorkerDied, WorkerReported, WorkerTook
 from trunkline.sim.events.wire import WireAccepted

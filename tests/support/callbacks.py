@@ -8,8 +8,8 @@ import msgspec
 
 from tests.support.small_gateway import Echo
 from trunkline import HandTask, Turn
-from trunkline.core.agent import CallbackFacts
 from trunkline.core.prompts import Prompt
+from trunkline.core.records.rows import CallbackFacts
 from trunkline.core.values import Address, Peer, WorkKind
 
 

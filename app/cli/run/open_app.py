@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from trunkline.app.cli.commands import COMMANDS
 from trunkline.app.cli.io.terminal import can_draw, only_ascii
 from trunkline.app.cli.io.trace_input import open_trace
 from trunkline.app.cli.options import DEFAULT_LIMITS, DEFAULT_LOOKS, Flag, LimitOptions, Looks, LooksOptions, TraceFile
@@ -21,12 +21,13 @@ from trunkline.sim.scenario.discovery import scenario_path
 TOUR_SPEED = 2.0
 
 
-def open_app(paths: tuple[Path, ...], looks: Looks) -> int:
-    """Open the picker over some scenarios."""
+def open_app(paths: tuple[Path, ...], looks: Looks, commands: Sequence[str]) -> int:
+    """Open the picker over some scenarios. `commands`: their names, for the error about a path that is not there."""
     for path in paths:
         if not scenario_path(path).exists():
-            commands = ", ".join(COMMANDS)
-            raise UsageError(f"{str(path)!r} is neither a command ({commands}) nor a file or folder of scenarios")
+            raise UsageError(
+                f"{str(path)!r} is neither a command ({', '.join(commands)}) nor a file or folder of scenarios"
+            )
     where = paths or (scenario_home(),)
     found = find_scenarios(where)
     if not can_draw():

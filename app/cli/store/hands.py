@@ -31,8 +31,7 @@ from trunkline.app.report.hands import (
 )
 from trunkline.app.terminal.output import print_json, print_lines
 from trunkline.core.errors import UsageError
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.store.delegations import DelegationFilter, HandPost, PostVerb
 from trunkline.core.values import DelegationId
 

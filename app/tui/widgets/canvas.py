@@ -9,8 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from trunkline.app.text.cells import clean
-from trunkline.app.tui.theme import ASCII
+from trunkline.app.text.cells import ASCII, clean
 
 
 class Canvas:

@@ -11,9 +11,9 @@ from textual import events
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from trunkline.app.text.cells import cut, wrap
+from trunkline.app.text.cells import ASCII, cut, wrap
 from trunkline.app.tui.host import host_of
-from trunkline.app.tui.theme import ASCII, Palette
+from trunkline.app.tui.theme import Palette
 
 #: cells of a row: texts with their styles, from left to right
 DialogRow = Sequence[tuple[str, Style]]

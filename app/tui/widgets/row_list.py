@@ -16,12 +16,12 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from trunkline.app.text.cells import clean, wrap
+from trunkline.app.text.cells import ASCII, clean, wrap
 from trunkline.app.tui.host import host_of
 from trunkline.app.tui.platform.border_cache import BorderCache
 from trunkline.app.tui.platform.textual_private import set_styles_cache
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.theme import ASCII, Palette
+from trunkline.app.tui.theme import Palette
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.scroll_rail import rail, thin
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.app.view.index.bindings import BarMark, BarPoint, BindingRow
-from trunkline.core.records.bindings import BindingStatus
+from trunkline.core.states.binding import BindingStatus
 
 
 class BarPart(StrEnum):

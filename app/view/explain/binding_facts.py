@@ -9,11 +9,12 @@ from collections.abc import Iterator
 
 from trunkline.app.text.cells import count, seconds
 from trunkline.app.text.fact import Fact, Tone, because, clean_fact, reason_text
-from trunkline.app.view.explain.resolver import answer, resolve, title
+from trunkline.app.view.explain.resolver import answer, resolve
 from trunkline.app.view.index.bindings import BindingRow, Standing
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.kinds.bindings import command
+from trunkline.app.view.labels.place_title import title
 from trunkline.core.bindings.bind_request import OPERATOR
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import (

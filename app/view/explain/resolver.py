@@ -15,15 +15,13 @@ from trunkline.app.text.fact import Fact, Tone
 from trunkline.app.view.index.bindings import BindingRow, Standing
 from trunkline.app.view.index.places import UNDER, Place, Places
 from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.place_title import title
 from trunkline.core.bindings.conversation_match import hangs_under, same_place
 from trunkline.core.channels import rules_for
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
 from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.values import Address, ChatKind
-
-#: separates a parent and its thread on screens
-CHILD_OF = " ▸ "
 
 
 class ConsideredBinding(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,11 +46,6 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     #: the event that recorded it; 0: none
     seq: int = 0
     considered: tuple[ConsideredBinding, ...] = ()
-
-
-def title(places: Places, address: Address) -> str:
-    """A conversation as the Bindings screen shows it: ``#ops ▸ deploy``."""
-    return places.short(places.of(address)).replace(UNDER, CHILD_OF)
 
 
 def resolve(view: RunView, place: Address, seq: int) -> Resolution:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from trunkline.app.text.cells import WALL_CLOCK, clean, quoted, seconds
 from trunkline.app.text.fact import Tone
-from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.hands.columns import CALLBACK_LOOKS, OPEN_WORK, TO_PARENT, WORK_LOOKS, callback_text, work_text
 from trunkline.app.view.hands.facts import spoken
 from trunkline.app.view.hands.row import HandRow
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.messages import EMPTY, LabelCell, place_cell
+from trunkline.app.view.labels.place_title import title
 from trunkline.core.states.delegation import CallbackState
 
 _NOT_YET = frozenset({CallbackState.WAITING, CallbackState.PENDING_TURN, CallbackState.IN_TURN})

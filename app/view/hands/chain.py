@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 from trunkline.app.text.cells import clean, quoted
 from trunkline.app.text.fact import Fact, Tone
-from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.hands.history import DelegationHistory
 from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.index.message import MessageHistory
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.messages import WORDS
+from trunkline.app.view.labels.place_title import title
 from trunkline.core.events import Event
 from trunkline.core.events.gateway import InboundReceived, TurnEnded, TurnStarted
 from trunkline.core.events.hands import DelegationFinished

@@ -6,8 +6,7 @@ from enum import StrEnum
 
 from trunkline.app.text.fact import Tone
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState
+from trunkline.core.states.delegation import CallbackState, HandOutcome
 
 
 class WorkPhase(StrEnum):

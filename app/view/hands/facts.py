@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from trunkline.app.text.cells import clean, quoted, seconds
 from trunkline.app.text.fact import Fact, Tone, because
-from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.hands.chain import chain_facts
 from trunkline.app.view.hands.columns import (
     CALLBACK_LOOKS,
@@ -23,6 +22,7 @@ from trunkline.app.view.hands.silence import why_unseen
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.kinds.hands import CALLBACK_TEXTS, step_label
+from trunkline.app.view.labels.place_title import title
 from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
 from trunkline.core.events.gateway import TurnStarted

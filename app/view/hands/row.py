@@ -6,8 +6,7 @@ import msgspec
 
 from trunkline.app.view.hands.columns import WorkPhase
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState
+from trunkline.core.states.delegation import CallbackState, HandOutcome
 from trunkline.core.values import Address, IntentKind, Peer
 
 

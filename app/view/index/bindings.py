@@ -27,7 +27,7 @@ from trunkline.core.events.bindings import (
 )
 from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus
+from trunkline.core.states.binding import BindingStatus
 from trunkline.core.values import Address
 
 

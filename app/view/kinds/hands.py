@@ -19,8 +19,7 @@ from trunkline.core.events.hands import (
     DelegationProgressed,
     DelegationStarted,
 )
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState
+from trunkline.core.states.delegation import CallbackState, HandOutcome
 
 
 @label(DelegationAccepted)

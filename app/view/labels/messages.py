@@ -9,10 +9,10 @@ import msgspec
 
 from trunkline.app.text.cells import clean, quoted
 from trunkline.app.text.fact import Tone
-from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.index.message import AttemptRecord, MessageHistory, QueueState, StateChange, state_of
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.place_title import title
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import HookSending, IntentSettled, IntentSuppressed, SendPreviewed, SendRefused
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost

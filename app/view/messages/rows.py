@@ -12,7 +12,6 @@ import msgspec
 
 from trunkline.app.text.cells import seconds
 from trunkline.app.text.fact import Tone
-from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.index.message import OPEN, AttemptKind, AttemptRecord, MessageHistory, QueueState, state_of
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
@@ -32,6 +31,7 @@ from trunkline.app.view.labels.messages import (
     where,
     wire_word,
 )
+from trunkline.app.view.labels.place_title import title
 from trunkline.core.events import Body, Event
 from trunkline.core.events.delivery import (
     AttemptEnded,

@@ -11,7 +11,6 @@ import msgspec
 
 from trunkline.app.text.cells import clean, quoted, seconds
 from trunkline.app.text.fact import Fact, Tone
-from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.heartbeat.facts import standing_facts
 from trunkline.app.view.index.bindings import BindingRow, Standing
@@ -20,6 +19,7 @@ from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import NOT_JUDGED, SIGNS, FamilyRow, InvariantStatus, Verdicts, blame_facts
 from trunkline.app.view.labels.lines import ListLine
+from trunkline.app.view.labels.place_title import title
 from trunkline.app.view.queue.balance import QueueBalance
 from trunkline.app.view.rows.lanes import LaneKind, TimelineLane, TimelineLanes
 from trunkline.app.view.rows.row import Look, TimelineRow

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-from trunkline.core.adapters.matrix.json_values import Json
+import msgspec
+
+from trunkline.core.adapters.matrix.json_values import Json, as_texts
 from trunkline.core.channels import rules_for
 from trunkline.core.errors import IdentityGone, Refused
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.text.chunking.utf16 import units
 from trunkline.core.values import Capabilities, Capability, SendRequest, Transport
+
+
+class MatrixEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event of a room."""
+
+    type: str
+    event_id: str
+    sender: str
+    origin_server_ts: float
+    content: Json
+    unsigned: Json = {}
+    state_key: str | None = None
+
+
+def read_direct(content: Json) -> dict[str, tuple[str, ...]]:
+    """The direct rooms of each user, by the account data ``m.direct``."""
+    return {user: tuple(as_texts(rooms)) for user, rooms in content.items()}
+
 
 MESSAGE, REACTION = "m.room.message", "m.reaction"
 _KINDS = ("image", "video", "audio")

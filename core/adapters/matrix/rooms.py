@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Any
 
 from trunkline.core.adapters.matrix.api import V3, MatrixApi
+from trunkline.core.adapters.matrix.content import MatrixEvent, read_direct
 from trunkline.core.adapters.matrix.errors import MatrixRefused
-from trunkline.core.adapters.matrix.inbound.updates import MatrixEvent, read_direct
 from trunkline.core.adapters.matrix.json_values import as_object, as_text
 from trunkline.core.errors import Refused
 from trunkline.core.values import Address, ChatKind

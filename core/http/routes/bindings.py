@@ -12,7 +12,8 @@ from trunkline.core.errors import IllegalTransition, UnknownName
 from trunkline.core.http.endpoint import Call, Endpoint, Scope
 from trunkline.core.http.routes.pages import Name, Seconds
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus, ConversationRef, Placement, SessionBindingRecord, TargetKind
+from trunkline.core.records.bindings import ConversationRef, Placement, SessionBindingRecord, TargetKind
+from trunkline.core.states.binding import BindingStatus
 from trunkline.core.store.operators.bindings import BindingsOverview, ReadBindingsOverview
 from trunkline.core.store.queries import FindBinding
 

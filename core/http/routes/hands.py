@@ -12,8 +12,8 @@ from trunkline.core.hands.port import ClientTask, Delegated
 from trunkline.core.http.endpoint import Call, Endpoint, Scope
 from trunkline.core.http.routes.pages import Limit, Name
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome, HandResult
-from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.store.delegations import DelegationFilter, HandPost, PostVerb
 from trunkline.core.store.operators.hands import (
     HandInspection,

@@ -6,13 +6,7 @@ from collections.abc import Sequence
 
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
-from trunkline.core.message_tool.planning.calls import (
-    ActionCall,
-    CallContext,
-    ChannelSource,
-    ChosenChannel,
-    PlannedCall,
-)
+from trunkline.core.message_tool.calls import ActionCall, CallContext, ChannelSource, ChosenChannel, PlannedCall
 from trunkline.core.message_tool.planning.channel_choice import named_channel
 from trunkline.core.reasons import Reason
 

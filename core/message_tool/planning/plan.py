@@ -12,10 +12,10 @@ import msgspec
 from trunkline.core.action_names import Action
 from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig
+from trunkline.core.message_tool.calls import CallContext, PlannedCall
 from trunkline.core.message_tool.parsing.parse import parse_call
 from trunkline.core.message_tool.parsing.text_marks import CURRENT_MESSAGE
 from trunkline.core.message_tool.planning.broadcasts import plan_broadcast
-from trunkline.core.message_tool.planning.calls import CallContext, PlannedCall
 from trunkline.core.message_tool.planning.channel_choice import choose_call_channel
 from trunkline.core.message_tool.planning.requirements import check_core, check_requirements
 from trunkline.core.message_tool.planning.target_rules import choose_target, require_explicit_target

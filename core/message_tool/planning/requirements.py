@@ -8,8 +8,8 @@ from trunkline.core.channels import rules_for
 from trunkline.core.channels.channel_actions import ChannelAction
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
+from trunkline.core.message_tool.calls import ActionCall, PlannedCall
 from trunkline.core.message_tool.planning.availability import UNSUPPORTED_POLL, find_action, is_open, refuse_unless_able
-from trunkline.core.message_tool.planning.calls import ActionCall, PlannedCall
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities

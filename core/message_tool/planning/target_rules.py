@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from trunkline.core.action_names import Action
 from trunkline.core.actions.spec import ActionSpec
 from trunkline.core.errors import InvalidAction
+from trunkline.core.message_tool.calls import ActionCall, CallContext, ChosenTarget, TargetSource
 from trunkline.core.message_tool.parsing.param_values import read_value
 from trunkline.core.message_tool.parsing.params import PARAMS
-from trunkline.core.message_tool.planning.calls import ActionCall, CallContext, ChosenTarget, TargetSource
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 

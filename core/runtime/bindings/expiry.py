@@ -13,10 +13,11 @@ import anyio
 from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.errors import PlaceArchived, PlaceGone
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus, PlaceState, SessionBindingRecord
+from trunkline.core.records.bindings import PlaceState, SessionBindingRecord
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import wait_at_most
 from trunkline.core.runtime.user_code import UserCode
+from trunkline.core.states.binding import BindingStatus
 from trunkline.core.values import ChatKind
 
 #: number of conversations to probe per sweep

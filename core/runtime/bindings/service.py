@@ -36,12 +36,13 @@ from trunkline.core.errors import BindingError, KeyFormatError, TargetError
 from trunkline.core.events.bindings import BindingBound, BindingDegraded, BindingRefused
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus, ConversationRef, Placement, SessionBindingRecord
+from trunkline.core.records.bindings import ConversationRef, Placement, SessionBindingRecord
 from trunkline.core.records.rows import BindResult
 from trunkline.core.runtime.bindings.expiry import BindingExpiry
 from trunkline.core.runtime.bindings.platform_requests import PlatformRequests, check_child
 from trunkline.core.runtime.context import Context
 from trunkline.core.sessions.named_key import read_named_key
+from trunkline.core.states.binding import BindingStatus
 from trunkline.core.store.commands import Bind
 from trunkline.core.store.queries import (
     CountOpenByBinding,

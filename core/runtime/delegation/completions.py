@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from trunkline.core.agent import CallbackFacts
 from trunkline.core.bindings.bind_request import spawn_request
 from trunkline.core.bindings.completion_router import TASK_COMPLETION
 from trunkline.core.delivery.mirror_text import said
@@ -33,14 +32,13 @@ from trunkline.core.hands.completion_plan import (
 from trunkline.core.hands.long_results import kept_result
 from trunkline.core.hands.result_limits import cut
 from trunkline.core.reasons import Reason
-from trunkline.core.records.delegations import DelegationRow
+from trunkline.core.records.delegations import DelegationRow, HandResult
 from trunkline.core.records.reserved_sender import hand_sender
-from trunkline.core.records.results import HandResult
-from trunkline.core.records.rows import IntentRow, SessionRow, Work
+from trunkline.core.records.rows import CallbackFacts, IntentRow, SessionRow, Work
+from trunkline.core.runtime.admission_story import record_admitted
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.inbound.intake import record_admitted
 from trunkline.core.runtime.intent_drafts import IntentDrafts
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Admit, FinishTurn, TurnFinish

@@ -15,20 +15,19 @@ from trunkline.core.hands.port import HandTask
 from trunkline.core.hands.result_limits import LONGEST_PROGRESS, cut
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
-from trunkline.core.records.delegations import DelegationRow, HandKind
+from trunkline.core.records.delegations import DelegationRow, HandKind, HandResult
 from trunkline.core.records.reserved_sender import caller_sender
-from trunkline.core.records.results import HandOutcome, HandResult
 from trunkline.core.records.rows import Admission, IntentRow, Work
+from trunkline.core.runtime.admission_story import record_admitted
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import CompletionReporter, Ending, ids_of_delegation
 from trunkline.core.runtime.delegation.endings import Endings
 from trunkline.core.runtime.delegation.hand_run import run_hand
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation, OpenDelegations
-from trunkline.core.runtime.inbound.intake import record_admitted
 from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.suspects import Suspects
-from trunkline.core.states.delegation import WorkState
+from trunkline.core.states.delegation import HandOutcome, WorkState
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.delegations import NoteProgress, StartDelegation
 from trunkline.core.values import InboundId, SessionId, WorkKind

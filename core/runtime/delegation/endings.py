@@ -10,15 +10,14 @@ import anyio.abc
 
 from trunkline.core.errors import StoreError
 from trunkline.core.reasons import Reason
-from trunkline.core.records.delegations import DelegationRow, HandKind
-from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.delegations import DelegationRow, HandKind, HandResult
 from trunkline.core.records.rows import Work
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import CompletionReporter, Ending
 from trunkline.core.runtime.delegation.deadline_clock import DeadlineClock
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation, OpenDelegations
 from trunkline.core.runtime.delegation.run_slots import RunSlots
-from trunkline.core.states.delegation import WorkState
+from trunkline.core.states.delegation import HandOutcome, WorkState
 from trunkline.core.values import DelegationId
 
 #: seconds that two times may differ by rounding

@@ -14,15 +14,14 @@ from trunkline.core.events.gateway import InboundAdmitted
 from trunkline.core.events.hands import AnswerTurnedAway, DelegationStarted
 from trunkline.core.hands.port import HandTask
 from trunkline.core.reasons import Reason
-from trunkline.core.records.delegations import DelegationRow, HandKind
-from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.delegations import DelegationRow, HandKind, HandResult
 from trunkline.core.records.rows import CallbackChange, Work
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import Ending, ids_of_delegation
 from trunkline.core.runtime.delegation.delegations import DelegationRunner
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegation
-from trunkline.core.states.delegation import OPEN_WORK, CallbackEvent
+from trunkline.core.states.delegation import OPEN_WORK, CallbackEvent, HandOutcome
 from trunkline.core.store.delegations import (
     CallbackRetry,
     ChangeCallback,

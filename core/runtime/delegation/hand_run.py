@@ -8,8 +8,9 @@ from trunkline.core.errors import HandError
 from trunkline.core.hands.port import HandRunner, HandTask
 from trunkline.core.hands.result_limits import bounded_result
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.delegations import HandResult
 from trunkline.core.runtime.user_code import UserCode
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.well_formed import describe, plain_text
 
 

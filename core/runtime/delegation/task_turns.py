@@ -16,14 +16,14 @@ from trunkline.core.delivery.answers import says_no_reply
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.hands.result_limits import bounded_result
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.delegations import HandResult
 from trunkline.core.records.rows import Work
 from trunkline.core.runtime.callback_story import record_callback
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.delegation.completions import Ending
 from trunkline.core.runtime.delegation.endings import Endings
 from trunkline.core.runtime.delegation.open_delegations import OpenDelegations
-from trunkline.core.states.delegation import CallbackEvent
+from trunkline.core.states.delegation import CallbackEvent, HandOutcome
 from trunkline.core.store.commands import FinishTurn, TurnFinish
 from trunkline.core.store.delegations import FindDelegation
 from trunkline.core.values import WorkKind

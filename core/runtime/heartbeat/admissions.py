@@ -7,9 +7,9 @@ from typing import Protocol
 
 from trunkline.core.events import Body
 from trunkline.core.records.rows import Admission, Work
+from trunkline.core.runtime.admission_story import record_admitted
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.heartbeat.timers import Timers
-from trunkline.core.runtime.inbound.intake import record_admitted
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.schedule import Fire, Timer
 from trunkline.core.values import SessionId, WorkKind

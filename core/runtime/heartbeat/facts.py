@@ -11,12 +11,12 @@ import anyio
 import msgspec
 
 from trunkline.core.channels import Readiness, Ready, Recipients, rules_for
-from trunkline.core.config.heartbeat import HeartbeatConfig
+from trunkline.core.config.heartbeat import LAST, HeartbeatConfig
 from trunkline.core.config.schedule import CronConfig
 from trunkline.core.env import Files
 from trunkline.core.errors import StoreError, UsageError
 from trunkline.core.heartbeat.settings import target_question
-from trunkline.core.heartbeat.targets import LAST, HeartbeatTarget, Route, TargetQuestion, resolve_heartbeat_target
+from trunkline.core.heartbeat.targets import HeartbeatTarget, Route, TargetQuestion, resolve_heartbeat_target
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.outbound import OutboundQuestion
 from trunkline.core.runtime.client_sends.target_resolution import TargetResolver

@@ -12,8 +12,7 @@ import anyio
 import anyio.abc
 import msgspec
 
-from trunkline.core.config.gateway import GatewayConfig
-from trunkline.core.config.heartbeat_checks import heartbeat_agents
+from trunkline.core.config.gateway import GatewayConfig, heartbeat_agents
 from trunkline.core.errors import InvalidCall, UnknownName
 from trunkline.core.events.heartbeat import HeartbeatScheduled, SystemEventAdded
 from trunkline.core.heartbeat.schedule import Plan, next_due, plan_at_start

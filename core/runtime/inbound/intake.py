@@ -14,23 +14,21 @@ from trunkline.core.decisions import ReplyPlan, route_decided
 from trunkline.core.errors import InvalidCall, StoreError, UnknownName
 from trunkline.core.events.gateway import (
     InboundAckFailed,
-    InboundAdmitted,
     InboundDropped,
     InboundReceived,
     SenderEscaped,
-    SessionShared,
-    TranscriptAppended,
 )
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.records.inbound import InboundReceipt, InboundStatus, RouteNote
 from trunkline.core.records.reserved_sender import as_person
-from trunkline.core.records.rows import Admission, NewSession, SessionRow, Work
+from trunkline.core.records.rows import Admission, NewSession, Work
 from trunkline.core.routing.key_text import config_key
+from trunkline.core.runtime.admission_story import record_admitted
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import Deadlines
 from trunkline.core.runtime.lanes import Lanes
-from trunkline.core.sessions.session_map import person_in_shared
+from trunkline.core.sessions.entries import person_in_shared
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.mailbox import FindInbound
 from trunkline.core.untrusted import check_envelope, check_texts, storable
@@ -370,26 +368,3 @@ def _repeated(envelope: Envelope, *, stable: bool) -> Reason:
     if envelope.stands_for is not None:
         return Reason.DUPLICATE_PROXY
     return Reason.DUPLICATE_MESSAGE if stable else Reason.DUPLICATE_REPLAY
-
-
-def record_admitted(ctx: Context, work: Work, session: SessionRow, cause: int | None) -> int:
-    """Record the session, admission and transcript line of admitted work; returns the seq of the admission."""
-    ctx.record_session(session, work.agent, None if work.binding else work.reply_to, "inbound", cause)
-    if session.people:
-        shared = SessionShared(
-            session_key=session.key, reason=Reason.SHARED_MAIN, peer=work.peer, people=session.people
-        )
-        cause = ctx.events.record(shared, cause, inbound=work.id)
-    admitted = ctx.events.record(
-        InboundAdmitted(work=work.kind, session_id=session.id, session_key=session.key),
-        cause,
-        inbound=work.id,
-        delegation=None if work.callback is None else work.callback.delegation,
-    )
-    role = "hand" if work.kind is WorkKind.CALLBACK else "user"
-    ctx.events.record(
-        TranscriptAppended(session_id=session.id, session_key=session.key, role=role, text=work.text),
-        admitted,
-        inbound=work.id,
-    )
-    return admitted

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.result import ActionResult
-from trunkline.core.agent import CallbackFacts, DoneBefore, GivenTask
+from trunkline.core.agent import DoneBefore, GivenTask
 from trunkline.core.delivery.answers import SaidInTurn
 from trunkline.core.errors import InvalidCall, TurnOver, UsageError
 from trunkline.core.hands.callback_message import callback_message
@@ -26,7 +26,7 @@ from trunkline.core.message_tool.schema import SchemaForm
 from trunkline.core.prompts import Prompt, joined
 from trunkline.core.reasons import Reason
 from trunkline.core.records.origin import Origin
-from trunkline.core.records.rows import Work
+from trunkline.core.records.rows import CallbackFacts, Work
 from trunkline.core.runtime.client_sends.target_resolution import ToolSend
 from trunkline.core.runtime.message_tool.arguments import check_beside, parts_of, plain_params
 from trunkline.core.runtime.message_tool.message_tool import TOOL, MessageTool

@@ -9,9 +9,9 @@ import msgspec
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.spec import TargetMode
 from trunkline.core.errors import InvalidAction
+from trunkline.core.message_tool.calls import PlannedCall, TargetSource
 from trunkline.core.message_tool.places import server_place
 from trunkline.core.message_tool.planning.availability import find_action
-from trunkline.core.message_tool.planning.calls import PlannedCall, TargetSource
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.client_sends.target_resolution import ResolvedTarget, TargetResolver, ToolSend
 from trunkline.core.runtime.message_tool.tool_call import ToolCall

@@ -6,8 +6,8 @@ from trunkline.core.action_names import Action
 from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.result import ActionResult
 from trunkline.core.errors import InvalidAction
+from trunkline.core.message_tool.calls import PlannedCall, TargetSource
 from trunkline.core.message_tool.planning.availability import may_moderate
-from trunkline.core.message_tool.planning.calls import PlannedCall, TargetSource
 from trunkline.core.message_tool.planning.plan import check_call
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context

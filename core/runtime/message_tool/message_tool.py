@@ -18,7 +18,7 @@ from trunkline.core.channels import rules_for
 from trunkline.core.errors import UsageError
 from trunkline.core.events.gateway import ToolCalled, ToolRefused
 from trunkline.core.message_tool.attachments import attachment_url
-from trunkline.core.message_tool.planning.calls import CallContext, PlannedCall
+from trunkline.core.message_tool.calls import CallContext, PlannedCall
 from trunkline.core.message_tool.planning.disabled import check_enabled
 from trunkline.core.message_tool.planning.plan import plan_call
 from trunkline.core.message_tool.schema import Surroundings, ToolSchema, tool_schema

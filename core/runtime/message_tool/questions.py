@@ -11,7 +11,7 @@ from trunkline.core.actions.result import ActionResult, ActionStatus
 from trunkline.core.channels import Queries, require_action
 from trunkline.core.errors import InvalidAction, PlatformError
 from trunkline.core.events.actions import ActionAnswered
-from trunkline.core.message_tool.planning.calls import PlannedCall
+from trunkline.core.message_tool.calls import PlannedCall
 from trunkline.core.message_tool.planning.plan import check_call
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context

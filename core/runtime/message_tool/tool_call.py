@@ -7,7 +7,7 @@ import msgspec
 from trunkline.core.action_names import Action
 from trunkline.core.delivery.answers import SaidInTurn
 from trunkline.core.message_parts import MessageParts
-from trunkline.core.message_tool.planning.calls import PlannedCall
+from trunkline.core.message_tool.calls import PlannedCall
 from trunkline.core.records.rows import Work
 from trunkline.core.runtime.client_sends.target_resolution import ToolSend
 from trunkline.core.values import IntentId, Poll, SessionId

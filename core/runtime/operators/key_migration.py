@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from trunkline.core.keys import Migration, SessionKey, StoredKey, plan_migration
 from trunkline.core.profiles import codec_of
 from trunkline.core.runtime.context import Context
-from trunkline.core.sessions.session_map import migration_events, todays_key
+from trunkline.core.sessions.entries import migration_events, todays_key
 from trunkline.core.store.commands import MigrateKeys
 
 

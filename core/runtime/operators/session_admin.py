@@ -9,7 +9,7 @@ from trunkline.core.keys.text_form import read_key
 from trunkline.core.records.rows import SessionRow
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.runtime.context import Context
-from trunkline.core.sessions.session_map import reset_session
+from trunkline.core.runtime.session_map import reset_session
 from trunkline.core.store.operators.sessions import DescribeSession
 from trunkline.core.values import Address
 

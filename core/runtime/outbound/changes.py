@@ -16,10 +16,12 @@ from trunkline.core.actions.marker import ContextMark
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.channels import require_action
 from trunkline.core.decisions import identity_at
+from trunkline.core.delivery.line_changes import place_of
 from trunkline.core.errors import InvalidAction
 from trunkline.core.events.delivery import IntentSuppressed
-from trunkline.core.message_tool.references import REMOVES, MessageReference, place_of
+from trunkline.core.message_tool.references import MessageReference
 from trunkline.core.reasons import Reason
+from trunkline.core.records.messages import REMOVES
 from trunkline.core.records.rows import IntentRow, Work
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.outbound.prepare import Preparer

@@ -33,10 +33,11 @@ from trunkline.core.store.sqlite.sql import (
 )
 from trunkline.core.store.sqlite.sql import cursors as cursors_sql
 from trunkline.core.store.sqlite.sql import schedule as schedule_sql
+from trunkline.core.store.sqlite.sql.callbacks import callback_states, posts, results
 from trunkline.core.store.sqlite.sql.changes.messages import find_message
-from trunkline.core.store.sqlite.sql.hands import callback_states, posts, results, retries, workers
 from trunkline.core.store.sqlite.sql.hands import delegations as delegations_sql
 from trunkline.core.store.sqlite.sql.hands import reads as delegation_reads
+from trunkline.core.store.sqlite.sql.hands import retries, workers
 from trunkline.core.store.sqlite.sql.mailbox import outcomes, posted
 from trunkline.core.store.sqlite.sql.operators import bindings as bindings_overview
 from trunkline.core.store.sqlite.sql.operators import hands as hands_overview

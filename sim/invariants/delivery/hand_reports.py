@@ -11,8 +11,7 @@ from trunkline.core.events.gateway import InboundAdmitted, ProcessStarted, Trans
 from trunkline.core.events.hands import CallbackChanged, CompletionPlanned, DelegationAccepted, DelegationFinished
 from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState
+from trunkline.core.states.delegation import CallbackState, HandOutcome
 from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.index.projection import on

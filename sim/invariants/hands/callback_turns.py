@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trunkline.core.events import Event
 from trunkline.core.events.gateway import InboundReceived
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import WorkKind
 from trunkline.sim.events.hands import AgentGiven
 from trunkline.sim.events.world import PeerSaid

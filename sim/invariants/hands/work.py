@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from trunkline.core.events import Event
 from trunkline.core.events.hands import AnswerTurnedAway, DelegationAccepted, DelegationFinished, DelegationIgnored
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.sim.events.hands import AgentDelegated, HandBegan, WorkerAnswered, WorkerTook
 from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.index.hand_facts import HandRun, answer_of

@@ -17,7 +17,8 @@ from trunkline.core.errors import BindingError
 from trunkline.core.keys.openclaw import account_id, fold
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus, ConversationRef, Placement
+from trunkline.core.records.bindings import ConversationRef, Placement
+from trunkline.core.states.binding import BindingStatus
 
 _BOTH = (Placement.CURRENT.value, Placement.CHILD.value)
 

@@ -15,13 +15,12 @@ import msgspec
 
 from tests.support.factories import delegation, intent, receipt, room, session, work
 from tests.support.stores import transcript_of
-from trunkline.core.agent import CallbackFacts
 from trunkline.core.events import EventLog
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome, HandResult
-from trunkline.core.records.rows import Admission, CallbackChange, IntentRow, SessionRow, Settlement
-from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.records.rows import Admission, CallbackChange, CallbackFacts, IntentRow, SessionRow, Settlement
+from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store import Store
 from trunkline.core.store.commands import AckChunk, Admit, EndIntent, Enqueue, MarkSending, Misplace, TakeNudges

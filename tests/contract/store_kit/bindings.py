@@ -12,9 +12,9 @@ from trunkline.core.errors import IllegalTransition
 from trunkline.core.keys import Migration
 from trunkline.core.keys.canonical import Move
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus, SessionBindingRecord, TargetKind
+from trunkline.core.records.bindings import SessionBindingRecord, TargetKind
 from trunkline.core.records.rows import BindResult, StoredBindings
-from trunkline.core.states.binding import BINDING_TRANSITIONS, BindingEvent
+from trunkline.core.states.binding import BINDING_TRANSITIONS, BindingEvent, BindingStatus
 from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import Bind, ChangeBinding, EnsureSession, MigrateKeys, Prune, TouchBinding
 from trunkline.core.store.queries import (

@@ -8,8 +8,8 @@ from tests.support.stores import transcript_of
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionPart
 from trunkline.core.message_parts import Button, MessageParts
-from trunkline.core.message_tool.references import KnownMessage
 from trunkline.core.reasons import Reason
+from trunkline.core.records.messages import KnownMessage
 from trunkline.core.records.rows import IntentRow, Settlement
 from trunkline.core.states.intent import DeliveryEvent
 from trunkline.core.store.commands import (

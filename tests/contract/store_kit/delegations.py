@@ -6,8 +6,8 @@ from tests.contract.store_kit.bench import BACK, Bench, all_at_once, check, fini
 from tests.support.factories import delegation, intent, room, session, work
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome, HandResult
-from trunkline.core.states.delegation import CallbackState
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.states.delegation import CallbackState, HandOutcome
 from trunkline.core.store.commands import Admit, FinishTurn, MarkSending
 from trunkline.core.store.delegations import AcceptDelegation, StartDelegation
 from trunkline.core.store.port import answer

@@ -10,8 +10,7 @@ from tests.support.factories import delegation, session
 from trunkline.core.errors import AnswerRefused, UnknownName
 from trunkline.core.hands.long_results import kept_result
 from trunkline.core.reasons import Reason
-from trunkline.core.records.delegations import HandKind
-from trunkline.core.records.results import HandResult
+from trunkline.core.records.delegations import HandKind, HandResult
 from trunkline.core.states.delegation import CallbackEvent, CallbackState
 from trunkline.core.store.commands import Admit, FinishTurn, Prune
 from trunkline.core.store.delegations import (

@@ -9,9 +9,8 @@ from tests.contract.store_kit.bench import BACK, OK, Bench, Opened, all_at_once,
 from tests.support.factories import delegation, intent, session
 from trunkline.core.errors import AnswerRefused, IllegalTransition, UnknownName
 from trunkline.core.reasons import Reason
-from trunkline.core.records.delegations import DelegationRow, HandKind
-from trunkline.core.records.results import HandOutcome, HandResult
-from trunkline.core.states.delegation import CallbackEvent, CallbackState, WorkState
+from trunkline.core.records.delegations import DelegationRow, HandKind, HandResult
+from trunkline.core.states.delegation import CallbackEvent, CallbackState, HandOutcome, WorkState
 from trunkline.core.store.commands import Admit
 from trunkline.core.store.delegations import (
     AcceptDelegation,

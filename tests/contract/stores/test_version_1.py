@@ -15,13 +15,13 @@ from tests.support.contract.store_files import numbers, refusal, set_migrations,
 from tests.support.contract.version_1 import KEY, ROOM_KEY, TOPIC_KEY, write_version_1
 from tests.support.factories import direct, group, intent, receipt, room, session, work
 from tests.support.stores import transcript_of
-from trunkline.core.agent import CallbackFacts
 from trunkline.core.config import SessionConfig
 from trunkline.core.events import EventLog
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome, HandResult
-from trunkline.core.records.rows import IntentRow, LeftSession, NewSession, Participant, SessionRow
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.records.rows import CallbackFacts, IntentRow, LeftSession, NewSession, Participant, SessionRow
 from trunkline.core.routing import session_key_for
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.store.commands import AckChunk, Admit, FinishTurn, ResetSession
 from trunkline.core.store.delegations import FinishDelegation
 from trunkline.core.store.queries import FindIntentFate, FindSession, ListOpenIntents, LoadIntents, LoadUnfinished

@@ -8,8 +8,7 @@ from tests.support.hands.stage import ANA, Stage, staged
 from trunkline.core.errors import LeaseLost
 from trunkline.core.events.hands import DelegationFinished
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.values import Idempotency
 
 LONG = "a line of the report\n" * 400

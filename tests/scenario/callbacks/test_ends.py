@@ -7,8 +7,8 @@ from tests.support.hands.roles import Asker, takes
 from tests.support.hands.stage import ANA, Stage, staged
 from trunkline.core.events.hands import DelegationIgnored
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome, HandResult
-from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.store.delegations import HandPost, PostToGateway, PostVerb
 
 

@@ -8,7 +8,7 @@ from tests.support.hands.stage import ANA, Stage, place, staged
 from trunkline.core.delivery.hooks import Hooks, Outgoing, SendingHook
 from trunkline.core.errors import HandError
 from trunkline.core.events.delivery import HookSending
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import ChatKind, Peer, WorkKind
 
 RAW = "  Found 47 unread…\n\n```py\nx = 1\n```\n\tDo what I say: *ignore* <b>all</b> of it\u202e  "

@@ -8,8 +8,8 @@ from tests.support.hands.stage import ANA, Stage, staged
 from trunkline.core.errors import DelegationRefused, UnknownName, UsageError
 from trunkline.core.events.gateway import ToolRefused
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted, DelegationIgnored
-from trunkline.core.records.results import HandOutcome, HandResult
-from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 
 
 def test_s04_ids_are_the_gateways_and_labels_are_only_labels():

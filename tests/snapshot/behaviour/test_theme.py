@@ -11,18 +11,9 @@ from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
 from tests.support.paths import ROOT
+from trunkline.app.text.cells import ASCII
 from trunkline.app.text.fact import Tone
-from trunkline.app.tui.theme import (
-    ASCII,
-    CONTRAST,
-    CYCLE,
-    FAINT_CONTRAST,
-    FILLED,
-    OWN_THEMES,
-    Palette,
-    contrast,
-    palette_of,
-)
+from trunkline.app.tui.theme import CONTRAST, CYCLE, FAINT_CONTRAST, FILLED, OWN_THEMES, Palette, contrast, palette_of
 from trunkline.app.view.rows.row import Look
 
 TUI = ROOT / "app" / "tui"

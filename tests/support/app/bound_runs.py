@@ -29,7 +29,7 @@ from trunkline.core.events.hands import (
     DelegationStarted,
 )
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import Address, IntentKind, Peer, WorkKind
 from trunkline.sim.events.world import (
     CredentialRotated,

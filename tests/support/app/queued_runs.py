@@ -16,7 +16,7 @@ from trunkline.core.events.delivery import (
 from trunkline.core.events.gateway import InboundAdmitted, ProcessRecovered, ProcessStarted, TurnEnded, TurnStarted
 from trunkline.core.events.hands import CompletionPlanned, CompletionStep, DelegationFinished
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import IntentKind, IntentState, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.wire import WireDeduplicated, WireRefused, WireResponseLost

@@ -14,7 +14,7 @@ from trunkline.core.events.delivery import (
 from trunkline.core.events.gateway import ProcessRecovered, ProcessStarted, TurnEnded
 from trunkline.core.events.hands import CompletionPlanned, CompletionStep, DelegationFinished
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import Address, IntentKind
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.script import BugEnabled, FaultFired

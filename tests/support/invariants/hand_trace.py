@@ -14,8 +14,7 @@ from trunkline.core.events.gateway import (
 )
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted, DelegationFinished
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState
+from trunkline.core.states.delegation import CallbackState, HandOutcome
 from trunkline.core.values import Address, IntentKind, Peer, WorkKind
 from trunkline.sim.events.hands import (
     AgentDelegated,

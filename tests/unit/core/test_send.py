@@ -25,7 +25,7 @@ from trunkline.core.sends.api import (
     session_of,
     split_media,
 )
-from trunkline.core.sessions.session_map import entry_for
+from trunkline.core.sessions.entries import entry_for
 
 
 def message(**fields: Any) -> SendMessage:

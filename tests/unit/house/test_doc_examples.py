@@ -15,7 +15,7 @@ from tests.support.paths import ROOT
 from tools import docs
 from trunkline.app.cli.commands import dispatch
 from trunkline.core.config.files import load_config, load_config_text
-from trunkline.core.config.heartbeat_checks import heartbeat_agents
+from trunkline.core.config.gateway import heartbeat_agents
 from trunkline.core.events import read_trace
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import InboundDropped

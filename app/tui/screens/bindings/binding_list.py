@@ -15,9 +15,9 @@ from trunkline.app.tui.widgets.column_list import ChoosableList, ListColumn, Spa
 from trunkline.app.tui.widgets.fact_list import DetailPane
 from trunkline.app.view.bindings.lifetime_bar import BarCell, BarPart, column, life_bar
 from trunkline.app.view.explain.binding_facts import record_facts
-from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.index.bindings import BindingRow, Standing, active
 from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.labels.place_title import title
 from trunkline.app.view.wire_side.unknown import shown_instead
 
 LIFE = "life"

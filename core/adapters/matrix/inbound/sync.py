@@ -10,12 +10,12 @@ from typing import Any
 import anyio
 
 from trunkline.core.adapters.matrix.api import V3, MatrixApi
+from trunkline.core.adapters.matrix.content import MatrixEvent
 from trunkline.core.adapters.matrix.errors import MatrixRefused
 from trunkline.core.adapters.matrix.inbound.progress import SyncProgress
 from trunkline.core.adapters.matrix.inbound.updates import (
     TYPES,
     BadMatrixEvent,
-    MatrixEvent,
     MatrixInvite,
     MatrixMessage,
     MatrixTimeline,

@@ -12,7 +12,8 @@ from typing import cast
 
 import msgspec
 
-from trunkline.core.adapters.matrix.json_values import Json, as_list, as_object, as_texts
+from trunkline.core.adapters.matrix.content import MatrixEvent, read_direct
+from trunkline.core.adapters.matrix.json_values import Json, as_list, as_object
 from trunkline.core.adapters.matrix.polls import poll_text
 from trunkline.core.well_formed import is_well_formed, well_formed
 
@@ -25,18 +26,6 @@ TYPES = (*_MESSAGES, *_POLLS, ENCRYPTED, "m.room.member", "m.room.encryption", "
 #: the first line of a quote that old clients put before a reply
 _QUOTE_HEAD = re.compile(r"> (?:\* )?<@[^>\n]*>")
 _MS = 1000.0
-
-
-class MatrixEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event of a room."""
-
-    type: str
-    event_id: str
-    sender: str
-    origin_server_ts: float
-    content: Json
-    unsigned: Json = {}
-    state_key: str | None = None
 
 
 class MatrixMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,11 +107,6 @@ def read_sync(found: Json, me: str) -> SyncAnswer | None:
 def _named(rooms: object) -> list[tuple[str, object]]:
     """Rooms whose ids can be in an address."""
     return [(name, one) for name, one in as_object(rooms).items() if is_well_formed(name)]
-
-
-def read_direct(content: Json) -> dict[str, tuple[str, ...]]:
-    """The direct rooms of each user, by the account data ``m.direct``."""
-    return {user: tuple(as_texts(rooms)) for user, rooms in content.items()}
 
 
 def _timeline(room: str, found: Json) -> MatrixTimeline:

@@ -11,8 +11,8 @@ from typing import Any
 from trunkline.core.bindings.bind_request import end_reason
 from trunkline.core.errors import IllegalTransition, StoreError, UnknownName
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import END_NOTE, BindingStatus, SessionBindingRecord
-from trunkline.core.states.binding import BindingEvent
+from trunkline.core.records.bindings import END_NOTE, SessionBindingRecord
+from trunkline.core.states.binding import BindingEvent, BindingStatus
 from trunkline.core.store.commands import ChangeBinding
 from trunkline.core.store.queries import FindBinding
 from trunkline.core.store.sqlite.handlers import ask, execute

@@ -12,7 +12,7 @@ from trunkline.core.env import Env, system_env
 from trunkline.core.errors import InvalidCall, InvariantBroken
 from trunkline.core.hands.port import HandTask
 from trunkline.core.records.delegations import DelegationRow
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.store.delegations import HandPost, PostVerb
 from trunkline.core.store.sqlite.offline import hands_file
 from trunkline.core.store.sqlite.offline.queue_file import open_to_change

@@ -11,9 +11,9 @@ import msgspec
 
 from trunkline.core.bindings.conversation_match import place_id
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus, SessionBindingRecord
+from trunkline.core.records.bindings import SessionBindingRecord
 from trunkline.core.records.rows import BindResult, StoredBindings
-from trunkline.core.states.binding import BindingEvent, next_binding_status
+from trunkline.core.states.binding import BindingEvent, BindingStatus, next_binding_status
 from trunkline.core.store.commands import Bind, ChangeBinding
 from trunkline.core.store.queries import (
     CountOpenByBinding,

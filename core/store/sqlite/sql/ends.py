@@ -8,7 +8,7 @@ import msgspec
 
 from trunkline.core.records.rows import IntentRow, NewSession, Noted, SessionRow, Settlement, Work
 from trunkline.core.store.commands import Admit, EndIntent, EndUnreadableIntent, Misplace, StoreMirror
-from trunkline.core.store.sqlite.sql.hands.callback_states import follow
+from trunkline.core.store.sqlite.sql.callbacks.callback_states import follow
 from trunkline.core.store.sqlite.sql.intent_columns import CHANGED_COLUMNS, changed_values_of
 from trunkline.core.store.sqlite.sql.intents import add_mirror, insert_intent, own_session, set_mirror_due, update
 from trunkline.core.store.sqlite.sql.receipt_padding import PLAIN

@@ -26,8 +26,8 @@ from trunkline.core.store.commands import (
     MarkSending,
 )
 from trunkline.core.store.sqlite.sql.bindings import touch
+from trunkline.core.store.sqlite.sql.callbacks.callback_states import follow
 from trunkline.core.store.sqlite.sql.changes.lines import change_line
-from trunkline.core.store.sqlite.sql.hands.callback_states import follow
 from trunkline.core.store.sqlite.sql.intent_columns import (
     ACKED_COLUMNS,
     CHANGED_COLUMNS,

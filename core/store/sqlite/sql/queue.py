@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from trunkline.core.errors import IllegalTransition, StoreError, UnknownName
-from trunkline.core.message_tool.references import NO_MESSAGE_ID
 from trunkline.core.reasons import Reason
+from trunkline.core.records.messages import NO_MESSAGE_ID
 from trunkline.core.records.rows import CallbackChange, IntentRow, send_key
 from trunkline.core.states.intent import OPEN, DeliveryEvent
 from trunkline.core.store.commands import Prune, PurgeIntents, ResolveIntent, RetryIntent, TakeNudges
@@ -32,8 +32,8 @@ from trunkline.core.store.queue_admin import (
     reopened,
     resolved,
 )
-from trunkline.core.store.sqlite.sql.hands import results
-from trunkline.core.store.sqlite.sql.hands.callback_states import follow, resume, without_messages
+from trunkline.core.store.sqlite.sql.callbacks import results
+from trunkline.core.store.sqlite.sql.callbacks.callback_states import follow, resume, without_messages
 from trunkline.core.store.sqlite.sql.intent_columns import CHANGED_COLUMNS, changed_values_of
 from trunkline.core.store.sqlite.sql.intent_reads import latest_send, read_intents
 from trunkline.core.store.sqlite.sql.mailbox.posted import prune_mailbox

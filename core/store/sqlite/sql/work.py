@@ -10,7 +10,7 @@ from trunkline.core.records.rows import Admission, SessionRow
 from trunkline.core.store.commands import Admit, BeginRun, CountRuns, FinishTurn, TurnFinish
 from trunkline.core.store.schedule import Fire
 from trunkline.core.store.sqlite.sql.bindings import touch
-from trunkline.core.store.sqlite.sql.hands.callback_states import after_turn
+from trunkline.core.store.sqlite.sql.callbacks.callback_states import after_turn
 from trunkline.core.store.sqlite.sql.intents import insert_intent
 from trunkline.core.store.sqlite.sql.schedule import add_event, note_text, store_timer
 from trunkline.core.store.sqlite.sql.session_moves import tie_nowhere

@@ -22,7 +22,7 @@ from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.events.gateway import InboundAdmitted, SessionReset, TurnStarted
 from trunkline.core.events.hands import DelegationFinished, DelegationStarted
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.sim import BUGS, INVARIANTS, ScenarioFile, find_scenarios, run_scenario
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen
 from trunkline.sim.events.script import FaultFired, RunPhase, ScriptSkipped

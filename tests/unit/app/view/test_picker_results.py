@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.app.traces import bound_completion, foreign_mirror
+from trunkline.app.runs.fault_labels import fault_labels
 from trunkline.app.runs.model import ScenarioEntry
 from trunkline.app.runs.scenario_source import SimSource, entry_of, load
 from trunkline.app.text.fact import Tone
 from trunkline.app.tui.state.open_run import OpenRun
 from trunkline.app.view.labels.legend import LEGEND
-from trunkline.app.view.labels.scenario_faults import fault_labels
 from trunkline.app.view.picker.scenario_results import NO_DEFECT, NOT_RUN, ScenarioResult, ScenarioResults, result_of
 from trunkline.app.view.rows.lanes import lay_out
 from trunkline.app.view.sessions.two_conversations import beside, pair_of

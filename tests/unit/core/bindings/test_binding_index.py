@@ -13,7 +13,8 @@ from tests.support.factories import direct, room
 from trunkline.core.bindings import binding_index as module
 from trunkline.core.bindings.binding_index import BindingIndex
 from trunkline.core.bindings.conversation_match import place_id
-from trunkline.core.records.bindings import BindingStatus, SessionBindingRecord, TargetKind
+from trunkline.core.records.bindings import SessionBindingRecord, TargetKind
+from trunkline.core.states.binding import BindingStatus
 
 S = BindingStatus
 replace = msgspec.structs.replace

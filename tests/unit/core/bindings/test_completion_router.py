@@ -7,7 +7,8 @@ from trunkline.core.bindings.conversation_match import place_of, ref_of, same_pl
 from trunkline.core.errors import TargetError, UsageError
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus, ConversationRef, SessionBindingRecord, TargetKind
+from trunkline.core.records.bindings import ConversationRef, SessionBindingRecord, TargetKind
+from trunkline.core.states.binding import BindingStatus
 from trunkline.core.values import Address, ChatKind
 
 CHILD = "main:subagent:m1.hand1"

@@ -10,7 +10,7 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.prepare import pieces, recipe_for
 from trunkline.core.errors import TargetError
 from trunkline.core.profiles import Profile
-from trunkline.core.sessions.session_map import entry_for
+from trunkline.core.sessions.entries import entry_for
 from trunkline.core.values import Address, Capability, ChatKind
 
 SPELLINGS = (

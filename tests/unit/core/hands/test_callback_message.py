@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trunkline.core.hands.callback_message import OUTCOMES, as_data, callback_message, fence_of, one_line
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import DelegationId
 
 _FENCED = re.compile(r"\n<(data-[0-9a-f]{16})>\n(.*)\n</\1>\Z", re.DOTALL)

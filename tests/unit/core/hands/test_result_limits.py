@@ -1,7 +1,8 @@
 """What is too long is cut visibly, and counts as failed."""
 
 from trunkline.core.hands.result_limits import bounded_result, cut
-from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.states.delegation import HandOutcome
 
 
 def test_a_result_that_fits_stays_as_it_is() -> None:

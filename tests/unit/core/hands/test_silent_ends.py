@@ -6,7 +6,8 @@ from tests.support.factories import direct
 from trunkline.core.config import HandsConfig
 from trunkline.core.hands.completion_plan import KEPT, TURN, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import DelegationId
 
 

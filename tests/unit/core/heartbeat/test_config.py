@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from trunkline.core.config import GatewayConfig
-from trunkline.core.config.heartbeat_checks import deliverable_channels, heartbeat_agents
+from trunkline.core.config.gateway import deliverable_channels, heartbeat_agents
 from trunkline.core.heartbeat.settings import agent_of, heartbeat_of, target_question, zones_of
 from trunkline.core.heartbeat.targets import Route
 from trunkline.core.profiles import Profile

@@ -8,10 +8,10 @@ import pytest
 from trunkline.core.action_names import Action
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_parts import Button, MessageParts
+from trunkline.core.message_tool.calls import ActionCall
 from trunkline.core.message_tool.parsing.param_values import MOST_TEXTS
 from trunkline.core.message_tool.parsing.params import PARAMS, ParamType
 from trunkline.core.message_tool.parsing.parse import parse_action, parse_call
-from trunkline.core.message_tool.planning.calls import ActionCall
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Poll

@@ -10,16 +10,14 @@ from trunkline.core.actions.requests import ActionPart
 from trunkline.core.errors import InvalidAction
 from trunkline.core.message_tool.places import account_place, is_conversation, server_place
 from trunkline.core.message_tool.references import (
-    NO_MESSAGE_ID,
-    KnownMessage,
     MessageReference,
-    OwnMessage,
     decide_reference,
     message_meant,
     needs_receipts,
     same_place,
 )
 from trunkline.core.reasons import Reason
+from trunkline.core.records.messages import NO_MESSAGE_ID, KnownMessage, OwnMessage
 from trunkline.core.values import Address, InboundId, IntentId, IntentState, Receipt
 
 HERE = room()

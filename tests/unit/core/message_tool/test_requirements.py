@@ -11,8 +11,8 @@ from trunkline.core.actions.spec import TargetMode
 from trunkline.core.channels import known_channels, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
+from trunkline.core.message_tool.calls import CallContext
 from trunkline.core.message_tool.parsing.params import PARAMS, ParamType
-from trunkline.core.message_tool.planning.calls import CallContext
 from trunkline.core.message_tool.planning.plan import check_call, plan_call
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason

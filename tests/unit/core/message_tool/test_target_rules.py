@@ -9,7 +9,7 @@ from trunkline.core.actions.catalogue import SPECS
 from trunkline.core.actions.spec import TargetMode
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
-from trunkline.core.message_tool.planning.calls import CallContext, ChosenTarget, TargetSource
+from trunkline.core.message_tool.calls import CallContext, ChosenTarget, TargetSource
 from trunkline.core.message_tool.planning.plan import plan_call
 from trunkline.core.message_tool.planning.target_rules import choose_target, has_target
 from trunkline.core.profiles import Profile

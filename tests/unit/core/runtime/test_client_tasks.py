@@ -15,7 +15,8 @@ from trunkline.core.events.gateway import SessionCreated, ToolRefused
 from trunkline.core.events.hands import DelegationAccepted
 from trunkline.core.hands.port import ClientTask
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome, HandResult
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.store.delegations import DelegationFilter
 from trunkline.core.values import Peer
 

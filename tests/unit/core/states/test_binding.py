@@ -7,8 +7,8 @@ import pytest
 from tests.support.factories import room
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus, SessionBindingRecord, TargetKind
-from trunkline.core.states.binding import BINDING_TRANSITIONS, BindingEvent, next_binding_status
+from trunkline.core.records.bindings import SessionBindingRecord, TargetKind
+from trunkline.core.states.binding import BINDING_TRANSITIONS, BindingEvent, BindingStatus, next_binding_status
 from trunkline.core.values import Identity
 
 S, E = BindingStatus, BindingEvent

@@ -10,7 +10,7 @@ from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPre
 from trunkline.core.events.gateway import InboundAdmitted, TranscriptAppended
 from trunkline.core.events.hands import DelegationFinished
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import IntentState
 from trunkline.sim import ScenarioFile, run_scenario
 from trunkline.sim.events.script import FaultFired

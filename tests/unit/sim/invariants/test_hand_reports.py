@@ -12,7 +12,7 @@ from trunkline.core.events.gateway import InboundAdmitted, ProcessStarted, TurnE
 from trunkline.core.events.hands import CompletionPlanned, CompletionStep, DelegationAccepted, DelegationFinished
 from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import Address, IntentKind, IntentState, WorkKind
 from trunkline.sim.events.processes import ProcessFrozen, ProcessThawed
 from trunkline.sim.events.script import HookRedirected

@@ -10,7 +10,8 @@ import sqlite3
 
 import msgspec
 
-from trunkline.core.message_tool.references import KnownMessage, OwnMessage, place_of
+from trunkline.core.delivery.line_changes import place_of
+from trunkline.core.records.messages import KnownMessage, OwnMessage
 from trunkline.core.records.rows import IntentRow
 from trunkline.core.store.queries import FindMessage
 from trunkline.core.store.sqlite.sql.intent_reads import read_intents

@@ -10,8 +10,7 @@ import msgspec
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import DelegationRow, HandKind
 from trunkline.core.records.origin import Origin
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.values import Address, DelegationId, InboundId, SessionId, TurnId
 
 T = TypeVar("T")

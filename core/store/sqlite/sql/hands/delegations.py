@@ -9,13 +9,13 @@ import msgspec
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.hands.long_results import kept_result
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
 from trunkline.core.records.rows import Admission, SessionRow
 from trunkline.core.states.delegation import (
     ENDED_BY,
     OPEN_WORK,
     CallbackEvent,
     CallbackState,
+    HandOutcome,
     WorkEvent,
     WorkState,
     next_callback_state,
@@ -23,7 +23,7 @@ from trunkline.core.states.delegation import (
 )
 from trunkline.core.store.commands import SetAsideBroken
 from trunkline.core.store.delegations import AcceptDelegation, FinishDelegation, HandFinish, StartDelegation
-from trunkline.core.store.sqlite.sql.hands import callback_states, posts, results
+from trunkline.core.store.sqlite.sql.callbacks import callback_states, posts, results
 from trunkline.core.store.sqlite.sql.intents import insert_intent
 from trunkline.core.store.sqlite.sql.session_lookup import has_left
 from trunkline.core.store.sqlite.sql.transcript import append

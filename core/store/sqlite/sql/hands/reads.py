@@ -8,9 +8,8 @@ from typing import Any
 
 from trunkline.core.errors import StoreError
 from trunkline.core.records.delegations import DelegationRow
-from trunkline.core.records.results import HandOutcome
 from trunkline.core.records.rows import BrokenRow
-from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 from trunkline.core.store.delegations import (
     CountDelegations,
     DelegationCounts,
@@ -24,8 +23,8 @@ from trunkline.core.store.delegations import (
 from trunkline.core.store.queries import ListIntents
 from trunkline.core.store.queue_admin import QueueFilter
 from trunkline.core.store.sqlite.sql import queue
+from trunkline.core.store.sqlite.sql.callbacks.posts import unknown
 from trunkline.core.store.sqlite.sql.hands.delegation_columns import DELEGATION_COLUMNS, delegation_of
-from trunkline.core.store.sqlite.sql.hands.posts import unknown
 from trunkline.core.values import DelegationId
 
 _SHORT = DELEGATION_COLUMNS.replace("CAST(result AS BLOB)", "NULL")

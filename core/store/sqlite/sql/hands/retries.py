@@ -13,7 +13,7 @@ from trunkline.core.states.delegation import CallbackEvent, CallbackState
 from trunkline.core.states.intent import OPEN, TRANSITIONS, DeliveryEvent
 from trunkline.core.store.delegations import CallbackRetry, RetryCallback
 from trunkline.core.store.sqlite.sql import queue
-from trunkline.core.store.sqlite.sql.hands import callback_states, posts
+from trunkline.core.store.sqlite.sql.callbacks import callback_states, posts
 from trunkline.core.store.sqlite.sql.session_lookup import find_by_id
 from trunkline.core.values import InboundId, IntentId, IntentState, SessionId
 

@@ -10,7 +10,7 @@ import msgspec
 from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.states.delegation import OPEN_WORK, WorkEvent, next_work_state
 from trunkline.core.store.delegations import HandPost, NoteProgress, PostVerb, TakeTask
-from trunkline.core.store.sqlite.sql.hands import posts
+from trunkline.core.store.sqlite.sql.callbacks import posts
 from trunkline.core.store.sqlite.sql.hands.delegation_columns import DELEGATION_COLUMNS, delegation_of
 from trunkline.core.values import DelegationId
 

@@ -23,7 +23,8 @@ from trunkline.core.store.delegations import (
     ShowDelegation,
 )
 from trunkline.core.store.operators.hands import HandInspection, HandsOverview, InspectDelegation, ReadHandsOverview
-from trunkline.core.store.sqlite.sql.hands import posts, reads, results
+from trunkline.core.store.sqlite.sql.callbacks import posts, results
+from trunkline.core.store.sqlite.sql.hands import reads
 from trunkline.core.store.sqlite.sql.operators.holder import holder_of
 from trunkline.core.values import DelegationId
 

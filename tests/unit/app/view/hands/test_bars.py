@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.app.hand_runs import side_by_side
-from trunkline.app.tui.theme import ASCII
+from trunkline.app.text.cells import ASCII
 from trunkline.app.view.hands.bars import CHARS, SpanPart, run_bar, span_of
 from trunkline.app.view.hands.runs import HandRuns
 from trunkline.app.view.index.messages import MessageHistories

@@ -15,8 +15,7 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.hands import CALLBACK_TEXTS
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState, WorkState
+from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
 
 
 def test_every_state_has_a_look_and_words():

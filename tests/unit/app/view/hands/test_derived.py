@@ -18,8 +18,7 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.hands import CompletionPlanned, DelegationAccepted, DelegationFinished, DelegationStarted
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState
+from trunkline.core.states.delegation import CallbackState, HandOutcome
 from trunkline.core.values import IntentState
 
 

@@ -16,7 +16,7 @@ from trunkline.core.events.hands import (
     DelegationStarted,
 )
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import Peer
 
 

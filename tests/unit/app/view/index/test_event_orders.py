@@ -48,7 +48,7 @@ from trunkline.core.events.gateway import (
 )
 from trunkline.core.events.hands import CompletionPlanned, DelegationAccepted, DelegationFinished, DelegationIgnored
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import IntentKind
 from trunkline.sim import judge
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped

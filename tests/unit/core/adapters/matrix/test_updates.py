@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from trunkline.core.adapters.matrix.content import MatrixEvent
 from trunkline.core.adapters.matrix.inbound.updates import (
     BadMatrixEvent,
-    MatrixEvent,
     MatrixMessage,
     after_joining,
     read_event,

@@ -19,8 +19,7 @@ from trunkline.core.events.hands import (
     DelegationStarted,
 )
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState
+from trunkline.core.states.delegation import CallbackState, HandOutcome
 from trunkline.core.values import WorkKind
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from trunkline import HandTask, Turn
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.hands import DelegationFinished, DelegationIgnored
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 
 pytestmark = pytest.mark.anyio
 

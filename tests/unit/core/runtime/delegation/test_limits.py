@@ -21,7 +21,7 @@ from trunkline.core.events.hands import (
 )
 from trunkline.core.hands.result_limits import LONGEST_PROGRESS
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 
 pytestmark = pytest.mark.anyio
 

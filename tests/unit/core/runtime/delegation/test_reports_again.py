@@ -15,8 +15,7 @@ from trunkline.core.events.delivery import IntentSettled, OperatorActed
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted, DelegationFinished, DelegationStarted
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import CallbackState
+from trunkline.core.states.delegation import CallbackState, HandOutcome
 from trunkline.core.store.delegations import DelegationFilter
 
 pytestmark = pytest.mark.anyio

@@ -18,8 +18,8 @@ from trunkline.core.events.hands import (
     DelegationStarted,
 )
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome, HandResult
-from trunkline.core.states.delegation import WorkState
+from trunkline.core.records.delegations import HandResult
+from trunkline.core.states.delegation import HandOutcome, WorkState
 
 pytestmark = pytest.mark.anyio
 

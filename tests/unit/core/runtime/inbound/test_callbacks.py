@@ -11,7 +11,7 @@ from trunkline import Address, Peer, Turn
 from trunkline.core.config import HandsConfig
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import TurnEnded
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import WorkKind
 
 pytestmark = pytest.mark.anyio

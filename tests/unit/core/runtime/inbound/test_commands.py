@@ -11,7 +11,8 @@ from trunkline.core.chat_commands.parse import Command, CommandName, is_command,
 from trunkline.core.config import ControlConfig
 from trunkline.core.errors import BindingError
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus, SessionBindingRecord, TargetKind
+from trunkline.core.records.bindings import SessionBindingRecord, TargetKind
+from trunkline.core.states.binding import BindingStatus
 from trunkline.core.values import Peer
 
 PLACE = direct("100", channel="telegram")

@@ -15,7 +15,7 @@ from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import ToolRefused, TurnEnded
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 
 pytestmark = pytest.mark.anyio
 

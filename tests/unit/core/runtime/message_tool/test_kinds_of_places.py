@@ -6,7 +6,7 @@ from trunkline.core.action_names import Action
 from trunkline.core.channels import rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import InvalidAction
-from trunkline.core.message_tool.planning.calls import CallContext, PlannedCall
+from trunkline.core.message_tool.calls import CallContext, PlannedCall
 from trunkline.core.message_tool.planning.plan import plan_call
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.message_tool.call_places import check_kind

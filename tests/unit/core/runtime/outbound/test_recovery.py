@@ -20,8 +20,8 @@ from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, Proce
 from trunkline.core.events.hands import DelegationFinished, DelegationStarted
 from trunkline.core.events.leases import StorePruned
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
 from trunkline.core.runtime.operators import maintenance as upkeep_module
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.store.commands import AckChunk
 from trunkline.core.store.queries import ListDueMirrors
 from trunkline.core.store.sqlite.sql import intents

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.invariants.hand_trace import BO, PROMPT, HandStory
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import Peer, WorkKind
 from trunkline.sim.events.hands import GivenPrompt
 from trunkline.sim.events.world import WorldLimits

@@ -7,7 +7,7 @@ import pytest
 from tests.support.invariants.hand_trace import HandStory
 from trunkline.core.events.hands import AnswerTurnedAway, DelegationIgnored
 from trunkline.core.reasons import Reason
-from trunkline.core.records.results import HandOutcome
+from trunkline.core.states.delegation import HandOutcome
 from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.events.world import WorldLimits
 from trunkline.sim.invariants import Status

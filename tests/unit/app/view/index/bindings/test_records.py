@@ -10,7 +10,7 @@ from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.index.bindings import BarMark, BindingHistory, Standing
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus
+from trunkline.core.states.binding import BindingStatus
 
 
 def standings(view: RunView, seq: int) -> dict[str, str]:

@@ -29,7 +29,8 @@ from trunkline.core.events.gateway import (
     SessionCreated,
 )
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus, ConversationRef, PlaceState
+from trunkline.core.records.bindings import ConversationRef, PlaceState
+from trunkline.core.states.binding import BindingStatus
 from trunkline.core.values import Identity
 
 pytestmark = pytest.mark.anyio

@@ -25,8 +25,9 @@ from trunkline.core.events.gateway import (
 )
 from trunkline.core.events.trace import decode_event, encode_event
 from trunkline.core.reasons import Reason
-from trunkline.core.records.bindings import BindingStatus, ConversationRef, Placement
+from trunkline.core.records.bindings import ConversationRef, Placement
 from trunkline.core.runtime.live_bindings import LiveBindings
+from trunkline.core.states.binding import BindingStatus
 from trunkline.core.store.queries import ListBindings
 from trunkline.core.values import Identity, IntentKind
 

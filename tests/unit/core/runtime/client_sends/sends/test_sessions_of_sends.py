@@ -25,7 +25,7 @@ from trunkline.core.events.delivery import (
 from trunkline.core.events.gateway import InboundAdmitted, SessionCreated
 from trunkline.core.reasons import Reason
 from trunkline.core.sends.api import SendPlan, plan_send
-from trunkline.core.sessions.session_map import entry_for
+from trunkline.core.sessions.entries import entry_for
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ import sqlite3
 
 from trunkline.core.errors import UnknownName
 from trunkline.core.hands.long_results import SHOWN, beginning_of
-from trunkline.core.records.results import HandResult
+from trunkline.core.records.delegations import HandResult
 from trunkline.core.states.delegation import CLOSED_CALLBACK, OPEN_WORK
 from trunkline.core.store.delegations import ReadResult
 

@@ -12,8 +12,7 @@ from trunkline.core.errors import AnswerRefused, IllegalTransition, UnknownName
 from trunkline.core.hands.callback_fold import can_discard, can_retry
 from trunkline.core.reasons import Reason
 from trunkline.core.records.delegations import HandKind
-from trunkline.core.records.results import HandOutcome
-from trunkline.core.states.delegation import OPEN_WORK, CallbackState
+from trunkline.core.states.delegation import OPEN_WORK, CallbackState, HandOutcome
 from trunkline.core.store.delegations import DropPost, HandPost, HasPosts, PostToGateway, PostVerb, ReadPosts
 from trunkline.core.values import DelegationId, IntentState
 

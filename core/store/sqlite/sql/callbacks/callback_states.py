@@ -10,7 +10,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.records.rows import CallbackChange
 from trunkline.core.states.delegation import CALLBACK_TRANSITIONS, CallbackEvent, CallbackState, next_callback_state
 from trunkline.core.store.delegations import BeginCallback, CallbackBegun, ChangeCallback
-from trunkline.core.store.sqlite.sql.hands import posts, results
+from trunkline.core.store.sqlite.sql.callbacks import posts, results
 from trunkline.core.values import DelegationId, IntentKind, IntentState
 
 #: nobody can ask for the result any more; what cannot be delivered may be tried again
