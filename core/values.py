@@ -1,7 +1,7 @@
 """The basic values of the gateway: addresses, peers, envelopes, requests, receipts.
 
 All are `msgspec.Struct`s: immutable, hashable, keyword-only, and serialisable as JSON. Ids keep the platform's own
-bytes; only session keys fold and encode them (`core.keys`, docs/keys.md).
+bytes; only session keys fold and encode them (`core.keys`, docs/architecture.md, "Session keys").
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@
     subagent:<id> | acp:<id> | cron:<job>[:run:<id>]  sessions without a conversation
 
 Nothing is escaped and nearly everything is lower case, so the form is not injective; the meaning of a text can only be
-guessed (`key_from_openclaw`). Our own form is ``v1``. See docs/keys.md.
+guessed (`key_from_openclaw`). Our own form is ``v1``. See docs/architecture.md, "Session keys".
 """
 
 from __future__ import annotations

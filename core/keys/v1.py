@@ -1,4 +1,4 @@
-"""Session keys: the structured value and its ``v1`` text form (docs/keys.md).
+"""Session keys: the structured value and its ``v1`` text form (docs/architecture.md, "Session keys").
 
 ``v1``::
 
