@@ -78,7 +78,7 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True, kw_only=True)
 class CellRecord:
-    """What is known of a cell so far."""
+    """The state of a cell: its tries, and what went wrong."""
 
     cell: Cell
     finished: list[FinishedTry] = field(default_factory=list[FinishedTry])
@@ -94,7 +94,7 @@ class CellRecord:
     @property
     def violated(self) -> bool:
         """Whether any try has a violation, or misses an expectation."""
-        return any(not one.run.holds for one in self.finished)
+        return any(not finished.run.holds for finished in self.finished)
 
     @property
     def given_up(self) -> bool:
@@ -103,7 +103,7 @@ class CellRecord:
 
     def take_number(self) -> int:
         """A number that no try of it has."""
-        self.highest = max([self.highest, *(one.number for one in self.finished)]) + 1
+        self.highest = max([self.highest, *(finished.number for finished in self.finished)]) + 1
         return self.highest
 
     def wanted(self, tries: int, more: int) -> int:
@@ -122,24 +122,24 @@ def next_cell(records: Sequence[CellRecord], tries: int, more: int) -> CellRecor
     those that run have ended.
     """
     open_ = [
-        one
-        for one in records
-        if one.left(tries, more) > one.running
-        and not (one.troubles and one.running)
-        and not gateway_given_up(one, records)
+        record
+        for record in records
+        if record.left(tries, more) > record.running
+        and not (record.troubles and record.running)
+        and not gateway_given_up(record, records)
     ]
-    return min(open_, key=lambda one: len(one.finished) + one.running + len(one.troubles), default=None)
+    return min(open_, key=lambda record: len(record.finished) + record.running + len(record.troubles), default=None)
 
 
 def gateway_given_up(record: CellRecord, records: Iterable[CellRecord]) -> bool:
     """Whether a gateway could not be run at all: two cells failed, and no try of it was ever played to its end."""
-    own = [one for one in records if one.cell.gateway.name == record.cell.gateway.name]
-    return sum(len(one.troubles) for one in own) >= GIVEN_UP and not any(one.finished for one in own)
+    own = [other for other in records if other.cell.gateway.name == record.cell.gateway.name]
+    return sum(len(other.troubles) for other in own) >= GIVEN_UP and not any(other.finished for other in own)
 
 
 def tries_left(records: Sequence[CellRecord], tries: int, more: int) -> int:
     """How many tries are still to end, if nothing more is found."""
-    return sum(one.left(tries, more) for one in records if not gateway_given_up(one, records))
+    return sum(record.left(tries, more) for record in records if not gateway_given_up(record, records))
 
 
 def points_of(record: CellRecord) -> list[CellRecord]:
@@ -147,6 +147,6 @@ def points_of(record: CellRecord) -> list[CellRecord]:
     if not record.explored or not record.finished:
         return []
     record.explored = False
-    first = min(record.finished, key=lambda one: one.number)
+    first = min(record.finished, key=lambda finished: finished.number)
     points = kill_points(first.run.trace.events)
     return [CellRecord(cell=structs.replace(record.cell, kill_at=point)) for point in points]

@@ -83,7 +83,8 @@ def attached(name: str, install: Path | None = None) -> AttachedGateway:
     if missing:
         lines = [f"{found.profile} cannot be attached on this machine:"]
         lines += [
-            f"  {one.what}: {one.found}{f'; {one.remedy}' if one.remedy else ''}" for one in reversed(missing.values())
+            f"  {requirement.what}: {requirement.found}{f'; {requirement.remedy}' if requirement.remedy else ''}"
+            for requirement in reversed(missing.values())
         ]
         raise UsageError("\n".join(lines))
     path = find_profile(name)
@@ -102,7 +103,7 @@ def own_gateway(command: str, work: Path, notices: Sequence[str] = ()) -> Attach
 
 
 def examined(name: str, install: Path | None = None) -> tuple[Checkup, Path]:
-    """What a profile needs and this machine has, and where the gateway is, or would be, installed."""
+    """Examine this machine: what a profile needs, what is there, and where the gateway is or would be installed."""
     profile = load_profile(find_profile(name))
     where = (install or install_folder(profile)).absolute()
     return checkup(profile, look(profile, where)), where

@@ -23,7 +23,7 @@ def terminated_like_interrupted() -> Generator[None, None, None]:
 
 @contextmanager
 def not_interrupted() -> Generator[None, None, None]:
-    """What is done here is done to its end, which is to come within a bounded time; what interrupts it is ignored."""
+    """Run a block to its end, within a bounded time; interruptions are ignored meanwhile."""
     with _handled(signal.SIG_IGN, _NAMES):
         yield
 

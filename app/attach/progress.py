@@ -48,14 +48,14 @@ def last_kind(trace: Path) -> str:
 
 def time_left(records: Sequence[CellRecord], running: Sequence[float], *, tries: int, more: int, jobs: int) -> float:
     """Seconds until everything has ended, by what the tries of each gateway took. `running`: seconds of each so far."""
-    every = [one.seconds for record in records for one in record.finished if one.seconds]
+    every = [finished.seconds for record in records for finished in record.finished if finished.seconds]
     overall = sum(every) / len(every) if every else _GUESS
     total = 0.0
     for name in dict.fromkeys(record.cell.gateway.name for record in records):
         own = [record for record in records if record.cell.gateway.name == name]
-        took = [one.seconds for record in own for one in record.finished if one.seconds]
+        took = [finished.seconds for record in own for finished in record.finished if finished.seconds]
         total += tries_left(own, tries, more) * (sum(took) / len(took) if took else overall)
-    return max(0.0, total - sum(min(one, overall) for one in running)) / max(1, jobs)
+    return max(0.0, total - sum(min(elapsed, overall) for elapsed in running)) / max(1, jobs)
 
 
 class AttachProgress:
@@ -106,17 +106,17 @@ class AttachProgress:
         if self._bar is None or self._task is None or now - self._drawn < _EVERY:
             return
         self._drawn = now
-        done = sum(len(one.finished) for one in self._records)
+        done = sum(len(record.finished) for record in self._records)
         left = tries_left(self._records, self._tries, self._more)
-        bad = sum(one.violated for one in self._records)
+        bad = sum(record.violated for record in self._records)
         seconds = time_left(
             self._records,
-            [one.worker.seconds for one in running],
+            [running_try.worker.seconds for running_try in running],
             tries=self._tries,
             more=self._more,
             jobs=self._jobs,
         )
-        what = ", ".join(clean(_running(one)) for one in running)
+        what = ", ".join(clean(_running(running_try)) for running_try in running)
         # Before a try has ended nothing is known of how long they take.
         left_words = f" · about {span(seconds)} left" if done else ""
         text = f"{count(bad, 'scenario')} violated{left_words} · {what}"
@@ -152,6 +152,6 @@ class AttachProgress:
                 self._bar = None
 
 
-def _running(one: RunningTry) -> str:
-    kind = last_kind(one.trace)
-    return f"{one.record.cell.name} {span(one.worker.seconds)}{f' {kind}' if kind else ''}"
+def _running(running: RunningTry) -> str:
+    kind = last_kind(running.trace)
+    return f"{running.record.cell.name} {span(running.worker.seconds)}{f' {kind}' if kind else ''}"

@@ -42,21 +42,21 @@ class TryBreach(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def breaches_of(finished: Sequence[FinishedTry]) -> tuple[TryBreach, ...]:
-    """What the tries of a cell violate, in the order of the catalogue."""
-    tries = [JudgedTry(verdicts=one.run.verdicts, whole=not one.missed) for one in finished]
+    """The invariants that the tries of a cell violate, in the order of the catalogue."""
+    tries = [JudgedTry(verdicts=judged.run.verdicts, whole=not judged.missed) for judged in finished]
     found = [
         TryBreach(
-            id=one.id,
-            title=one.title,
-            sentence=one.sentence,
-            times=one.times,
-            tries=one.judged,
-            first=finished[one.violated[0]],
+            id=verdict.id,
+            title=verdict.title,
+            sentence=verdict.sentence,
+            times=verdict.times,
+            tries=verdict.judged,
+            first=finished[verdict.violated[0]],
         )
-        for one in over_tries(tries)
-        if one.violated
+        for verdict in over_tries(tries)
+        if verdict.violated
     ]
-    missed = [one for one in finished if one.run.unmet]
+    missed = [unmet for unmet in finished if unmet.run.unmet]
     if missed:
         sentence = "What the scenario expects to be accepted is accepted, and nothing else."
         found.append(
@@ -83,14 +83,14 @@ def command_of(record: CellRecord) -> str:
 def exercised(record: CellRecord) -> int:
     """In how many tries everything of the script happened, and there was anything to judge."""
     idle = Status.NOT_EXERCISED
-    whole = [one for one in record.finished if not one.missed]
-    return sum(any(verdict.status is not idle for verdict in one.run.verdicts) for one in whole)
+    whole = [finished for finished in record.finished if not finished.missed]
+    return sum(any(verdict.status is not idle for verdict in finished.run.verdicts) for finished in whole)
 
 
 def nothing_exercised(records: Sequence[CellRecord]) -> bool:
     """Whether tries were played, and none of them shows anything: no violation, and nothing was judged."""
-    played = [one for one in records if one.finished]
-    return bool(played) and not any(one.violated or exercised(one) for one in played)
+    played = [record for record in records if record.finished]
+    return bool(played) and not any(verdict.violated or exercised(verdict) for verdict in played)
 
 
 def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[str]:
@@ -100,13 +100,13 @@ def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[st
     if record.cannot:
         yield clean(f"– {name:<{_WIDTH}} cannot be attached: {'; '.join(record.cannot)}")
     elif breaches:
-        yield clean(f"✗ {name:<{_WIDTH}} {' · '.join(one.text for one in breaches)}")
+        yield clean(f"✗ {name:<{_WIDTH}} {' · '.join(breach.text for breach in breaches)}")
         shown: set[int] = set()
-        for one in breaches:
-            if one.first.number not in shown:
-                shown.add(one.first.number)
+        for breach in breaches:
+            if breach.first.number not in shown:
+                shown.add(breach.first.number)
                 # The command of a trace does not know how often the try was repeated.
-                lines = list(report_lines(one.first.run))[1:]
+                lines = list(report_lines(breach.first.run))[1:]
                 yield from (line for line in lines if not line.startswith(_REPRO))
         yield f"{_REPRO}     {command_of(record)}"
         if len(record.finished) < MIN_TRIES:
@@ -116,7 +116,7 @@ def cell_lines(record: CellRecord, records: Sequence[CellRecord]) -> Iterator[st
         tries = count(len(record.finished), "try", "tries")
         sign, said = ("✓", "holds") if exercised(record) else ("–", "not exercised")
         yield clean(f"{sign} {name:<{_WIDTH}} {said} in {tries}")
-        for missed in dict.fromkeys(text for one in record.finished for text in one.missed):
+        for missed in dict.fromkeys(text for finished in record.finished for text in finished.missed):
             yield clean(f"    not happened: {missed}")
     elif record.troubles:
         yield clean(f"! {name:<{_WIDTH}} could not be run")
@@ -131,33 +131,33 @@ _STATES = {"ok": "✓", "note": "!", "missing": "✗"}
 
 
 def checkup_lines(found: Checkup) -> Iterator[str]:
-    """What a profile needs, and what of it is on this machine."""
+    """The requirements of a profile as lines, and which of them this machine has."""
     yield f"{found.title}{f' {found.version}' if found.version else ''} (profile {found.profile})"
     if found.tried:
         yield f"  tried with {', '.join(found.tried)}"
-    for one in found.lines:
-        yield f"  {_STATES[one.state]} {one.what}: {one.found}"
-        if one.remedy and one.state != "ok":
-            yield f"      {one.remedy}"
+    for line in found.lines:
+        yield f"  {_STATES[line.state]} {line.what}: {line.found}"
+        if line.remedy and line.state != "ok":
+            yield f"      {line.remedy}"
     yield "it can be attached" if found.ready else "it cannot be attached yet"
 
 
 def profile_lines(every: Sequence[Checkup]) -> Iterator[str]:
     """The profiles that ship, with what is installed of them."""
-    width = max((len(one.profile) for one in every), default=0)
-    for one in every:
-        missing = [line for line in one.lines if line.state == "missing"]
-        state = f"{one.version or 'ready'}" if not missing else f"not ready: {missing[0].what}: {missing[0].found}"
-        yield f"{one.profile:<{width}}  {one.title}  {state}"
+    width = max((len(gateway.profile) for gateway in every), default=0)
+    for gateway in every:
+        missing = [line for line in gateway.lines if line.state == "missing"]
+        state = f"{gateway.version or 'ready'}" if not missing else f"not ready: {missing[0].what}: {missing[0].found}"
+        yield f"{gateway.profile:<{width}}  {gateway.title}  {state}"
     yield "`trunkline attach doctor PROFILE` says what is missing and how to get it; a profile of your own is a file"
 
 
 def summary_line(records: Sequence[CellRecord], *, interrupted: bool) -> str:
     """The last line."""
-    tries = sum(len(one.finished) for one in records)
-    bad = sum(one.violated for one in records)
-    held = [one for one in records if one.finished and not one.violated]
-    good = sum(exercised(one) > 0 for one in held)
+    tries = sum(len(record.finished) for record in records)
+    bad = sum(record.violated for record in records)
+    held = [record for record in records if record.finished and not record.violated]
+    good = sum(exercised(verdict) > 0 for verdict in held)
     idle = len(held) - good
     rest = len(records) - bad - len(held)
     words = [f"{bad} violated"] if bad else []

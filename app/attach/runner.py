@@ -36,7 +36,7 @@ class RunningTry:
 
 
 class Watcher(Protocol):
-    """What is notified of the progress."""
+    """The observer of a run's progress."""
 
     def started(self, running: RunningTry) -> None:
         """A try began."""
@@ -84,8 +84,8 @@ class TryRunner:
                     if not self._running:
                         return
                     time.sleep(_LOOK)
-                    for one in [one for one in self._running if one.worker.over]:
-                        self._take(one)
+                    for ended in [ended for ended in self._running if ended.worker.over]:
+                        self._take(ended)
                     self._watcher.look(self._running)
         finally:
             with not_interrupted():
@@ -94,8 +94,8 @@ class TryRunner:
     def _add_points(self, records: list[CellRecord]) -> None:
         for record in list(records):
             added = points_of(record)
-            for one in added:
-                one.finished.extend(self._folder.finished(one.cell))
+            for point in added:
+                point.finished.extend(self._folder.finished(point.cell))
             where = records.index(record) + 1
             records[where:where] = added
 
@@ -117,18 +117,18 @@ class TryRunner:
             settle=cell.settle,
             options=cell.options,
         )
-        one = RunningTry(record, number, WorkerProcess(job, folder))
+        started = RunningTry(record, number, WorkerProcess(job, folder))
         record.running += 1
-        self._running.append(one)
-        self._watcher.started(one)
+        self._running.append(started)
+        self._watcher.started(started)
 
-    def _take(self, one: RunningTry) -> None:
+    def _take(self, ended: RunningTry) -> None:
         """A worker has ended: judge what it recorded."""
-        self._running.remove(one)
-        record = one.record
+        self._running.remove(ended)
+        record = ended.record
         record.running -= 1
-        outcome = one.worker.outcome()
-        found = self._judged(one, outcome)
+        outcome = ended.worker.outcome()
+        found = self._judged(ended, outcome)
         if isinstance(found, Trouble):
             record.troubles.append(found)
             self._watcher.troubled(record, found)
@@ -137,24 +137,29 @@ class TryRunner:
             record.finished.append(found)
             record.troubles.clear()
             self._watcher.finished(record, found)
-        self._clear(one, worth_keeping=isinstance(found, Trouble) or not found.run.holds)
+        self._clear(ended, worth_keeping=isinstance(found, Trouble) or not found.run.holds)
 
     @staticmethod
-    def _judged(one: RunningTry, outcome: AttachOutcome) -> FinishedTry | Trouble:
+    def _judged(ended: RunningTry, outcome: AttachOutcome) -> FinishedTry | Trouble:
         if outcome.problem:
             return Trouble(problem=outcome.problem, log=outcome.log)
         try:
-            run, missed = judged(one.record.cell, read_trace(one.trace))
+            run, missed = judged(ended.record.cell, read_trace(ended.trace))
         except (UsageError, OSError) as error:
             return Trouble(problem=f"its trace cannot be read: {error}")
         return FinishedTry(
-            number=one.number, run=run, trace=one.trace, missed=missed, seconds=one.worker.seconds, notes=outcome.notes
+            number=ended.number,
+            run=run,
+            trace=ended.trace,
+            missed=missed,
+            seconds=ended.worker.seconds,
+            notes=outcome.notes,
         )
 
-    def _clear(self, one: RunningTry, *, worth_keeping: bool) -> None:
-        folder, cell = one.worker.folder, one.record.cell
+    def _clear(self, ended: RunningTry, *, worth_keeping: bool) -> None:
+        folder, cell = ended.worker.folder, ended.record.cell
         if self._keep is not None and worth_keeping:
-            kept = self._keep / cell.gateway.name / cell.scenario / f"{cell.fingerprint}-{one.number}"
+            kept = self._keep / cell.gateway.name / cell.scenario / f"{cell.fingerprint}-{ended.number}"
             try:
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(folder, kept)
@@ -165,11 +170,11 @@ class TryRunner:
 
     def _end_all(self) -> None:
         """End every process that still runs; what such a try recorded does not count."""
-        for one in self._running:
-            one.worker.terminate()
-        for one in self._running:
-            one.worker.wait()
-            one.record.running -= 1
-            one.trace.unlink(missing_ok=True)
-            self._clear(one, worth_keeping=False)
+        for running in self._running:
+            running.worker.terminate()
+        for running in self._running:
+            running.worker.wait()
+            running.record.running -= 1
+            running.trace.unlink(missing_ok=True)
+            self._clear(running, worth_keeping=False)
         self._running.clear()

@@ -127,7 +127,7 @@ class TryFolder:
 
     def finished(self, cell: Cell) -> Iterator[FinishedTry]:
         """The tries of a cell that have ended, in order. One that cannot be read does not count."""
-        for path in sorted(self._tries(cell).glob("*.json"), key=lambda one: (len(one.stem), one.stem)):
+        for path in sorted(self._tries(cell).glob("*.json"), key=lambda file: (len(file.stem), file.stem)):
             trace = path.with_suffix(".jsonl")
             try:
                 ended = msgspec.json.decode(path.read_bytes(), type=_Ended)
@@ -142,7 +142,7 @@ class TryFolder:
     def others(self, cell: Cell) -> int:
         """How many tries there are of another version of the gateway, profile or scenario."""
         own = self._tries(cell)
-        return sum(len(list(one.glob("*.json"))) for one in own.parent.glob("*") if one != own)
+        return sum(len(list(folder.glob("*.json"))) for folder in own.parent.glob("*") if folder != own)
 
     def _tries(self, cell: Cell) -> Path:
         return self.folder / "tries" / cell.gateway.name / cell.scenario / cell.fingerprint

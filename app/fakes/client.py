@@ -32,7 +32,7 @@ class FakesError(Exception):
     def __init__(self, status: int, error: Mapping[str, Any]) -> None:
         self.status = status
         self.problems: list[dict[str, str]] = list(error.get("problems", ()))
-        remedies = "; ".join(one["remedy"] for one in self.problems if one["remedy"])
+        remedies = "; ".join(problem["remedy"] for problem in self.problems if problem["remedy"])
         super().__init__(f"{error.get('message', status)}{f' ({remedies})' if remedies else ''}")
 
 
@@ -75,7 +75,7 @@ class FakesClient:
     def step(self, *steps: Mapping[str, Any]) -> list[str | None]:
         """Play steps of a script, in the words of scenario files. Returns the names of messages, else None."""
         played = self.call("POST", "/steps", list(steps))["played"]
-        return [one.get("message") for one in played]
+        return [answer.get("message") for answer in played]
 
     def say(self, person: str, place: str, text: str, **more: Any) -> str:
         """A person says something. Returns the name of the message, for `of` in other steps."""
@@ -103,7 +103,7 @@ class FakesClient:
         after: int = 0,
         deleted: bool = False,
     ) -> list[dict[str, Any]]:
-        """What people see now. `by`: ``bot``, ``people`` or a person. `text`: with ``*`` for anything."""
+        """Messages that people see now. `by`: ``bot``, ``people`` or a person. `text`: with ``*`` for anything."""
         query = _query(**{"in": place}, by=by, text=text, after=after, deleted="true" if deleted else None)
         return self.call("GET", f"/messages?{query}")["messages"]
 
@@ -125,13 +125,15 @@ class FakesClient:
             if error.status != _TIMEOUT:
                 raise
             seen = self.messages(place=place, by=by, text=text, after=after)
-            raise TimeoutError(f"{error}; seen: {[(one['by'], one['place'], one['text']) for one in seen]}") from None
+            raise TimeoutError(
+                f"{error}; seen: {[(post['by'], post['place'], post['text']) for post in seen]}"
+            ) from None
 
     # ------------------------------------------------------------ faults, servers, tokens
 
     def fault(self, on: str, do: str, **more: Any) -> None:
         """Arm a fault, in the words of scenario files. `for_`, `in_` stand for the words that Python has taken."""
-        self.call("POST", "/faults", {"on": on, "do": do, **{key.rstrip("_"): one for key, one in more.items()}})
+        self.call("POST", "/faults", {"on": on, "do": do, **{key.rstrip("_"): given for key, given in more.items()}})
 
     def faults(self) -> dict[str, list[dict[str, Any]]]:
         """The faults that are `armed`, and those that have `fired`."""
@@ -156,7 +158,7 @@ class FakesClient:
     # ------------------------------------------------------------ the model, the world
 
     def answers(self, *answers: Mapping[str, Any]) -> None:
-        """What the model answers next: ``{"says": ...}``, ``{"calls": [...]}``, ``{"fails": 429}``."""
+        """Set the next answer of the model: ``{"says": ...}``, ``{"calls": [...]}``, ``{"fails": 429}``."""
         self.call("POST", "/model/answers", list(answers))
 
     def asked(self, after: int = 0) -> list[dict[str, Any]]:
@@ -168,7 +170,7 @@ class FakesClient:
         self.overview = self.call("POST", "/reset")
 
     def call(self, method: str, path: str, body: object = None, *, within: float = _PATIENCE) -> Any:
-        """One request to the control interface. Raises `FakesError`."""
+        """Make a request to the control interface. Raises `FakesError`."""
         data = None if body is None else json.dumps(body).encode()
         sent = {"Content-Type": "application/json"}
         request = urllib.request.Request(f"{self._url}{path}", data, sent, method=method)  # noqa: S310 -- of this machine

@@ -73,25 +73,25 @@ class Exploration:
         return not self.violated
 
     def add(self, tried: Iterable[CrashRun]) -> None:
-        for one in tried:
-            self._add(one)
+        for attempt in tried:
+            self._add(attempt)
 
-    def _add(self, one: CrashRun) -> None:
-        times = 1 + len(one.same)
+    def _add(self, run: CrashRun) -> None:
+        times = 1 + len(run.same)
         self.runs += times
-        self.same += len(one.same)
-        self.violated += 0 if one.holds else times
-        fired = (*one.crashes[: one.fired], *(one.same if one.fired else ()))
+        self.same += len(run.same)
+        self.violated += 0 if run.holds else times
+        fired = (*run.crashes[: run.fired], *(run.same if run.fired else ()))
         self.fired.update(f"{crash.kind} {crash.what}" for crash in fired)
-        self.inside += max(0, one.fired - 1)
-        self.overtaken += one.overtaken
-        for name in dict.fromkeys(breach.id for breach in one.breaches):
-            summary = next(breach.summary for breach in one.breaches if breach.id == name)
-            self.breaches.setdefault(name, Finding(0, summary, one)).times += times
-        for difference in one.differences:
+        self.inside += max(0, run.fired - 1)
+        self.overtaken += run.overtaken
+        for name in dict.fromkeys(breach.id for breach in run.breaches):
+            summary = next(breach.summary for breach in run.breaches if breach.id == name)
+            self.breaches.setdefault(name, Finding(0, summary, run)).times += times
+        for difference in run.differences:
             if difference.cause is not None:
                 summary = f"{difference.intent}: {difference.detail}"
-                self.differences.setdefault(difference.cause, Finding(0, summary, one)).times += times
+                self.differences.setdefault(difference.cause, Finding(0, summary, run)).times += times
 
     def header(self, crashes: tuple[CrashAt, ...]) -> TraceHeader:
         """The header of a run, for the command that repeats it."""

@@ -62,7 +62,7 @@ class GatewayFeed:
         """End reading."""
         self._stream.close()
 
-    def said(self) -> str:
+    def waiting_for(self) -> str:
         """The state of the connection, and why another run began if one did."""
         began = f"; {self._began}" if self._began else ""
         state = self._stream.state()

@@ -33,7 +33,7 @@ OpenStream = Callable[[Mapping[str, str], Mapping[str, str]], "AbstractContextMa
 
 
 class ItemKind(StrEnum):
-    """What the stream gave."""
+    """The kind of an item of the stream."""
 
     #: another run begins; `line` says why, and is empty for the first one
     BEGIN = "begin"
@@ -47,14 +47,14 @@ class ItemKind(StrEnum):
 
 
 class StreamItem(msgspec.Struct, frozen=True, gc=False):
-    """One thing that the stream gave."""
+    """An item of the stream: an event, a gap, a problem or the end."""
 
     kind: ItemKind
     line: str = ""
 
 
 class _Gap(msgspec.Struct, frozen=True):
-    """What matters of the markers ``gap`` and ``lagged``."""
+    """The fields in use of the markers ``gap`` and ``lagged``."""
 
     next: int
     missing: int | None = None
@@ -62,7 +62,7 @@ class _Gap(msgspec.Struct, frozen=True):
 
 
 class _BeginAgain(Exception):
-    """What was read is of no more use: the stream has a hole."""
+    """The stream has a hole, so the events so far are of no more use."""
 
 
 class GatewayStream:
@@ -139,7 +139,7 @@ class GatewayStream:
                 return
             except _BeginAgain as error:
                 self._last, self._shown = "", False
-                self._put(StreamItem(ItemKind.BEGIN, str(error)))
+                self._enqueue(StreamItem(ItemKind.BEGIN, str(error)))
                 self._connected = False
                 self._closing.wait(_FIRST)
                 continue
@@ -154,7 +154,7 @@ class GatewayStream:
 
     def _fail(self, why: str) -> None:
         self._why_not, self._connected = why, False
-        self._put(StreamItem(ItemKind.FAILED, why))
+        self._enqueue(StreamItem(ItemKind.FAILED, why))
         self._ready.set()
 
     def _read(self) -> None:
@@ -184,17 +184,17 @@ class GatewayStream:
     def _handle(self, kind: str, data: str) -> None:
         match kind:
             case "message" if data:
-                self._put(StreamItem(ItemKind.EVENT, data))
+                self._enqueue(StreamItem(ItemKind.EVENT, data))
             case "snapshot":
                 if self._shown:
-                    self._put(
+                    self._enqueue(
                         StreamItem(
                             ItemKind.BEGIN, "the connection broke before all was shown: shown from the start again"
                         )
                     )
                 self._shown = True
             case "shown":
-                self._put(StreamItem(ItemKind.SHOWN, data))
+                self._enqueue(StreamItem(ItemKind.SHOWN, data))
             case "gap" | "lagged":
                 self._handle_gap(msgspec.json.decode(data, type=_Gap))
             case _:
@@ -207,9 +207,9 @@ class GatewayStream:
             raise _BeginAgain(
                 "another process runs the gateway and has recorded more than is kept: shown from the start again"
             )
-        self._put(StreamItem(ItemKind.RESTARTED))
+        self._enqueue(StreamItem(ItemKind.RESTARTED))
 
-    def _put(self, item: StreamItem) -> None:
+    def _enqueue(self, item: StreamItem) -> None:
         while not self._closing.is_set():
             try:
                 self._items.put(item, timeout=0.2)

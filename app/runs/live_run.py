@@ -42,8 +42,8 @@ class GrowingTrace(Protocol):
         """The events available now, as many as the budget allows."""
         ...
 
-    def said(self) -> str:
-        """What there is to say while all is well: what it waits for, or its connection."""
+    def waiting_for(self) -> str:
+        """The feed's line while all is well: what the feed waits for, or its connection; blank while it reads."""
         ...
 
     def take_anew(self) -> bool:
@@ -130,4 +130,4 @@ class LiveRun:
 
     def status(self) -> str:
         """The problem of the feed, or what it waits for; empty while all is well."""
-        return self.problem or self.feed.problem or self.feed.said()
+        return self.problem or self.feed.problem or self.feed.waiting_for()

@@ -88,7 +88,9 @@ _OF_WIRE = frozenset(checker.id for checker in WIRE_SIDE_CHECKERS)
 
 def judgeable(header: TraceHeader, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     """The verdicts on what is known of a run: where that is only the wire, those that need nothing else."""
-    return tuple(one for one in verdicts if header.side != "wire" or one.id in _OF_WIRE or one.violations)
+    return tuple(
+        verdict for verdict in verdicts if header.side != "wire" or verdict.id in _OF_WIRE or verdict.violations
+    )
 
 
 def so_far(cut: str, *, growing: bool = False) -> str:

@@ -47,7 +47,7 @@ def named_scenarios(names: Sequence[str]) -> tuple[Path, ...]:
         if not path.exists():
             shipped = shipped or find_scenarios((scenario_home(),))
             word = name.lower()
-            own = [one for one in shipped if one.stem.lower() == word or one.stem.lower().startswith(f"{word}-")]
+            own = [path for path in shipped if path.stem.lower() == word or path.stem.lower().startswith(f"{word}-")]
             found.update(dict.fromkeys(own or [path]))
         else:
             found[path] = None

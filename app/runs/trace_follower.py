@@ -93,8 +93,8 @@ class Feed:
             os.close(self._fd)
             self._fd = None
 
-    def said(self) -> str:
-        """What it waits for, if it waits."""
+    def waiting_for(self) -> str:
+        """The line that says what the feed waits for; blank while it reads."""
         waiting = f"{self.name}: waiting for the first line; nothing is written yet"
         return waiting if self.flow is FeedState.WAITING else ""
 

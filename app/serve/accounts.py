@@ -33,14 +33,14 @@ def adapters_of(settings: Settings, store: Store, env: Env, events: Recorder) ->
     _each_once(settings, secrets_of_accounts(settings))
     found: list[ChannelAdapter] = []
     wrong: list[str] = []
-    for n, one in enumerate(settings.config.accounts):
-        if one.channel is not None:
-            found.append(MailboxAdapter(one.channel, one.account, store, env))
+    for n, account in enumerate(settings.config.accounts):
+        if account.channel is not None:
+            found.append(MailboxAdapter(account.channel, account.account, store, env))
             continue
         try:
-            found.append(make_adapter(one, _host(one, settings, store, env, events)))
+            found.append(make_adapter(account, _host(account, settings, store, env, events)))
         except ConfigError as error:
-            wrong.append(f"accounts[{n}].{one.on}: {error.facts}")
+            wrong.append(f"accounts[{n}].{account.on}: {error.facts}")
     if wrong:
         raise ConfigError("\n".join(wrong))
     return found
@@ -60,22 +60,22 @@ _WHO = {
 def _each_once(settings: Settings, secrets: Mapping[str, str]) -> None:
     """Raise `ConfigError` if two accounts sign in as the same one: both would answer, or share the messages."""
     seen: dict[tuple[str, ...], str] = {}
-    for n, one in enumerate(settings.config.accounts):
-        if one.platform is None:
+    for n, account in enumerate(settings.config.accounts):
+        if account.platform is None:
             continue
-        at = f"accounts[{n}].{one.on}"
-        values = (secrets.get(f"{at}.{name}") or getattr(one.platform, name) for name in _WHO[one.on])
-        first = seen.setdefault((one.on, *map(str, values)), at)
+        at = f"accounts[{n}].{account.on}"
+        values = (secrets.get(f"{at}.{name}") or getattr(account.platform, name) for name in _WHO[account.on])
+        first = seen.setdefault((account.on, *map(str, values)), at)
         if first != at:
-            field = f"{at}.{_WHO[one.on][0]}"
+            field = f"{at}.{_WHO[account.on][0]}"
             raise ConfigError(f"{field}: the same as that of {first}: only one account can use it; remove one")
 
 
-def _host(one: AccountConfig, settings: Settings, store: Store, env: Env, events: Recorder) -> AdapterHost:
+def _host(config: AccountConfig, settings: Settings, store: Store, env: Env, events: Recorder) -> AdapterHost:
     return AdapterHost(
-        account=one.account,
+        account=config.account,
         env=env,
-        cursors=StoreCursors(store, one.on, one.account),
+        cursors=StoreCursors(store, config.on, config.account),
         events=events,
         folder=settings.folder,
         environ=settings.environ,
@@ -102,9 +102,9 @@ async def connecting(adapters: Sequence[ChannelAdapter]) -> AsyncGenerator[None]
     # Raised behind the task groups of the adapters, which would put it into a group.
     failure: Exception | None = None
     async with AsyncExitStack() as stack:
-        for one in adapters:
-            if not isinstance(one, MailboxAdapter):
-                await stack.enter_async_context(cast("PlatformAdapter", one).running())
+        for adapter in adapters:
+            if not isinstance(adapter, MailboxAdapter):
+                await stack.enter_async_context(cast("PlatformAdapter", adapter).running())
         try:
             yield
         except Exception as error:  # noqa: BLE001 -- raised again below

@@ -109,7 +109,7 @@ OWNER = "owner"
 
 
 class LogConfig(Model):
-    """What is written to standard error."""
+    """The log on standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     """The least important lines that are written. Only `debug` shows texts of messages."""
@@ -186,10 +186,11 @@ class ServeConfig(Model):
     @model_validator(mode="after")
     def _accounts_differ(self) -> ServeConfig:
         seen = set[tuple[str, str]]()
-        for n, one in enumerate(self.accounts):
-            if (one.on, one.account) in seen:
+        for n, account in enumerate(self.accounts):
+            if (account.on, account.account) in seen:
                 raise ValueError(
-                    f"accounts[{n}]: {one.on}:{one.account} is given twice; remove one, or give it another `account`"
+                    f"accounts[{n}]: {account.on}:{account.account} is given twice; remove one, or give it another"
+                    " `account`"
                 )
-            seen.add((one.on, one.account))
+            seen.add((account.on, account.account))
         return self

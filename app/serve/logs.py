@@ -38,7 +38,7 @@ class LineFormatter(logging.Formatter):
         self.as_json = as_json
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, or with a traceback as text several."""
+        """Format a record as a line; with a traceback, as several in text."""
         entry = {
             "time": datetime.fromtimestamp(record.created, UTC)
             .isoformat(timespec="milliseconds")

@@ -75,7 +75,7 @@ def _signals() -> list[signal.Signals]:
 
 
 class _Signals:
-    """What each signal does."""
+    """The actions of the signals."""
 
     def __init__(self, stop: anyio.Event, at_once: anyio.Event, reloader: Reloader, *, had_terminal: bool) -> None:
         self._stop = stop

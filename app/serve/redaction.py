@@ -43,9 +43,9 @@ class Redaction:
 def secrets_of(settings: Settings) -> list[str]:
     """Every secret that the configuration names and that is there."""
     found = list[str]()
-    for _, one in named_secrets(settings.config):
+    for _, secret in named_secrets(settings.config):
         try:
-            found.append(one.read(settings.folder, settings.environ))
+            found.append(secret.read(settings.folder, settings.environ))
         except ConfigError:
             # What needs it reports it.
             continue
@@ -60,8 +60,8 @@ def named_secrets(value: object, at: str = "") -> Iterator[tuple[str, Secret]]:
         for name in type(value).model_fields:
             yield from named_secrets(getattr(value, name), f"{at}.{name}" if at else name)
     elif isinstance(value, Mapping):
-        for name, one in cast("Mapping[Any, Any]", value).items():
-            yield from named_secrets(one, f"{at}.{name}" if at else str(name))
+        for name, inner in cast("Mapping[Any, Any]", value).items():
+            yield from named_secrets(inner, f"{at}.{name}" if at else str(name))
     elif isinstance(value, tuple | list):
-        for n, one in enumerate(cast("list[Any]", value)):
-            yield from named_secrets(one, f"{at}[{n}]")
+        for n, inner in enumerate(cast("list[Any]", value)):
+            yield from named_secrets(inner, f"{at}[{n}]")

@@ -84,8 +84,8 @@ def _check_agents(before: ServeConfig, after: ServeConfig) -> None:
 
 
 def _applies(path: str) -> bool:
-    inside = any(path == one or path.startswith(f"{one}.") for one in _APPLIED)
-    return inside and not any(path == one or path.startswith(f"{one}.") for one in _FIXED)
+    inside = any(path == prefix or path.startswith(f"{prefix}.") for prefix in _APPLIED)
+    return inside and not any(path == prefix or path.startswith(f"{prefix}.") for prefix in _FIXED)
 
 
 def differences(before: object, after: object, at: str = "") -> Iterator[str]:

@@ -2,36 +2,143 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import errno
+import socket
+import threading
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 
 import anyio
 from starlette.applications import Starlette
+from starlette.routing import BaseRoute
 
 from trunkline.app.serve.accounts import adapters_of, connecting
+from trunkline.app.serve.config import LISTEN
 from trunkline.app.serve.event_log_lines import EventLogLines
-from trunkline.app.serve.in_progress import InProgress
-from trunkline.app.serve.listening import address_of, listen, url_of
 from trunkline.app.serve.logs import LOGGER, Logs
 from trunkline.app.serve.parts import NoFunctions, agents_of, http_settings, meter, tokens_of
 from trunkline.app.serve.record import RotatingRecording
 from trunkline.app.serve.redaction import secrets_of
 from trunkline.app.serve.reload import Reloader
 from trunkline.app.serve.settings import Settings
-from trunkline.app.serve.streams import streams
 from trunkline.core.agent import Agent
 from trunkline.core.agents.factory import prepare, running
 from trunkline.core.env import Env, system_env
-from trunkline.core.errors import ConfigError
-from trunkline.core.events import EventLog
+from trunkline.core.errors import ConfigError, UsageError
+from trunkline.core.events import Event, EventLog
+from trunkline.core.events.delivery import AttemptEnded, AttemptStarted
+from trunkline.core.events.gateway import TurnEnded, TurnStarted
 from trunkline.core.events.leases import LeaseAwaited, LeaseTaken
 from trunkline.core.gateway import Gateway
 from trunkline.core.http.app import build_app
+from trunkline.core.http.chat.routes import chat_routes
+from trunkline.core.http.event_stream import event_streams
+from trunkline.core.http.page.routes import page_routes
 from trunkline.core.http.served import Served
 from trunkline.core.http.server import HttpServer
-from trunkline.core.http.settings import HttpSettings
+from trunkline.core.http.settings import HttpSettings, is_loopback
 from trunkline.core.store.sqlite import SqliteStore, connect_file
+
+
+def streams(served: Served) -> Sequence[BaseRoute]:
+    """The routes of streams and pages."""
+    return (event_streams(served).route(), *chat_routes(served), *page_routes())
+
+
+_BACKLOG = 2048
+
+
+def address_of(settings: Settings) -> tuple[str, int]:
+    """Host and port to listen on. Raises `ConfigError` for an unusable one, and for a public one without a token."""
+    given = settings.overrides.listen
+    host, port = _split(settings.config.http.listen if given is None else given)
+    if settings.overrides.port is not None:
+        port = settings.overrides.port
+    if not 0 <= port <= 65535:
+        raise ConfigError(f"{port} is not a port: expected 0 to 65535, where 0 takes a free one")
+    if not is_loopback(host) and not settings.token_named:
+        raise ConfigError(
+            f"{host} is not a loopback address, so other machines could reach the gateway: say which token lets them"
+            " in, with `token_file` or `tokens` under `http` of the configuration, or with --token-file FILE"
+        )
+    return host, port
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket. Raises `UsageError` that names the port and what to do."""
+    try:
+        # A name may have addresses of both families; the first one is taken.
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(f"cannot listen on {host!r}: it is no address of this machine ({error})") from error
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(_BACKLOG)
+        made.setblocking(False)
+    except OSError as error:
+        made.close()
+        if error.errno == errno.EADDRINUSE:
+            remedy = "stop what has it, or take another port with --port; --port 0 takes a free one"
+            raise UsageError(f"port {port} on {host} is taken, perhaps by another gateway: {remedy}") from error
+        raise UsageError(f"cannot listen on port {port} of {host}: {error.strerror or error}") from error
+    return made
+
+
+def url_of(made: socket.socket, host: str, *, tls: bool) -> str:
+    """The address of the server, for people on this machine."""
+    found = made.getsockname()
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 -- shown, not bound
+    name = f"[{shown}]" if ":" in shown else shown
+    return f"{'https' if tls else 'http'}://{name}:{found[1]}"
+
+
+def _split(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif not colon or ":" in host or text.endswith("]"):
+        host, port = text.removeprefix("[").removesuffix("]"), "8420"
+    if not host or not (port.isascii() and port.isdigit() and len(port) <= 5):
+        raise ConfigError(f"{text!r} is not an address to listen on: expected HOST:PORT, e.g. {LISTEN} or [::1]:8420")
+    return host, int(port)
+
+
+#: seconds between two looks
+_LOOK = 0.02
+#: seconds of rest after which nothing more is expected; between a turn and the sending of its answer lies a commit
+_QUIET = 0.1
+
+
+class InProgress:
+    """Follows a log. Events come from several threads."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._open = set[str]()
+        self._lock = threading.Lock()
+        log.subscribe(self._see, TurnStarted, TurnEnded, AttemptStarted, AttemptEnded)
+
+    def _see(self, event: Event) -> None:
+        # The log calls its subscribers one after another.
+        begins = isinstance(event.body, TurnStarted | AttemptStarted)
+        name = event.turn if isinstance(event.body, TurnStarted | TurnEnded) else event.intent
+        with self._lock:
+            if begins:
+                self._open.add(name or "")
+            else:
+                self._open.discard(name or "")
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    async def rest(self) -> None:
+        """Return once nothing has been in progress for a moment."""
+        quiet = 0.0
+        while quiet < _QUIET:
+            await anyio.sleep(_LOOK)
+            quiet = 0.0 if self._open else quiet + _LOOK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

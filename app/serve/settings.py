@@ -22,7 +22,7 @@ TOKEN = "token"
 
 
 class Overrides(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line says instead of the file."""
+    """Options of the command line that replace fields of the file."""
 
     listen: str | None = None
     port: int | None = None
@@ -49,7 +49,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> Path:
-        """What the paths of the configuration are relative to."""
+        """The folder that the paths of the configuration are relative to."""
         return self.state if self.path is None else self.path.absolute().parent
 
     @property
@@ -79,7 +79,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def record(self) -> RecordConfig | None:
-        """What is recorded, with the path of its folder; none: nothing."""
+        """The configuration of the recording, with the path of its folder; None if nothing is recorded."""
         found = self.config.record
         if self.overrides.record is not None:
             folder = self.overrides.record

@@ -30,7 +30,7 @@ _KEPT = "\t\u200c\u200d"
 
 
 def clean(text: str) -> str:
-    """One printable line: line ends become ``↵``, and no control character reaches the terminal."""
+    """Clean a text to a printable line: line ends become ``↵``, and no control character reaches the terminal."""
     text = text.replace("\r\n", "\n").replace("\n", f" {LINE_END} ").replace("\t", " ")
     # Terminals disagree on the width of joined emoji; their separate parts have a known width.
     text = text.replace("\u200d", "").replace("\ufe0f", "")
@@ -61,7 +61,7 @@ def _spelled(word: str) -> str:
 
 def _bytes(char: str) -> str:
     # A code point would depend on the locale of the shell.
-    return "".join(f"\\x{one:02x}" for one in char.encode("utf-8", "surrogateescape"))
+    return "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "surrogateescape"))
 
 
 def quoted(text: str) -> str:

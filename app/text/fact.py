@@ -22,7 +22,7 @@ class Tone(StrEnum):
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """One line: a label, a text, and the event that recorded it. `mark` is drawn at the right edge."""
+    """A line of facts: a label, a text, and the event that recorded it. `mark` is drawn at the right edge."""
 
     label: str
     text: str

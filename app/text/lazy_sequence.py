@@ -27,7 +27,7 @@ class LazySequence(Sequence[Made], Generic[Source, Made]):
 
     def __getitem__(self, index: int | slice) -> Made | Sequence[Made]:
         if isinstance(index, slice):
-            return [self[one] for one in range(*index.indices(len(self)))]
+            return [self[number] for number in range(*index.indices(len(self)))]
         place = range(len(self._things))[index]
         if place not in self._made:
             self._made[place] = self._make(self._things[place])

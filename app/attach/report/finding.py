@@ -41,7 +41,7 @@ class BrokenPromise(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FindingPage(msgspec.Struct, frozen=True, kw_only=True):
-    """What a page about a finding says."""
+    """The contents of a page about a finding."""
 
     slug: str
     gateway: str
@@ -100,10 +100,10 @@ def slug_of(record: CellRecord, breach: TryBreach) -> str:
 
 
 def _page(record: CellRecord, breach: TryBreach, redaction: PageRedaction) -> FindingPage:
-    cell, one = record.cell, breach.first
+    cell, first = record.cell, breach.first
     scenario = cell.file.scenario
-    view = RunView(one.run)
-    own = [violation for violation in one.run.violations if violation.invariant == breach.id]
+    view = RunView(first.run)
+    own = [violation for violation in first.run.violations if violation.invariant == breach.id]
     rows, left_out = wire_rows(view, own, redaction)
     return FindingPage(
         slug=slug_of(record, breach),
@@ -124,17 +124,17 @@ def _page(record: CellRecord, breach: TryBreach, redaction: PageRedaction) -> Fi
         broken=tuple(_broken(violation, redaction) for violation in own[:_VIOLATIONS])
         or tuple(
             BrokenPromise(summary=redaction.text(unmet.summary), expected=unmet.expected, actual=unmet.actual)
-            for unmet in one.run.unmet[:_VIOLATIONS]
+            for unmet in first.run.unmet[:_VIOLATIONS]
         ),
         more_broken=max(0, len(own) - _VIOLATIONS),
         places=tuple(pictures_of(view, own, redaction)),
         rows=rows,
         rows_left_out=left_out,
         command=redaction.text(command_of(record)),
-        shown=one.number,
+        shown=first.number,
         notes=tuple(
             redaction.text(clean(note))
-            for note in (*one.notes, *incidents_of(one.run.trace.events, record.cell.gateway.name))
+            for note in (*first.notes, *incidents_of(first.run.trace.events, record.cell.gateway.name))
         ),
     )
 
@@ -142,8 +142,8 @@ def _page(record: CellRecord, breach: TryBreach, redaction: PageRedaction) -> Fi
 def _broken(violation: Violation, redaction: PageRedaction) -> BrokenPromise:
     return BrokenPromise(
         summary=redaction.text(clean(violation.summary)),
-        expected=tuple(redaction.text(clean(one)) for one in violation.expected),
-        actual=tuple(redaction.text(clean(one)) for one in violation.actual),
+        expected=tuple(redaction.text(clean(line)) for line in violation.expected),
+        actual=tuple(redaction.text(clean(line)) for line in violation.actual),
     )
 
 

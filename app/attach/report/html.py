@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from html import escape
 from importlib import resources
 
-from trunkline.app.attach.report.elements import Child, HtmlText, element, joined
 from trunkline.app.attach.report.finding import BrokenPromise, FindingPage, Link
 from trunkline.app.attach.report.matrix import CellMatrix, CellOutcome, MatrixCell
 from trunkline.app.attach.report.pictures import Bubble, PlacePicture
@@ -21,7 +21,46 @@ from trunkline.app.attach.report.words import (
     ROWS_LEFT_OUT,
     asked_lines,
 )
-from trunkline.app.text.cells import count
+from trunkline.app.text.cells import clean_lines, count
+
+
+class HtmlText(str):
+    """HTML that is safe as it is."""
+
+    __slots__ = ()
+
+
+Child = str | Iterable[str]
+_VOID = frozenset({"meta", "br", "hr"})
+
+
+def element(name: str, /, *children: Child, **attributes: str | bool) -> HtmlText:
+    """An element. An attribute loses its last underscore: ``class_``. Texts are escaped, `HtmlText` is not."""
+    written = "".join(_attribute(key, value) for key, value in attributes.items())
+    if name in _VOID:
+        return HtmlText(f"<{name}{written}>")
+    return HtmlText(f"<{name}{written}>{joined(*children)}</{name}>")
+
+
+def joined(*children: Child) -> HtmlText:
+    """Several pieces one after the other."""
+    pieces: list[str] = []
+    for child in children:
+        if isinstance(child, HtmlText):
+            pieces.append(child)
+        elif isinstance(child, str):
+            pieces.append(escape(clean_lines(child)))
+        else:
+            pieces.append(joined(*child))
+    return HtmlText("".join(pieces))
+
+
+def _attribute(key: str, value: str | bool) -> str:
+    name = key.rstrip("_").replace("_", "-")
+    if isinstance(value, bool):
+        return f" {name}" if value else ""
+    return f' {name}="{escape(clean_lines(value))}"' if value else ""
+
 
 #: a page may load nothing and run nothing, whatever a text in it says
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -61,7 +100,7 @@ def finding_html(page: FindingPage) -> str:
         element("h2", "What was promised"),
         element("p", page.sentence, class_="promise"),
         element("h2", "What happened"),
-        [_broken(one) for one in page.broken],
+        [_broken(breach) for breach in page.broken],
         element("p", f"and {count(page.more_broken, 'more violation')} in this try", class_="dim")
         if page.more_broken
         else "",
@@ -69,7 +108,7 @@ def finding_html(page: FindingPage) -> str:
         element("p", element("b", page.scenario_title)),
         [element("p", line) for line in asked_lines(page)],
         element("h2", "What people saw"),
-        [_place(one) for one in page.places],
+        [_place(place) for place in page.places],
         element("p", MARKS, class_="dim"),
         element("h2", "On the wire"),
         element("p", ROWS_COLOURED, class_="dim"),
@@ -89,7 +128,7 @@ def _facts(page: FindingPage) -> HtmlText:
         ("scenario", [page.scenario]),
     ]
     if page.sources:
-        facts.append(("public report", _spaced(_link(one) for one in page.sources)))
+        facts.append(("public report", _spaced(_link(source) for source in page.sources)))
     facts += [
         ("invariant", [f"{page.invariant} {page.title}"]),
         ("shown is", [f"try {page.shown}"]),
@@ -109,11 +148,11 @@ def _link(link: Link) -> HtmlText:
     return element("a", link.text, href=link.url, rel="noreferrer") if link.url else joined(link.text)
 
 
-def _broken(one: BrokenPromise) -> HtmlText:
+def _broken(promise: BrokenPromise) -> HtmlText:
     return element(
         "div",
-        element("p", element("b", one.summary)),
-        element("dl", _listed("expected", one.expected), _listed("actual", one.actual), class_="facts"),
+        element("p", element("b", promise.summary)),
+        element("dl", _listed("expected", promise.expected), _listed("actual", promise.actual), class_="facts"),
         class_="card",
     )
 
@@ -125,41 +164,41 @@ def _listed(label: str, texts: Sequence[str]) -> Iterator[str]:
 
 
 def _place(place: PlacePicture) -> HtmlText:
-    bubbles = [_bubble(one) for one in place.bubbles]
+    bubbles = [_bubble(bubble) for bubble in place.bubbles]
     name = element("h3", place.name)
     return element("section", name, bubbles, class_="card concerned" if place.concerned else "card")
 
 
-def _bubble(one: Bubble) -> HtmlText:
-    if one.aside:
-        return element("div", element("span", f"{one.at} {one.text}".strip()), class_="aside")
-    kind = "bubble" if one.who else "bubble bot"
+def _bubble(bubble: Bubble) -> HtmlText:
+    if bubble.aside:
+        return element("div", element("span", f"{bubble.at} {bubble.text}".strip()), class_="aside")
+    kind = "bubble" if bubble.who else "bubble bot"
     return element(
         "div",
         element(
             "div",
-            element("div", f"{one.who or 'the gateway'} · {one.at}", class_="meta"),
-            element("div", one.text, class_="text"),
-            element("div", one.remark, class_="remark") if one.remark else "",
+            element("div", f"{bubble.who or 'the gateway'} · {bubble.at}", class_="meta"),
+            element("div", bubble.text, class_="text"),
+            element("div", bubble.remark, class_="remark") if bubble.remark else "",
         ),
-        class_=f"{kind} wrong" if one.wrong or one.remark else kind,
+        class_=f"{kind} wrong" if bubble.wrong or bubble.remark else kind,
     )
 
 
 def _rows(rows: Sequence[WireRow]) -> HtmlText:
     head = element("tr", *(element("th", name) for name in ("#", "time", "where", "event", "what")))
-    return element("table", element("thead", head), element("tbody", [_row(one) for one in rows]), class_="wire")
+    return element("table", element("thead", head), element("tbody", [_row(row) for row in rows]), class_="wire")
 
 
-def _row(one: WireRow) -> HtmlText:
-    classes = [name for name, on in (("fault", one.fault), ("evidence", one.evidence), ("wrong", one.wrong)) if on]
+def _row(row: WireRow) -> HtmlText:
+    classes = [name for name, on in (("fault", row.fault), ("evidence", row.evidence), ("wrong", row.wrong)) if on]
     return element(
         "tr",
-        element("td", str(one.seq), class_="time"),
-        element("td", one.at, class_="time"),
-        element("td", one.node),
-        element("td", element("code", one.kind)),
-        element("td", one.text, class_="text"),
+        element("td", str(row.seq), class_="time"),
+        element("td", row.at, class_="time"),
+        element("td", row.node),
+        element("td", element("code", row.kind)),
+        element("td", row.text, class_="text"),
         class_=" ".join(classes),
     )
 
@@ -171,7 +210,7 @@ def index_html(matrix: CellMatrix, facts: Sequence[str], findings: Sequence[Find
         element(
             "tr",
             element("td", element("b", row.title), element("span", row.scenario, class_="dim")),
-            [_cell(one) for one in row.cells],
+            [_cell(cell) for cell in row.cells],
         )
         for row in matrix.rows
     ]
@@ -198,6 +237,7 @@ def index_html(matrix: CellMatrix, facts: Sequence[str], findings: Sequence[Find
 
 def _cell(cell: MatrixCell) -> HtmlText:
     lines = [
-        element("div", element("a", one.text, href=f"{one.url}.html") if one.url else one.text) for one in cell.lines
+        element("div", element("a", line.text, href=f"{line.url}.html") if line.url else line.text)
+        for line in cell.lines
     ]
     return element("td", element("b", str(cell.outcome)), lines, class_=_CLASSES.get(cell.outcome, "none"))

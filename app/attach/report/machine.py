@@ -27,8 +27,8 @@ def attach_json(records: Sequence[CellRecord], redaction: PageRedaction) -> byte
     document: dict[str, Any] = {
         "trunkline_attach": ATTACH_VERSION,
         "trunkline": installed_version(),
-        "holds": not any(one.violated for one in records),
-        "cells": [_cell(one, cell_of(one, records, redaction)) for one in records],
+        "holds": not any(record.violated for record in records),
+        "cells": [_cell(record, cell_of(record, records, redaction)) for record in records],
     }
     # Texts in it come from the gateway, and folders from this machine.
     text = redaction.tree(msgspec.to_builtins(document))
@@ -48,28 +48,28 @@ def _cell(record: CellRecord, cell: MatrixCell) -> dict[str, Any]:
         "tries": len(record.finished),
         "violated": [
             {
-                "invariant": one.id,
-                "title": one.title,
-                "sentence": one.sentence,
-                "times": one.times,
-                "tries": one.tries,
-                "flaky": one.flaky,
+                "invariant": breach.id,
+                "title": breach.title,
+                "sentence": breach.sentence,
+                "times": breach.times,
+                "tries": breach.tries,
+                "flaky": breach.flaky,
             }
-            for one in breaches_of(record.finished)
+            for breach in breaches_of(record.finished)
         ],
         "runs": [
             {
-                "try": one.number,
-                "seconds": round(one.seconds, 1),
-                "events": len(one.run.trace.events),
-                "holds": one.run.holds,
-                "verdicts": one.run.verdicts,
-                "unmet": one.run.unmet,
-                "notes": one.notes,
+                "try": finished.number,
+                "seconds": round(finished.seconds, 1),
+                "events": len(finished.run.trace.events),
+                "holds": finished.run.holds,
+                "verdicts": finished.run.verdicts,
+                "unmet": finished.run.unmet,
+                "notes": finished.notes,
             }
-            for one in record.finished
+            for finished in record.finished
         ],
-        "problems": [one.problem for one in record.troubles],
+        "problems": [trouble.problem for trouble in record.troubles],
         "reproduce": command_of(record) if record.finished else "",
     }
 
@@ -85,7 +85,7 @@ def attach_junit(records: Sequence[CellRecord], redaction: PageRedaction) -> byt
         errors=str(sum(cell.outcome in _ERRORS for _, cell in cells)),
     )
     for record, cell in cells:
-        seconds = sum(one.seconds for one in record.finished)
+        seconds = sum(finished.seconds for finished in record.finished)
         name, gateway = record.cell.scenario, record.cell.gateway.label
         case = ElementTree.SubElement(suite, "testcase", classname=gateway, name=name, time=f"{seconds:.1f}")
         message = f"{cell.outcome}: {'; '.join(line.text for line in cell.lines)}"

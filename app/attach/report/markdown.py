@@ -42,8 +42,8 @@ def finding_markdown(page: FindingPage) -> str:
         "## What happened",
         "",
     ]
-    for one in page.broken:
-        lines += [*_broken(one), ""]
+    for breach in page.broken:
+        lines += [*_broken(breach), ""]
     if page.more_broken:
         lines += [f"and {count(page.more_broken, 'more violation')} in this try", ""]
     lines += ["## What was asked", "", f"**{plain(page.scenario_title)}**", ""]
@@ -52,7 +52,7 @@ def finding_markdown(page: FindingPage) -> str:
     lines += ["## What people saw", ""]
     for place in page.places:
         lines += [f"### {code(place.name)}", "", *block(list(_chat(place))), ""]
-    lines += [MARKS, "", "## On the wire", "", plain(ROWS_SIGNED), "", *block([_row(one) for one in page.rows]), ""]
+    lines += [MARKS, "", "## On the wire", "", plain(ROWS_SIGNED), "", *block([_row(row) for row in page.rows]), ""]
     lines += [ROWS_LEFT_OUT.format(count(page.rows_left_out, "event")), ""]
     lines += [
         "## Repeat it",
@@ -69,33 +69,33 @@ def finding_markdown(page: FindingPage) -> str:
     return "\n".join(lines)
 
 
-def _broken(one: BrokenPromise) -> Iterator[str]:
-    yield f"- {code(one.summary)}"
-    for label, texts in (("expected", one.expected), ("actual", one.actual)):
+def _broken(promise: BrokenPromise) -> Iterator[str]:
+    yield f"- {code(promise.summary)}"
+    for label, texts in (("expected", promise.expected), ("actual", promise.actual)):
         for text in texts:
             yield f"  - {label}: {code(text)}"
 
 
 def _chat(place: PlacePicture) -> Iterator[str]:
-    for one in place.bubbles:
-        yield from _bubble(one)
+    for bubble in place.bubbles:
+        yield from _bubble(bubble)
 
 
-def _bubble(one: Bubble) -> Iterator[str]:
-    if one.aside:
-        yield f"{one.at:>10}  --- {one.text} ---"
+def _bubble(bubble: Bubble) -> Iterator[str]:
+    if bubble.aside:
+        yield f"{bubble.at:>10}  --- {bubble.text} ---"
         return
-    first, *rest = one.text.split("\n")
-    yield f"{one.at:>10}  {one.who or 'the gateway'}: {first}"
+    first, *rest = bubble.text.split("\n")
+    yield f"{bubble.at:>10}  {bubble.who or 'the gateway'}: {first}"
     for line in rest:
         yield f"{'':>10}  {line}"
-    if one.remark:
-        yield f"{'':>10}  ^ {one.remark}"
+    if bubble.remark:
+        yield f"{'':>10}  ^ {bubble.remark}"
 
 
-def _row(one: WireRow) -> str:
-    sign = "✗" if one.wrong else "!" if one.fault else "*" if one.evidence else " "
-    return f"{sign} #{one.seq:<4} {one.at:>11}  {one.node:<10} {one.kind:<18} {one.text}"
+def _row(row: WireRow) -> str:
+    sign = "✗" if row.wrong else "!" if row.fault else "*" if row.evidence else " "
+    return f"{sign} #{row.seq:<4} {row.at:>11}  {row.node:<10} {row.kind:<18} {row.text}"
 
 
 def _facts(page: FindingPage) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _facts(page: FindingPage) -> Iterator[str]:
     yield f"- Trunkline: {code(page.trunkline)}"
     yield f"- scenario: {code(page.scenario)}"
     if page.sources:
-        yield f"- public report: {', '.join(_link(one) for one in page.sources)}"
+        yield f"- public report: {', '.join(_link(source) for source in page.sources)}"
     yield f"- invariant: {plain(f'{page.invariant} {page.title}')}"
     yield f"- shown is try {page.shown}"
     for note in page.notes:
@@ -131,12 +131,12 @@ def index_markdown(matrix: CellMatrix, facts: Sequence[str], findings: Sequence[
     lines.append(f"| scenario | {' | '.join(names)} |")
     lines.append(f"| --- |{' --- |' * len(names)}")
     for row in matrix.rows:
-        cells = " | ".join(_cell(one) for one in row.cells)
+        cells = " | ".join(_cell(cell) for cell in row.cells)
         lines.append(f"| {_in_cell(code(row.scenario))} {plain(row.title)} | {cells} |")
     lines += ["", *(f"- {plain(line)}" for line in LEGEND), "", "---", "", plain(INTRODUCTION), ""]
     return "\n".join(lines)
 
 
 def _cell(cell: MatrixCell) -> str:
-    lines = [f"[{plain(one.text)}]({one.url}.md)" if one.url else plain(one.text) for one in cell.lines]
+    lines = [f"[{plain(line.text)}]({line.url}.md)" if line.url else plain(line.text) for line in cell.lines]
     return "<br>".join([f"**{cell.outcome}**", *lines])

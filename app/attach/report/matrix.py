@@ -18,7 +18,7 @@ _MISSED = 2
 
 
 class CellOutcome(StrEnum):
-    """What a cell came to."""
+    """The outcome of a cell."""
 
     HOLDS = "holds"
     VIOLATED = "violated"
@@ -61,28 +61,28 @@ def matrix_of(records: Sequence[CellRecord], redaction: PageRedaction) -> CellMa
     rows: list[MatrixRow] = []
     for scenario in dict.fromkeys(record.cell.scenario for record in records):
         own = [by_place.get((scenario, name)) for name in gateways]
-        first = next(one for one in own if one is not None)
+        first = next(cell for cell in own if cell is not None)
         rows.append(
             MatrixRow(
                 scenario=scenario,
                 title=redaction.text(clean(first.cell.file.scenario.title)),
                 sources=sources_of(first.cell.file.scenario.source),
-                cells=tuple(cell_of(one, records, redaction) for one in own),
+                cells=tuple(cell_of(cell, records, redaction) for cell in own),
             )
         )
     return CellMatrix(gateways=tuple(gateways.values()), rows=tuple(rows))
 
 
 def cell_of(record: CellRecord | None, records: Sequence[CellRecord], redaction: PageRedaction) -> MatrixCell:
-    """What a cell came to; None: it is not part of this run."""
+    """The outcome of a cell; None if it is not part of this run."""
     if record is None:
         return MatrixCell(outcome=CellOutcome.NOT_TRIED, lines=())
     if record.cannot:
         return MatrixCell(outcome=CellOutcome.CANNOT, lines=_texts(record.cannot, redaction))
     breaches = breaches_of(record.finished)
     if breaches:
-        flaky = all(one.flaky for one in breaches)
-        lines = tuple(_finding(record, one) for one in breaches)
+        flaky = all(breach.flaky for breach in breaches)
+        lines = tuple(_finding(record, breach) for breach in breaches)
         return MatrixCell(outcome=CellOutcome.FLAKY if flaky else CellOutcome.VIOLATED, lines=lines)
     if record.finished:
         return _without_breach(record, redaction)
@@ -98,7 +98,7 @@ def cell_of(record: CellRecord | None, records: Sequence[CellRecord], redaction:
 def _without_breach(record: CellRecord, redaction: PageRedaction) -> MatrixCell:
     tries, judged = len(record.finished), exercised(record)
     if not judged:
-        missed = list(dict.fromkeys(text for one in record.finished for text in one.missed))
+        missed = list(dict.fromkeys(text for finished in record.finished for text in finished.missed))
         lines = (Link(text=f"in {count(tries, 'try', 'tries')}"), *_texts(missed[:_MISSED], redaction))
         return MatrixCell(outcome=CellOutcome.NOT_EXERCISED, lines=lines)
     return MatrixCell(outcome=CellOutcome.HOLDS, lines=(Link(text=f"{judged} of {tries}"),))

@@ -51,10 +51,10 @@ class WrittenReport:
 
 
 def facts_of(records: Sequence[CellRecord]) -> list[str]:
-    """What the report is about."""
-    tries = sum(len(one.finished) for one in records)
-    names = list(dict.fromkeys(one.cell.gateway.label for one in records))
-    cells = sum(bool(one.finished) for one in records)
+    """The facts at the head of a report."""
+    tries = sum(len(record.finished) for record in records)
+    names = list(dict.fromkeys(record.cell.gateway.label for record in records))
+    cells = sum(bool(record.finished) for record in records)
     return [
         f"Trunkline {installed_version()} · {', '.join(names)} · "
         f"{count(tries, 'try', 'tries')} in {cells} of {count(len(records), 'cell')}"

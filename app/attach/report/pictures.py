@@ -60,27 +60,27 @@ def pictures_of(view: RunView, violations: Sequence[Violation], redaction: PageR
             continue
         bubbles = [
             (
-                one.seq,
+                message.seq,
                 Bubble(
-                    at=moment(one.at),
-                    who=one.who,
-                    text=shown_text(one.text, redaction),
-                    wrong=one.seq in wrong,
-                    remark=_remark(one.seq, wrong, missing),
+                    at=moment(message.at),
+                    who=message.who,
+                    text=shown_text(message.text, redaction),
+                    wrong=message.seq in wrong,
+                    remark=_remark(message.seq, wrong, missing),
                 ),
             )
-            for one in messages
+            for message in messages
         ]
         bubbles += [(event.seq, _aside(event, redaction)) for event in asides if _concerns(event, place.key)]
-        ordered = [bubble for _, bubble in sorted(bubbles, key=lambda one: one[0])]
+        ordered = [bubble for _, bubble in sorted(bubbles, key=lambda ordered_bubble: ordered_bubble[0])]
         found.append(
             PlacePicture(
                 name=redaction.text(view.places.full(place.address)),
                 bubbles=_middle_left_out(ordered),
-                concerned=any(one.seq in about for one in messages),
+                concerned=any(message.seq in about for message in messages),
             )
         )
-    yield from sorted(found, key=lambda one: not one.concerned)
+    yield from sorted(found, key=lambda bubble: not bubble.concerned)
 
 
 def _unended(view: RunView, violation: Violation) -> Iterator[int]:
@@ -135,7 +135,7 @@ def _middle_left_out(bubbles: list[Bubble]) -> tuple[Bubble, ...]:
     if len(bubbles) <= _MESSAGES:
         return tuple(bubbles)
     half = _MESSAGES // 2
-    wrong = [one for one in bubbles[half:-half] if one.wrong or one.remark][:half]
+    wrong = [bubble for bubble in bubbles[half:-half] if bubble.wrong or bubble.remark][:half]
     left = len(bubbles) - 2 * half - len(wrong)
     note = Bubble(at="", who="", text=f"{left} more are not shown", aside=True)
     return (*bubbles[:half], note, *wrong, *bubbles[-half:])

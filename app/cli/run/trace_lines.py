@@ -24,7 +24,7 @@ def write_as_it_comes(feed: GrowingTrace) -> int:
             events = feed.pull(Budget(1_000, 1.0))
             if feed.take_anew():
                 # A trace has no holes: two of them in one file would be refused.
-                print_error(f"trunkline: {feed.said()}: the trace ends here")
+                print_error(f"trunkline: {feed.waiting_for()}: the trace ends here")
                 return 2
             for event in events:
                 out.write(encode_event(event) + b"\n")

@@ -37,7 +37,7 @@ def objects(tree: Json, name: str) -> tuple[Json, ...]:
     found = tree.get(name)
     if not isinstance(found, list):
         return ()
-    return tuple(cast("Json", one) for one in cast("list[Any]", found) if isinstance(one, dict))
+    return tuple(cast("Json", entry) for entry in cast("list[Any]", found) if isinstance(entry, dict))
 
 
 def word(value: object) -> str:

@@ -32,7 +32,7 @@ _INNER = ("subagent", "acp", "cron", "hook", "node", "run")
 
 
 class Split(msgspec.Struct, frozen=True, kw_only=True):
-    """One conversation, or what is spelled as one, under several session keys: each remembers a part of it."""
+    """A conversation under several session keys: each session remembers a part of it."""
 
     agent: str
     sessions: tuple[ForeignSession, ...]
@@ -40,7 +40,7 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Merger(msgspec.Struct, frozen=True, kw_only=True):
-    """One session that several conversations share: what is said in one is known in the others."""
+    """A session that several conversations share: a message in one is known in the others."""
 
     agent: str
     keys: tuple[str, ...]
@@ -50,7 +50,7 @@ class Merger(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class After(StrEnum):
-    """What a restart does with an entry of the queue."""
+    """The outcome of a restart for an entry of the queue."""
 
     SENT = "is sent"
     ASKED = "is looked up on the platform, and sent if it is not there"
@@ -87,25 +87,25 @@ class OpenClawFindings(msgspec.Struct, frozen=True, kw_only=True):
 
 def find(state: OpenClawState) -> OpenClawFindings:
     """Everything noteworthy of a state folder."""
-    open_sessions = tuple(one for one in state.sessions if not one.archived)
+    open_sessions = tuple(session for session in state.sessions if not session.archived)
     known = _known(state.sessions)
-    pending = [one for one in state.queue if one.status is QueueStatus.PENDING]
+    pending = [entry for entry in state.queue if entry.status is QueueStatus.PENDING]
     return OpenClawFindings(
         splits=(*_splits(open_sessions), *_spellings(open_sessions)),
         mergers=(*_mergers(open_sessions), *_shared_ids(open_sessions)),
-        doubts=tuple(one for one in pending if one.recovery in IN_DOUBT),
-        dead=tuple(_filled(one, known) for one in state.queue if one.status is QueueStatus.FAILED),
-        prospects=tuple(prospect(one) for one in pending),
-        resumed=tuple(one for one in open_sessions if one.interrupted),
-        owed=tuple(one for one in open_sessions if one.owed is not None and not _settled(one)),
-        stranded=tuple(one for one in open_sessions if one.stranded),
-        waiting=tuple(one for one in state.waiting if one.status != "failed"),
+        doubts=tuple(entry for entry in pending if entry.recovery in IN_DOUBT),
+        dead=tuple(_filled(entry, known) for entry in state.queue if entry.status is QueueStatus.FAILED),
+        prospects=tuple(prospect(entry) for entry in pending),
+        resumed=tuple(session for session in open_sessions if session.interrupted),
+        owed=tuple(session for session in open_sessions if session.owed is not None and not _settled(session)),
+        stranded=tuple(session for session in open_sessions if session.stranded),
+        waiting=tuple(entry for entry in state.waiting if entry.status != "failed"),
     )
 
 
 def _known(sessions: Iterable[ForeignSession]) -> dict[str, ForeignSession]:
     """Id of a delivery -> the session whose answer it is."""
-    return {name: one for one in sessions if one.owed is not None for name, _ in one.owed.deliveries}
+    return {name: session for session in sessions if session.owed is not None for name, _ in session.owed.deliveries}
 
 
 def _filled(entry: QueuedDelivery, known: Mapping[str, ForeignSession]) -> QueuedDelivery:
@@ -124,7 +124,7 @@ def _settled(session: ForeignSession) -> bool:
 
 
 def prospect(entry: QueuedDelivery) -> Prospect:
-    """What a restart does with a pending entry."""
+    """The outcome of a restart for a pending entry."""
     if entry.recovery in ("settlement_pending", "acknowledged"):
         return Prospect(entry=entry, after=After.FINISHED)
     if entry.recovery in IN_DOUBT:
@@ -158,13 +158,13 @@ def is_inner(key: str) -> bool:
 
 
 def _rest(key: str) -> str:
-    parts = [one for one in key.casefold().split(":") if one]
+    parts = [part for part in key.casefold().split(":") if part]
     return ":".join(parts[2:]) if parts[:1] == ["agent"] and len(parts) > 2 else ":".join(parts)
 
 
 def canonical(key: str) -> str:
     """A key as newer versions spell it: folded, without empty parts, ``direct`` for ``dm``."""
-    return ":".join("direct" if one == "dm" else one for one in key.casefold().split(":") if one)
+    return ":".join("direct" if part == "dm" else part for part in key.casefold().split(":") if part)
 
 
 def _splits(sessions: Iterable[ForeignSession]) -> Iterator[Split]:
@@ -174,25 +174,25 @@ def _splits(sessions: Iterable[ForeignSession]) -> Iterator[Split]:
             continue
         for place in session.places:
             found.setdefault((session.agent, identity(place)), []).append((session, place))
-    for (agent, _), ones in found.items():
-        if len({canonical(session.key) for session, _ in ones}) > 1:
-            yield Split(agent=agent, place=ones[0][1], sessions=tuple(session for session, _ in ones))
+    for (agent, _), entries in found.items():
+        if len({canonical(session.key) for session, _ in entries}) > 1:
+            yield Split(agent=agent, place=entries[0][1], sessions=tuple(session for session, _ in entries))
 
 
 def _spellings(sessions: Iterable[ForeignSession]) -> Iterator[Split]:
     found: dict[str, list[ForeignSession]] = {}
     for session in sessions:
         found.setdefault(canonical(session.key), []).append(session)
-    for ones in found.values():
-        if len({one.key for one in ones}) > 1:
-            yield Split(agent=ones[0].agent, sessions=tuple(ones))
+    for entries in found.values():
+        if len({entry.key for entry in entries}) > 1:
+            yield Split(agent=entries[0].agent, sessions=tuple(entries))
 
 
 def _mergers(sessions: Iterable[ForeignSession]) -> Iterator[Merger]:
-    for one in sessions:
-        if len(one.places) > 1 and not is_inner(one.key):
-            shared = ":" not in _rest(one.key) or _rest(one.key) in ("main", "global")
-            yield Merger(agent=one.agent, keys=(one.key,), places=one.places, by_setting=shared)
+    for session in sessions:
+        if len(session.places) > 1 and not is_inner(session.key):
+            shared = ":" not in _rest(session.key) or _rest(session.key) in ("main", "global")
+            yield Merger(agent=session.agent, keys=(session.key,), places=session.places, by_setting=shared)
 
 
 def _shared_ids(sessions: Iterable[ForeignSession]) -> Iterator[Merger]:
@@ -200,7 +200,7 @@ def _shared_ids(sessions: Iterable[ForeignSession]) -> Iterator[Merger]:
     for session in sessions:
         if session.session:
             found.setdefault((session.agent, session.session), []).append(session)
-    for (agent, _), ones in found.items():
-        if len({canonical(one.key) for one in ones}) > 1:
-            places = tuple({identity(place): place for one in ones for place in one.places}.values())
-            yield Merger(agent=agent, keys=tuple(one.key for one in ones), places=places)
+    for (agent, _), entries in found.items():
+        if len({canonical(entry.key) for entry in entries}) > 1:
+            places = tuple({identity(place): place for entry in entries for place in entry.places}.values())
+            yield Merger(agent=agent, keys=tuple(entry.key for entry in entries), places=places)

@@ -58,4 +58,4 @@ def text_in(tree: object, depth: int = 0) -> str:
         inner = cast("list[Any]", tree)
     else:
         return ""
-    return next((text for one in inner if (text := text_in(one, depth + 1))), "")
+    return next((text for value in inner if (text := text_in(value, depth + 1))), "")

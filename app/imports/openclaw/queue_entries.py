@@ -26,7 +26,7 @@ _LONGEST = 8_000_000
 
 
 class QueueReading(msgspec.Struct, frozen=True):
-    """What a queue has; `completed` counts the receipts of deliveries that are done."""
+    """The contents of a queue; `completed` counts the receipts of finished deliveries."""
 
     entries: tuple[QueuedDelivery, ...] = ()
     completed: int = 0
@@ -140,11 +140,11 @@ def _place(entry: Json) -> ForeignPlace | None:
 
 
 def _texts(entry: Json) -> tuple[str, ...]:
-    """What people would see, by the newest form first: prepared batch, rendered plan, payloads; a wake-up's message."""
+    """The visible texts, by the newest form first: prepared batch, rendered plan, payloads; a wake-up's message."""
     prepared = objects(part(entry, "preparedBatch"), "entries")
-    accepted = [part(one, "payload") for one in prepared if one.get("status") in (None, "accepted")]
+    accepted = [part(payload, "payload") for payload in prepared if payload.get("status") in (None, "accepted")]
     for payloads in (accepted, objects(part(entry, "renderedBatchPlan"), "items"), objects(entry, "payloads")):
-        texts = tuple(text for one in payloads if (text := word(one.get("text"))))
+        texts = tuple(text for payload in payloads if (text := word(payload.get("text"))))
         if texts:
             return texts
     alone = word(entry.get("text")) or word(entry.get("message"))

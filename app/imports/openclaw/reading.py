@@ -51,9 +51,9 @@ def _is_state(folder: Path) -> bool:
 def _agent_folders(folder: Path) -> Iterator[Path]:
     agents = folder / "agents"
     if agents.is_dir():
-        for one in sorted(agents.iterdir()):
-            if (one / _AGENT_DATABASE).is_file() or (one / "sessions" / "sessions.json").is_file():
-                yield one
+        for agent in sorted(agents.iterdir()):
+            if (agent / _AGENT_DATABASE).is_file() or (agent / "sessions" / "sessions.json").is_file():
+                yield agent
 
 
 def read_state(given: Path) -> OpenClawState:
@@ -65,7 +65,7 @@ def read_state(given: Path) -> OpenClawState:
         folder=str(given),
         version=reader.version,
         sessions=tuple(reader.sessions),
-        queue=tuple(sorted(reader.queue, key=lambda one: (one.enqueued or 0.0, one.id))),
+        queue=tuple(sorted(reader.queue, key=lambda entry: (entry.enqueued or 0.0, entry.id))),
         completed=reader.completed,
         waiting=tuple(reader.waiting),
         unreadable=tuple(reader.unreadable),

@@ -73,7 +73,7 @@ def _places(
         )
         if place is not None:
             found.setdefault(word(row["key"]), []).append(place)
-    return {key: _unique(one) for key, one in found.items()}
+    return {key: _unique(values) for key, values in found.items()}
 
 
 def _people(connection: sqlite3.Connection, columns: Mapping[str, frozenset[str]]) -> dict[str, tuple[str, ...]]:
@@ -82,7 +82,7 @@ def _people(connection: sqlite3.Connection, columns: Mapping[str, frozenset[str]
     found: dict[str, list[str]] = {}
     for row in connection.execute("SELECT session_key, actor_id FROM session_participants ORDER BY rowid"):
         found.setdefault(word(row["session_key"]), []).append(word(row["actor_id"]))
-    return {key: tuple(dict.fromkeys(one)) for key, one in found.items()}
+    return {key: tuple(dict.fromkeys(values)) for key, values in found.items()}
 
 
 def session_file(path: Path, agent: str, where: str) -> Reading:
@@ -154,20 +154,22 @@ def _places_of_entry(entry: Json) -> Iterable[ForeignPlace]:
 def _owed(tree: Json) -> OwedAnswer | None:
     if not tree:
         return None
-    deliveries = tuple((word(one.get("id")), word(one.get("state"))) for one in objects(tree, "deliveries"))
+    deliveries = tuple(
+        (word(delivery.get("id")), word(delivery.get("state"))) for delivery in objects(tree, "deliveries")
+    )
     return OwedAnswer(text=word(tree.get("text")), deliveries=deliveries, place=place_of(part(tree, "context")))
 
 
 def _unique(places: Iterable[ForeignPlace]) -> tuple[ForeignPlace, ...]:
     """Places without repetition: a place without an account, or with the thread in its target only, is the same."""
     found: dict[tuple[str, str, str], ForeignPlace] = {}
-    for one in places:
-        found.setdefault(identity(one), one)
+    for place in places:
+        found.setdefault(identity(place), place)
     return tuple(found.values())
 
 
 def identity(place: ForeignPlace) -> tuple[str, str, str]:
-    """What makes a place the same: platform and account, target without prefixes, thread."""
+    """The identity of a place: platform and account, target without prefixes, thread."""
     target = place.target.casefold().removeprefix(f"{place.channel.casefold()}:")
     thread = place.thread
     for separator in (":topic:", ":thread:"):

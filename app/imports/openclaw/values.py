@@ -53,7 +53,7 @@ class ForeignSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueStatus(StrEnum):
-    """What a row of the delivery queue says of itself."""
+    """The status of a row of the delivery queue."""
 
     PENDING = "pending"
     FAILED = "failed"

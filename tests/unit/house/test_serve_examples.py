@@ -13,7 +13,7 @@ from tests.support.paths import ROOT
 from trunkline.app.cli.commands import app
 from trunkline.app.cli.serve import ServeOptions
 from trunkline.app.serve.config import ServeConfig
-from trunkline.app.serve.listening import address_of
+from trunkline.app.serve.server import address_of
 from trunkline.app.serve.settings import Overrides, load_settings
 
 EXAMPLES = DOCS / "examples" / "serve"

@@ -10,9 +10,8 @@ from msgspec import structs
 
 from tests.support.attach.cells import a_record, accepted, attach_trace, idle, once, said, twice, verdict, violation
 from trunkline.app.attach.cells import Trouble
-from trunkline.app.attach.report.elements import HtmlText, element
 from trunkline.app.attach.report.finding import findings_of, sources_of
-from trunkline.app.attach.report.html import finding_html, index_html
+from trunkline.app.attach.report.html import HtmlText, element, finding_html, index_html
 from trunkline.app.attach.report.markdown import finding_markdown, index_markdown
 from trunkline.app.attach.report.matrix import CellOutcome, matrix_of
 from trunkline.app.attach.report.pages import WrittenReport

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trunkline.app.fakes.live_lines import LiveLines
+from trunkline.app.fakes.program import LiveLines
 from trunkline.sim import run_scenario
 from trunkline.sim.scenario import load_text
 

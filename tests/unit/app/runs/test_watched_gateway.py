@@ -211,7 +211,7 @@ async def test_a_connection_that_breaks_is_made_again_and_nothing_is_missing(tmp
             _break(w.feed)
         await w.until(lambda: len(w.bodies(IntentSettled)) == 6)
         assert len(w.bodies(RunJoined)) == 1, "it is the same run"
-        assert "connected, reading only" in w.feed.said()
+        assert "connected, reading only" in w.feed.waiting_for()
 
 
 def _break(feed: GatewayFeed) -> None:
@@ -231,8 +231,8 @@ async def test_another_process_is_an_event_of_the_run_and_the_run_goes_on(tmp_pa
         watched = watching(s.url, tmp_path)
         w = await watched.__aenter__()
         await w.until(lambda: w.view.last > 0)
-    await w.until(lambda: "cannot connect" in w.feed.said())
-    assert w.feed.said().count(s.url) == 1
+    await w.until(lambda: "cannot connect" in w.feed.waiting_for())
+    assert w.feed.waiting_for().count(s.url) == 1
     async with stage(path, port=port) as s:
         s.platform.say("m2", text="after")
         await w.until(lambda: len(w.bodies(IntentSettled)) == 1)
@@ -253,7 +253,7 @@ async def test_events_that_are_missing_begin_the_run_anew(tmp_path: Path) -> Non
             for n in range(20):
                 s.platform.say(f"m{n}", text=f"text {n}")
             await s.running.until(IntentSettled, 20)
-        await w.until(lambda: len(w.bodies(RunJoined)) == 1 and "events are missing" in w.feed.said())
+        await w.until(lambda: len(w.bodies(RunJoined)) == 1 and "events are missing" in w.feed.waiting_for())
         await w.until(lambda: sum(len(w.view.transcripts.of(key)) for key in w.view.sessions.at(w.view.last)) == 40)
 
 
@@ -281,7 +281,7 @@ async def test_beyond_the_limit_it_is_shown_anew(tmp_path: Path) -> None:
         for n in range(60):
             s.platform.say(f"m{n}", text="x" * 10_000)
             await s.running.until(IntentSettled, n + 1)
-        await w.until(lambda: "beyond --limit" in w.feed.said() and not w.bodies(RunEnded) and w.view.last > 0)
+        await w.until(lambda: "beyond --limit" in w.feed.waiting_for() and not w.bodies(RunEnded) and w.view.last > 0)
         assert not w.feed.over, w.feed.problem
 
 
@@ -289,9 +289,9 @@ async def test_begun_anew_while_there_is_no_connection_it_is_not_forgotten(tmp_p
     async with stage(tmp_path / "gateway.db") as s, watching(s.url, tmp_path) as w:
         await w.until(lambda: w.view.last > 0)
         with _kept_away(w.feed):
-            await w.until(lambda: "connecting again" in w.feed.said())
+            await w.until(lambda: "connecting again" in w.feed.waiting_for())
             w.feed._stream.begin_anew()  # pyright: ignore[reportPrivateUsage]
-        await w.until(lambda: "beyond --limit" in w.feed.said() and w.view.last > 0)
+        await w.until(lambda: "beyond --limit" in w.feed.waiting_for() and w.view.last > 0)
 
 
 async def test_a_gateway_that_holds_more_than_the_limit_is_not_shown_again_and_again(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.app.serve.listening import address_of, listen, url_of
+from trunkline.app.serve.server import address_of, listen, url_of
 from trunkline.app.serve.settings import Overrides, Settings, load_settings
 from trunkline.core.errors import ConfigError, UsageError
 from trunkline.core.http.settings import is_loopback

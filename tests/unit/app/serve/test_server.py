@@ -7,9 +7,7 @@ import anyio
 import httpx
 import pytest
 
-from trunkline.app.serve.in_progress import InProgress
-from trunkline.app.serve.listening import listen
-from trunkline.app.serve.server import Serving, serving
+from trunkline.app.serve.server import InProgress, Serving, listen, serving
 from trunkline.app.serve.settings import Overrides, Settings, load_settings
 from trunkline.core.errors import ConfigError, StoreError, UsageError
 from trunkline.core.events import EventLog

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.app.serve.token_file import token_of
+from trunkline.app.serve.parts import token_of
 from trunkline.core.errors import ConfigError
 
 

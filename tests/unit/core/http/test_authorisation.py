@@ -11,7 +11,7 @@ import websockets
 
 from tests.support.chat import web_chat
 from tests.support.http import ALL, SETTINGS, Api, api, authorised, over_socket
-from trunkline.app.serve.streams import streams
+from trunkline.app.serve.server import streams
 from trunkline.core.http.app import build_app
 from trunkline.core.http.auth import Tokens
 from trunkline.core.http.endpoint import Caller, Endpoint, Scope

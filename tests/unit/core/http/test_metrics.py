@@ -12,7 +12,7 @@ from tests.support.http import SETTINGS, api, authorised, closed_after, over_soc
 from tests.support.prometheus_text import read
 from tests.support.small_gateway import ANA, Echo, TinyPlatform
 from tests.support.web_chat import client as socket_client
-from trunkline.app.serve.streams import streams
+from trunkline.app.serve.server import streams
 from trunkline.core.agent import Turn
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import TurnEnded
