@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trunkline.sim.attach.profile import NAME, VERSION, GatewayProfile
 from trunkline.sim.attach.slots import OF_PLATFORM
-from trunkline.sim.scenario.model_schema import model_schema, schema_document
+from trunkline.sim.scenario.schema import model_schema, schema_document
 
 
 def profile_schema_text() -> str:

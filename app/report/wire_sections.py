@@ -13,7 +13,7 @@ from trunkline.app.view.wire_side.facts import question_facts, question_rows
 from trunkline.app.view.wire_side.places import WirePlaces
 from trunkline.app.view.wire_side.requests import RequestRows
 from trunkline.app.view.wire_side.unknown import gateway_name, not_known
-from trunkline.sim.attach.marks import without_marks
+from trunkline.sim.index.marks import without_marks
 from trunkline.sim.invariants import INVARIANTS
 
 

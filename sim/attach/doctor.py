@@ -1,4 +1,4 @@
-"""What a profile needs, and what of that is on this machine. Nothing is downloaded, and no gateway is started.
+"""Checks which needs of a profile this machine meets. Downloads nothing, and starts no gateway.
 
 `look` asks the machine, `checkup` judges what it said; the command line prints the result.
 """
@@ -40,7 +40,7 @@ class ProgramFound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the machine says about a profile."""
+    """The facts about this machine that a profile depends on."""
 
     #: where the gateway is installed, or would be
     install: str
@@ -61,7 +61,7 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckupLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at. ``missing`` prevents a run, ``note`` does not."""
+    """A line of a checkup. ``missing`` prevents a run, ``note`` does not."""
 
     state: Literal["ok", "note", "missing"]
     what: str
@@ -83,7 +83,7 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ready(self) -> bool:
         """Whether nothing is missing."""
-        return all(one.state != "missing" for one in self.lines)
+        return all(line.state != "missing" for line in self.lines)
 
 
 def first_version(text: str) -> str:
@@ -95,17 +95,19 @@ def first_version(text: str) -> str:
 
 def is_older(version: str, than: str) -> bool:
     """Whether a version is older than another; numbers that one of them lacks count as 0."""
-    one, other = ([int(part) for part in text.split(".")] for text in (version, than))
-    length = max(len(one), len(other))
-    return one + [0] * (length - len(one)) < other + [0] * (length - len(other))
+    ours, other = ([int(part) for part in text.split(".")] for text in (version, than))
+    length = max(len(ours), len(other))
+    return ours + [0] * (length - len(ours)) < other + [0] * (length - len(other))
 
 
 def checkup(profile: GatewayProfile, facts: MachineFacts) -> Checkup:
     """Judge what the machine said about a profile."""
     version = first_version(facts.version.said)
     lines = [*_installed(profile, facts, version)]
-    needs = dict.fromkeys([*profile.needs, *(need for one in profile.platforms.values() for need in one.needs)])
-    if any(one.state == "missing" for one in lines) and not facts.installed:
+    needs = dict.fromkeys(
+        [*profile.needs, *(need for platform in profile.platforms.values() for need in platform.needs)]
+    )
+    if any(line.state == "missing" for line in lines) and not facts.installed:
         # What is said of the whole is not said again of each part.
         needs = [need for need in needs if not need.program.startswith("${install}")]
     lines += [_needed(need, facts) for need in needs]
@@ -183,11 +185,11 @@ def _needed(need: Need, facts: MachineFacts) -> CheckupLine:
 def look(profile: GatewayProfile, install: Path) -> MachineFacts:
     """Ask this machine what it has of a profile. `install`: where the gateway is, or would be, installed."""
     values = {"install": str(install), "python": sys.executable, "attach": str(Path(__file__).parent)}
-    needs = [*profile.needs, *(need for one in profile.platforms.values() for need in one.needs)]
+    needs = [*profile.needs, *(need for platform in profile.platforms.values() for need in platform.needs)]
     asked = {need.program: [str(filled(need.program, values)), *need.version] for need in needs}
     version = ProgramFound()
     if profile.version:
-        version = ask([str(filled(one, values)) for one in profile.version])
+        version = ask([str(filled(word, values)) for word in profile.version])
     return MachineFacts(
         install=str(install),
         installed=install.is_dir() and any(install.iterdir()),

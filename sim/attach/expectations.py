@@ -1,4 +1,4 @@
-"""What a scenario expects of a run of a gateway that is not ours, compared with what people saw in it."""
+"""Expectations of a scenario, compared with what people saw of a gateway that is not ours."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import msgspec
 
 from trunkline.core.events import Event
 from trunkline.core.values import Address
-from trunkline.sim.attach.known_texts import KnownTexts
-from trunkline.sim.attach.marks import without_marks
 from trunkline.sim.events.attach import GatewayAttached
 from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited
+from trunkline.sim.index.known_texts import KnownTexts
+from trunkline.sim.index.marks import without_marks
 from trunkline.sim.invariants import Verdict
 from trunkline.sim.run.expectations import UnmetExpectation, check_expectations
 from trunkline.sim.scenario import ScenarioFile
@@ -30,7 +30,7 @@ def check_attached(
 
 
 def not_struck(events: Iterable[Event]) -> tuple[str, ...]:
-    """What of the script has not happened, and why: such a run does not show what the scenario intends."""
+    """The steps of the script that have not happened, and why: such a run does not show what the scenario intends."""
     return tuple(f"{e.body.step}: {e.body.why}" for e in events if isinstance(e.body, ScriptSkipped))
 
 

@@ -1,4 +1,4 @@
-"""What of a scenario cannot be played with a gateway that is not ours, and why. It is named, never changed in silence.
+"""Reasons why a scenario cannot be played with a gateway that is not ours. Nothing is changed in silence.
 
 From outside one sees a gateway's processes, its requests to platforms and to its model, and what it posts. Everything
 else of the scenario language is inside a gateway.

@@ -1,4 +1,4 @@
-"""One try as a value: it is played in a process of its own, which may be in a network namespace of its own."""
+"""A try as a value: a worker process plays it, which may be in a network namespace of its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trunkline.sim.attach.kill_points import KillPoint
 
 
 class AttachJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a worker process plays. Paths are absolute."""
+    """A try for a worker process to play. Paths are absolute."""
 
     #: the scenario file and the profile
     scenario: str

@@ -14,11 +14,11 @@ import msgspec
 
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
-from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.events.attach import GatewayReady
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.wire import WireAccepted, WireCalled, WireResponded
 from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformConfirming, PlatformPushed
+from trunkline.sim.index.marks import answers_in, questions_in
 
 #: event -> what happens there, for readers; in the order of a turn
 KILLABLE = {
@@ -47,7 +47,7 @@ class KillPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def slug(self) -> str:
-        """Its name as a part of a file's name: ``wire.called-m2-1``."""
+        """The name of a kill point as a part of a file's name: ``wire.called-m2-1``."""
         late = f"-{self.delay * 1000:g}ms" if self.delay else ""
         return f"{self.event}-{self.question or 'none'}-{self.nth}{late}"
 
@@ -86,7 +86,7 @@ def kill_points(events: Iterable[Event]) -> tuple[KillPoint, ...]:
 
 
 def finds(point: KillPoint) -> Callable[[Event], bool]:
-    """What recognises the event of a point among the events of a run, which it has to see all, in order."""
+    """The finder of the event of a point, which has to see all events of a run, in order."""
     follow = _Follower()
 
     def see(event: Event) -> bool:
@@ -134,6 +134,6 @@ class _Follower:
             case WireCalled() if body.what not in ("send", "act"):
                 return None
             case ModelAnswered() | WireAccepted() | WireCalled() | WireResponded():
-                return next((one.question for one in answers_in(body.text)), "")
+                return next((mark.question for mark in answers_in(body.text)), "")
             case _:
                 return None

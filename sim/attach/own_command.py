@@ -109,7 +109,7 @@ def _words(command: str) -> tuple[str, ...]:
         raise UsageError(f"--command: {program!r} {what}: {remedy}")
     # A program of the PATH stays one, also if a folder here has its name.
     first = str(Path(program).absolute()) if "/" in program and not SLOT.search(program) else program
-    return (first, *(str(Path(one).absolute()) if Path(one).is_file() else one for one in words[1:]))
+    return (first, *(str(Path(word).absolute()) if Path(word).is_file() else word for word in words[1:]))
 
 
 def _torn_path(words: Sequence[str]) -> str:
@@ -155,7 +155,7 @@ def _platform_in(words: Iterable[str]) -> str:
     for slot in slots:
         known = known_slots(slot.partition(".")[0])
         if slot not in known:
-            everything = [*COMMON, *(one for platform in OF_PLATFORM for one in known_slots(platform))]
+            everything = [*COMMON, *(known for platform in OF_PLATFORM for known in known_slots(platform))]
             hint = advice(slot, everything) or f"there are: {', '.join(dict.fromkeys(everything))}"
             raise UsageError(f"--command: nothing fills ${{{slot}}} ({hint})")
     if len(found) > 1:
@@ -163,14 +163,14 @@ def _platform_in(words: Iterable[str]) -> str:
             f"--command has slots of {' and '.join(found)}, and a scenario need not have both: "
             "let the gateway read its environment, or write a profile"
         )
-    if any(one not in OF_ENVIRONMENT for one in found):
+    if any(asked not in OF_ENVIRONMENT for asked in found):
         raise UsageError(f"--command: a gateway on {next(iter(found))} needs a profile file")
     return next(iter(found), "")
 
 
 def _name_of(words: tuple[str, ...]) -> str:
     """A name for tables: that of the last file that the command names, else of its program."""
-    files = [one for one in words if one.startswith(_SHIPPED_FILES) or Path(one).is_file()]
+    files = [word for word in words if word.startswith(_SHIPPED_FILES) or Path(word).is_file()]
     name = _NOT_IN_NAMES.sub("-", Path(files[-1] if files else words[0]).stem.lower()).strip("-")[:25]
     name = name if name[:1].isalpha() else f"own-{name}".strip("-")
     return f"own-{name}" if name in shipped_profiles() else name

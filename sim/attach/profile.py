@@ -110,7 +110,7 @@ class Obeyed(Model):
 
 
 class PlatformProfile(Model):
-    """What a gateway needs for one platform, in addition."""
+    """The part of a profile for one platform, in addition to the rest."""
 
     environment: dict[str, str] = Field(default_factory=dict)
     """Further environment variables. With slots."""

@@ -16,7 +16,7 @@ from trunkline.sim.attach.slots import SLOT
 
 
 class RenderedGateway(msgspec.Struct, frozen=True, kw_only=True):
-    """What is needed to start a gateway."""
+    """A profile with its slots filled: all that is needed to start a gateway."""
 
     command: tuple[str, ...]
     environment: dict[str, str]
@@ -43,7 +43,7 @@ def render(
     files = {name: _written(profile.files.get(name), filled(tree, values)) for name, tree in trees.items()}
     return RenderedGateway(
         command=_command(profile.command, values),
-        prepare=tuple(_command(one, values) for one in profile.prepare),
+        prepare=tuple(_command(command, values) for command in profile.prepare),
         environment=({"PATH": path} if path else {})
         | {name: str(value) for name, value in filled(environment, values).items()},
         files=files,
@@ -51,7 +51,7 @@ def render(
 
 
 def _command(words: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(str(one) for one in filled(list(words), values))
+    return tuple(str(word) for word in filled(list(words), values))
 
 
 def merged(tree: Any, part: Any) -> Any:
@@ -71,7 +71,7 @@ def filled(tree: Any, values: Mapping[str, str]) -> Any:
     if isinstance(tree, dict):
         return {key: filled(value, values) for key, value in cast("dict[str, Any]", tree).items()}
     if isinstance(tree, list):
-        return [filled(one, values) for one in cast("list[Any]", tree)]
+        return [filled(item, values) for item in cast("list[Any]", tree)]
     if not isinstance(tree, str):
         return tree
     if tree == "${port}":

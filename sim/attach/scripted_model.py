@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
-from trunkline.sim.attach.marks import AnswerMark, answer_text, answers_in, questions_in
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.events.model import ModelAsked
+from trunkline.sim.index.marks import AnswerMark, answer_text, answers_in, questions_in
+from trunkline.sim.wire.json_values import mappings
 from trunkline.sim.wire.model.answers import said_since_the_last_answer, text_of
 from trunkline.sim.wire.model.replies import ModelReply, says, says_at_once
 from trunkline.sim.wire.model.server import Asked
@@ -35,7 +36,7 @@ _BESIDE = re.compile(
 
 
 class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model says to a question: a text before the mark, after `wait` seconds, with `pause` between pieces."""
+    """An answer of the model: a text before the mark, after `wait` seconds, with `pause` between pieces."""
 
     text: str = ""
     wait: float = 0.0
@@ -46,8 +47,8 @@ class MarkedModel:
     """Answers each request. `answer_to`: the answer to a question, by its mark."""
 
     def __init__(self, profile: GatewayProfile, answer_to: Callable[[str], ScriptedAnswer]) -> None:
-        self._ignore = [re.compile(one, re.DOTALL) for one in profile.ignore]
-        self._obey = [(re.compile(one.part, re.DOTALL), one.say) for one in profile.obey]
+        self._ignore = [re.compile(pattern, re.DOTALL) for pattern in profile.ignore]
+        self._obey = [(re.compile(instruction.part, re.DOTALL), instruction.say) for instruction in profile.obey]
         #: turns of this gateway have tools, so that a request without them is none
         self._has_tools = profile.tools
         self._answer_to = answer_to
@@ -59,47 +60,47 @@ class MarkedModel:
         """The event of a request."""
         messages = _messages(asked)
         said = tuple(self.words(said_since_the_last_answer(messages)))
-        whole = "\n".join(text_of(one) for one in messages)
+        whole = "\n".join(text_of(message) for message in messages)
         tools = len(asked.body.get("tools") or ())
         return ModelAsked(
             model=str(asked.body.get("model", "")),
             said=said,
             marks=self._questions(said, whole),
             beside=self._is_beside(tools, said, messages),
-            secrets=tuple(one for one in secrets if one in whole),
+            secrets=tuple(secret for secret in secrets if secret in whole),
             stream=bool(asked.body.get("stream")),
             tools=tools,
             tail=whole[-_TAIL:],
         )
 
     def words(self, said: Iterable[str]) -> list[str]:
-        """What people said, without what the gateway is known to add."""
+        """The texts of people in a prompt, without what the gateway is known to add."""
         text = "\0".join(said)
         for pattern in self._ignore:
             text = pattern.sub("", text)
         for pattern, _ in self._obey:
             found = list(pattern.finditer(text))
             text = text[found[-1].end() :] if found else text
-        return [one for one in text.split("\0") if one.strip()]
+        return [line for line in text.split("\0") if line.strip()]
 
     def _questions(self, said: Iterable[str], whole: str) -> tuple[str, ...]:
         """The marks of what was asked. Beside a new question, one that the prompt shows as answered is a quotation."""
-        answered = {one.question for one in answers_in(whole)}
+        answered = {mark.question for mark in answers_in(whole)}
         found: list[str] = []
         for text in said:
             marks = questions_in(text)
-            new = [one for one in marks if one not in answered or not self._answered[one]]
+            new = [mark for mark in marks if mark not in answered or not self._answered[mark]]
             found += new or marks
         return tuple(dict.fromkeys(found))
 
     def _is_beside(self, tools: int, said: Iterable[str], messages: list[dict[str, Any]]) -> bool:
         """Whether a request is no turn. Gateways without tools have turns too."""
         text = "\n".join(said)
-        system = "\n".join(text_of(one) for one in messages if one.get("role") in ("system", "developer"))
+        system = "\n".join(text_of(message) for message in messages if message.get("role") in ("system", "developer"))
         if tools:
             return False
         # A person's words come with their own mark; who quotes the answer to it asks about the conversation.
-        if any(one.question in questions_in(text) for one in answers_in(text)) or self._has_tools:
+        if any(mark.question in questions_in(text) for mark in answers_in(text)) or self._has_tools:
             return True
         asks = text if not questions_in(text) else text.partition("QZ")[0]
         return bool(_BESIDE.search(f"{system[:2000]}\n{asks}")) and len(messages) <= 2 + bool(system)
@@ -112,26 +113,24 @@ class MarkedModel:
         if body.beside:
             return says("a short title") if stream else says_at_once("a short title")
         if not body.marks:
-            instructed = self._instructed(asked)
+            instructed = self._obedient_text(asked)
             return says(instructed) if stream else says_at_once(instructed)
         scripted = [self._answer_to(mark) for mark in body.marks]
         lines: list[str] = []
-        for mark, one in zip(body.marks, scripted, strict=True):
+        for mark, answer in zip(body.marks, scripted, strict=True):
             self._answered[mark] += 1
-            lines.append(answer_text(one.text, [AnswerMark(mark, self._answered[mark])]))
-        text, pause = "\n".join(lines), max(one.pause for one in scripted)
+            lines.append(answer_text(answer.text, [AnswerMark(mark, self._answered[mark])]))
+        text, pause = "\n".join(lines), max(answer.pause for answer in scripted)
         size = max(7, -(-len(text) // _MOST_PIECES)) if pause else 7
         made = says(text, wait=pause, size=size) if stream else says_at_once(text)
-        return msgspec.structs.replace(made, before=max(one.wait for one in scripted))
+        return msgspec.structs.replace(made, before=max(answer.wait for answer in scripted))
 
-    def _instructed(self, asked: Asked) -> str:
-        """What an obedient model says that is asked nothing."""
+    def _obedient_text(self, asked: Asked) -> str:
+        """The answer of an obedient model to a prompt without a question."""
         text = "\n".join(said_since_the_last_answer(_messages(asked)))
         instructed = [say for pattern, say in self._obey if say and pattern.search(text)]
         return instructed[-1] if instructed else "Nothing was asked."
 
 
 def _messages(asked: Asked) -> list[dict[str, Any]]:
-    given = asked.body.get("messages")
-    messages = cast("list[object]", given) if isinstance(given, list) else []
-    return [cast("dict[str, Any]", one) for one in messages if isinstance(one, dict)]
+    return mappings(asked.body.get("messages"))

@@ -1,4 +1,4 @@
-"""One try: a world on the wire, a scripted model, and the processes of a gateway that is not ours."""
+"""A try: a world on the wire, a scripted model, and the processes of a gateway that is not ours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import anyio
 from trunkline.core.events import Event, Trace, TraceHeader
 from trunkline.core.events.base import RunEnded
 from trunkline.sim.attach.kill_points import KillPoint, finds
-from trunkline.sim.attach.marks import question_text, unique_marks
 from trunkline.sim.attach.play.gateway import LOOK, GatewayControl
 from trunkline.sim.attach.play.model_side import ModelSide
 from trunkline.sim.attach.play.rest import QuietWire, Waits
@@ -24,6 +23,7 @@ from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.rendering import RenderedGateway, render
 from trunkline.sim.events.attach import GatewayAttached
 from trunkline.sim.events.script import RunPhase
+from trunkline.sim.index.marks import question_text, unique_marks
 from trunkline.sim.loop import RealTimeLoop
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
@@ -76,7 +76,7 @@ class AttachTry:
         world.build()
         self._rest = rest = QuietWire(world.log, waits, profile.notices, lasting_of(file))
         model = ModelSide(world, file, profile, rest)
-        server = ModelServer(model.reply, answered=model.answered, counted=self._count)
+        server = ModelServer(model.reply, note_answer=model.record_answer, count_request=self._count)
         self._servers = servers = TryServers(world, server, model.cause_of, self._count)
         rest.waits_for_response = servers.have_unanswered
         self._gateway = GatewayControl(
@@ -109,7 +109,7 @@ class AttachTry:
 
     @property
     def log(self) -> GatewayLog:
-        """What the gateway writes."""
+        """The log of the gateway."""
         return self._gateway.log
 
     async def play(self, *, graceful: bool = False) -> Trace:
@@ -143,7 +143,7 @@ class AttachTry:
         return Trace(header=self.header, events=tuple(world.log.events))
 
     def _count(self, what: str) -> None:
-        self._rest.requested(what, self.world.now())
+        self._rest.count_request(what, self.world.now())
 
     def _render(self) -> RenderedGateway:
         values = self._servers.values(self._folder / "home", self._install)
@@ -151,7 +151,7 @@ class AttachTry:
 
     async def _until_rest(self) -> None:
         """Wait for the script, and until nothing is expected any more. Raises `GatewayTrouble`."""
-        while not self._rest.reached(self.world.now()):
+        while not self._rest.is_reached(self.world.now()):
             self._gateway.look()
             if self._gateway.trouble is not None:
                 raise self._gateway.trouble
@@ -165,12 +165,12 @@ def waits_of(
 ) -> Waits:
     """How long a run waits: as it was asked for, else as the scenario says, else as the profile does."""
     spec = file.scenario.attach
-    settled = next(one for one in (settle, spec.settle, profile.settle) if one is not None)
+    settled = next(seconds for seconds in (settle, spec.settle, profile.settle) if seconds is not None)
     again = profile.settle_after_restart if settle is None and spec.settle is None else None
     return Waits(
         settle=settled,
         settle_after_restart=settled if again is None else max(settled, again),
-        patience=next(one for one in (patience, spec.patience, profile.patience) if one is not None),
+        patience=next(seconds for seconds in (patience, spec.patience, profile.patience) if seconds is not None),
     )
 
 

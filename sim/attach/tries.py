@@ -17,14 +17,14 @@ MIN_TRIES = 5
 
 
 class JudgedTry(msgspec.Struct, frozen=True, kw_only=True):
-    """One try: its verdicts, in the order of the catalogue, and whether everything of its script happened."""
+    """A try: its verdicts, in the order of the catalogue, and whether everything of its script happened."""
 
     verdicts: tuple[Verdict, ...]
     whole: bool = True
 
 
 class PromiseOverTries(msgspec.Struct, frozen=True, kw_only=True):
-    """What the tries came to for one invariant."""
+    """The outcome of all tries for one invariant."""
 
     id: str
     title: str
@@ -78,15 +78,15 @@ class PromiseOverTries(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def over_tries(tries: Sequence[JudgedTry]) -> tuple[PromiseOverTries, ...]:
-    """What the tries came to for each invariant, in the order of the catalogue; nothing without a try."""
+    """The outcome of all tries for each invariant, in the order of the catalogue; empty without a try."""
     return tuple(_of(tries, verdict) for verdict in tries[0].verdicts) if tries else ()
 
 
 def _of(tries: Sequence[JudgedTry], promise: Verdict) -> PromiseOverTries:
     found: dict[Status, list[int]] = {status: [] for status in Status}
-    for number, one in enumerate(tries):
-        own = next((verdict for verdict in one.verdicts if verdict.id == promise.id), None)
-        if own is not None and (own.status is Status.VIOLATED or one.whole):
+    for number, finished in enumerate(tries):
+        own = next((verdict for verdict in finished.verdicts if verdict.id == promise.id), None)
+        if own is not None and (own.status is Status.VIOLATED or finished.whole):
             found[own.status].append(number)
     return PromiseOverTries(
         id=promise.id,

@@ -72,7 +72,7 @@ def run_job(job: AttachJob) -> AttachOutcome:
 
 
 class _JobRun:
-    """One job. `parent`: the process that waits for it; the job ends with it."""
+    """A job in progress. `parent`: the process that waits for the job, which ends with that process."""
 
     def __init__(self, job: AttachJob, network: ClosedNetwork | None, notes: list[str], parent: int) -> None:
         self._job, self._network, self._notes, self._parent = job, network, notes, parent
@@ -140,7 +140,7 @@ class _JobRun:
             first = load_text(first_conversation(platforms), "first-conversation.yaml")
             try:
                 played = AttachTry(first, profile, loop, place, install=Path(job.install), version=self._version)
-                await self._watched(played, loop, graceful=True)
+                await self._play_watched(played, loop, graceful=True)
             except GatewayTrouble as error:
                 what = f"{error.what} (in its first conversation, whose state is to be kept for all tries)"
                 raise GatewayTrouble(what, error.log) from error
@@ -173,18 +173,18 @@ class _JobRun:
                 options=job.options,
             )
             trace.begin(played.header)
-            await self._watched(played, loop)
+            await self._play_watched(played, loop)
         finally:
             trace.end(f"since {self._why}" if self._why else "since the try broke off")
             self._why = self._why or trace.problem
 
-    async def _watched(self, played: AttachTry, loop: RealTimeLoop, *, graceful: bool = False) -> None:
+    async def _play_watched(self, played: AttachTry, loop: RealTimeLoop, *, graceful: bool = False) -> None:
         """Play a try, and record whom else the gateway wants to reach."""
         closed = self._network is not None
 
-        def reached_out(one: Attempt) -> None:
+        def reached_out(attempt: Attempt) -> None:
             body = GatewayReachedOut(
-                protocol=one.protocol, address=one.address, port=one.port, name=one.name, stopped=closed
+                protocol=attempt.protocol, address=attempt.address, port=attempt.port, name=attempt.name, stopped=closed
             )
             played.world.events.record(body)
 
@@ -193,25 +193,25 @@ class _JobRun:
         if self._network is None:
             looking = asyncio.ensure_future(_look_at_sockets(strangers))
         elif self._network.sees:
-            for one in self._network.filenos():
-                loop.add_reader(one, _take, self._network, strangers)
+            for descriptor in self._network.filenos():
+                loop.add_reader(descriptor, _take, self._network, strangers)
         try:
             await played.play(graceful=graceful)
         finally:
             if looking is not None:
                 looking.cancel()
             elif self._network is not None and self._network.sees:
-                for one in self._network.filenos():
-                    loop.remove_reader(one)
+                for descriptor in self._network.filenos():
+                    loop.remove_reader(descriptor)
             if played.log.problem:
                 self._notes.append(played.log.problem)
 
     def _ask_version(self, command: tuple[str, ...]) -> str:
-        """What the profile's command for its version prints. It is no reason not to play."""
+        """The output of the profile's command for its version. A failure is no reason not to play."""
         if not command:
             return ""
         values = {"install": self._job.install, "python": sys.executable, "attach": str(Path(__file__).parent)}
-        said = ask([str(filled(one, values)) for one in command])
+        said = ask([str(filled(word, values)) for word in command])
         version = first_version(said.said)
         if not version:
             self._notes.append(f"its version is not known: {said.problem or 'the command printed none'}")
@@ -219,14 +219,14 @@ class _JobRun:
 
 
 def _take(network: ClosedNetwork, strangers: Strangers) -> None:
-    for one in network.take():
-        strangers.take(one)
+    for attempt in network.take_attempts():
+        strangers.report_first(attempt)
 
 
 async def _look_at_sockets(strangers: Strangers) -> None:
     while True:
-        for one in strangers_of(descendants(os.getpid())):
-            strangers.take(one)
+        for attempt in strangers_of(descendants(os.getpid())):
+            strangers.report_first(attempt)
         await anyio.sleep(_LOOK)
 
 

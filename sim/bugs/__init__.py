@@ -9,7 +9,6 @@ from trunkline.sim.bugs import (
     callbacks,
     completions,
     doubt,
-    hands,
     heartbeat,
     inbound_and_loss,
     leases,
@@ -31,7 +30,7 @@ from trunkline.sim.bugs import (
 from trunkline.sim.bugs.base import DECLARED, Bug
 
 _FAMILIES = (
-    *(hands, completions, return_address, routing, sessions, inbound_and_loss, leases, send_paths),
+    *(completions, return_address, routing, sessions, inbound_and_loss, leases, send_paths),
     *(actions, adapters, doubt, queue, mirrors, turn_output, webhook_identity, bindings, runs),
     *(policy, heartbeat, voice),
     *(origins, callbacks, acceptance, workers, reports),

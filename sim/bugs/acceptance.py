@@ -12,7 +12,7 @@ from trunkline.core.hands.port import HandRunner, HandTask
 from trunkline.core.values import DelegationId
 from trunkline.sim.bugs.base import bug
 from trunkline.sim.bugs.turn_wrappers import TurnWrapper, each_turn, work_of
-from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.bugs.wiring import Wiring
 
 
 class _OneId(TurnWrapper):

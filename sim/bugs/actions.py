@@ -16,7 +16,7 @@ from trunkline.core.records.messages import KnownMessage
 from trunkline.core.runtime.inbound.live_turn import LiveTurn
 from trunkline.core.values import Address, Capabilities, Idempotency
 from trunkline.sim.bugs.base import bug, deciding
-from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.bugs.wiring import Wiring
 
 #: more calls than a turn of a scenario makes
 _CALLS = 100
@@ -71,5 +71,5 @@ def _install_numbers_on(wiring: Wiring) -> None:
 def _by_id_alone(_action: Action, name: str, place: Address, found: KnownMessage, **_: Any) -> MessageReference:
     """A message is looked up by its id alone, as if no two conversations had messages of one id."""
     ours = found.ours
-    ids = [one.provider_id for one in ours.receipts] if ours is not None else []
+    ids = [receipt.provider_id for receipt in ours.receipts] if ours is not None else []
     return MessageReference(address=place, message_id=ids[-1] if ids else name)

@@ -13,9 +13,9 @@ from trunkline.core.errors import Ambiguous, PlatformError, Refused
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Capability, IntentId, Receipt, SendRequest
 from trunkline.sim.bugs.base import bug
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
 from trunkline.sim.cast.nonsense import take_gateway_down
-from trunkline.sim.run.wiring import Wiring
 
 #: seconds that the layer below the gateway waits for an answer, and how often it tries
 _OWN_TIMEOUT = 3.0

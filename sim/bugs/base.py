@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from trunkline.core.gateway import Gateway
 from trunkline.core.store.commands import Write
 from trunkline.core.store.queries import Read
-from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.store.rewired import ReplacedRead, ReplacedWrite
 
 C = TypeVar("C", bound=Write[Any])

@@ -24,8 +24,8 @@ from trunkline.core.store.queries import ListBindings
 from trunkline.core.values import Address, Receipt, SendRequest
 from trunkline.sim.bugs.base import bug, deciding, gateway_part, replacing_read
 from trunkline.sim.bugs.return_address import main_channel
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
-from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
 
 
@@ -63,7 +63,7 @@ class _AsksForThePrefixedId(AdapterWrapper):
 async def _revive(store: RewiredStore, query: ListBindings) -> StoredBindings:
     """Ended bindings are revived at each start, and take the messages of their conversations."""
     found = await store.inner.read(ListBindings(ended=True))
-    return StoredBindings(rows=tuple(msgspec.structs.replace(one, status=BindingStatus.ACTIVE) for one in found.rows))
+    return StoredBindings(rows=tuple(msgspec.structs.replace(row, status=BindingStatus.ACTIVE) for row in found.rows))
 
 
 class _IndexByThread(BindingIndex):
@@ -72,7 +72,7 @@ class _IndexByThread(BindingIndex):
     def at(self, address: Address) -> SessionBindingRecord | None:
         if address.thread is None:
             return super().at(address)
-        found = [one for one in self if one.conversation.thread == address.thread]
+        found = [binding for binding in self if binding.conversation.thread == address.thread]
         return found[-1] if found else None
 
 

@@ -18,7 +18,7 @@ from trunkline.core.store.delegations import FinishDelegation
 from trunkline.core.values import Peer, WorkKind
 from trunkline.sim.bugs.base import bug, changing_write, deciding
 from trunkline.sim.bugs.turn_wrappers import each_turn, fields, work_of
-from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.bugs.wiring import Wiring
 
 #: characters of a result that is passed on as it is
 _INLINE = 200

@@ -17,7 +17,7 @@ from trunkline.core.store.schedule import FindLastRoute, FindSaid, Fire, LastRou
 from trunkline.core.store.sqlite.handlers import RunSql
 from trunkline.core.values import Address, Peer
 from trunkline.sim.bugs.base import bug, deciding, replacing_read, replacing_write
-from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
 
 _OK = (Reason.OK_TOKEN, Reason.OK_EMPTY)

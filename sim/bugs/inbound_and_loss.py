@@ -14,8 +14,8 @@ from trunkline.core.events.gateway import InboundDropped
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Envelope, Receipt, SendRequest
 from trunkline.sim.bugs.base import bug, deciding
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.bugs.wrappers import AdapterWrapper, swallowing, wrapping
-from trunkline.sim.run.wiring import Wiring
 
 
 @bug("recovery-resends-blindly", deciding("recover"), reports=("B108",), caught_by=("D1", "D4"))
@@ -45,9 +45,9 @@ class _AckFirst(AdapterWrapper):
     @asynccontextmanager
     async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
         async with self.inner.connect() as envelopes:
-            yield self._acked(envelopes)
+            yield self._ack_each(envelopes)
 
-    async def _acked(self, envelopes: AsyncIterator[Envelope]) -> AsyncIterator[Envelope]:
+    async def _ack_each(self, envelopes: AsyncIterator[Envelope]) -> AsyncIterator[Envelope]:
         async for envelope in envelopes:
             await self.inner.ack(envelope)
             yield envelope

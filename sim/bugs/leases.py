@@ -35,7 +35,9 @@ class DrainingGateway(Gateway):
         assert self._group is not None
         found = await self._ctx.store.read(ListOpenIntents(after=0, limit=_MOST))
         own = [
-            one.id for one in found if (one.address.channel, one.address.account) == (adapter.channel, adapter.account)
+            intent.id
+            for intent in found
+            if (intent.address.channel, intent.address.account) == (adapter.channel, adapter.account)
         ]
         loaded = await self._ctx.store.read(LoadIntents(ids=own))
         # Its own lanes: it does not see what the live path is sending.

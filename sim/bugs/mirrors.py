@@ -19,8 +19,8 @@ from trunkline.core.store.sqlite.handlers import RunSql
 from trunkline.core.store.sqlite.sql.transcript import append
 from trunkline.core.values import IntentId
 from trunkline.sim.bugs.base import bug, replacing_write
-from trunkline.sim.bugs.queue import replay_uncounted, unjudged
-from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.bugs.queue import replay_uncounted, send_unjudged
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
 
 
@@ -97,7 +97,7 @@ async def _end_with_whole_text(store: RewiredStore, command: EndIntent, story: A
 def _install_careless(wiring: Wiring) -> None:
     """A receipt that cannot be stored is given up in silence, and its message is sent at every start."""
     wiring.make_store = CarelessStore
-    wiring.replace(recover=replay_uncounted, before_attempt=unjudged)
+    wiring.replace(recover=replay_uncounted, before_attempt=send_unjudged)
 
 
 @bug("end-without-a-note", replacing_write(EndIntent), caught_by=("M2",))

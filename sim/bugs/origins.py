@@ -20,7 +20,7 @@ from trunkline.core.values import Address, Envelope, WorkKind
 from trunkline.sim.bugs.base import bug, deciding
 from trunkline.sim.bugs.return_address import main_channel
 from trunkline.sim.bugs.turn_wrappers import TurnWrapper, each_turn, work_of, works_for
-from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.bugs.wiring import Wiring
 
 #: what a delegation is made for, of the work of its turn
 _Of = Callable[[Work], Work]

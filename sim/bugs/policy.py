@@ -16,7 +16,7 @@ from trunkline.core.message_tool.policy import ContextDecision, ContextQuestion,
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.bugs.base import bug, deciding
-from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.bugs.wiring import Wiring
 
 _WEB_CHAT = Address(channel="webchat", account="default", kind=ChatKind.DIRECT, conversation="main")
 _AT_HOME = ContextDecision(allowed=True, reason=Reason.SAME_CONVERSATION)

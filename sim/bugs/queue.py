@@ -107,7 +107,7 @@ def replay_uncounted(_left: Any, **_: Any) -> RecoveryDecision:
     return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
 
 
-def unjudged(**_: Any) -> None:
+def send_unjudged(**_: Any) -> None:
     """Send every chunk, whatever its age and that of its key."""
 
 
@@ -129,7 +129,7 @@ class ImpatientStore(SqliteStore):
             return found
         sql, late = "SELECT min(n) FROM intents WHERE next_at > ?", self._now + _BUDGET
         (first,) = await super().read(ReadSql(op=lambda c: c.execute(sql, (late,)).fetchone()))
-        intents: Any = tuple(one for one in found if first is None or one.n < first)
+        intents: Any = tuple(intent for intent in found if first is None or intent.n < first)
         return intents
 
 

@@ -16,7 +16,7 @@ from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, OpenIntent
 from trunkline.core.store.sqlite.handlers import ReadSql
 from trunkline.sim.bugs.base import bug, replacing_read, replacing_write
-from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
 
 #: how often a report is tried in all that nobody sees
@@ -39,7 +39,7 @@ async def _forgotten(store: RewiredStore, query: ListOpenIntents) -> tuple[OpenI
     sql = "SELECT i.id FROM intents i JOIN delegations d ON d.id = i.delegation_id WHERE d.callback = ?"
     state = (CallbackState.PARKED.value,)
     parked = {name for (name,) in await store.inner.read(ReadSql(op=lambda c: c.execute(sql, state).fetchall()))}
-    return tuple(one for one in await store.inner.read(query) if one.id not in parked)
+    return tuple(delegation for delegation in await store.inner.read(query) if delegation.id not in parked)
 
 
 @bug("discard-stops-nothing", replacing_write(ChangeCallback), caught_by=("C4",))

@@ -16,8 +16,8 @@ from trunkline.core.sends.api import SendMessage, SendPlan, plan_send
 from trunkline.core.values import Address, Capabilities, Envelope, IntentKind, Receipt, SendRequest
 from trunkline.sim.bugs.base import bug, deciding
 from trunkline.sim.bugs.return_address import main_channel
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
-from trunkline.sim.run.wiring import Wiring
 
 
 @bug("tool-send-captures-route", reports=("B046",), caught_by=("R3",))

@@ -10,8 +10,8 @@ from trunkline.core.agent import Agent, Turn
 from trunkline.core.records.rows import Unfinished
 from trunkline.core.store.queries import LoadUnfinished
 from trunkline.sim.bugs.base import bug, replacing_read
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.cast.nonsense import take_gateway_down
-from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
 
 

@@ -119,8 +119,8 @@ class CheerfulGateway(Gateway):
         """Report success."""
         results = await super().broadcast(message, targets, cause)
         return tuple(
-            one if one.outcome is None else msgspec.structs.replace(one, outcome=_cheerful(one.outcome))
-            for one in results
+            result if result.outcome is None else msgspec.structs.replace(result, outcome=_cheerful(result.outcome))
+            for result in results
         )
 
 
@@ -138,8 +138,10 @@ class QuietGateway(Gateway):
         super().__init__(**parts)
         notify = self._preparer.ended
 
-        def ended(row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
+        def notify_unless_cancelled(
+            row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None
+        ) -> None:
             if row.state is not IntentState.CANCELLED:
                 notify(row, reason, receipts, cause)
 
-        self._preparer.ended = ended
+        self._preparer.ended = notify_unless_cancelled

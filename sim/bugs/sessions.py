@@ -19,8 +19,8 @@ from trunkline.core.store.queries import FindRequester, FindSession
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql, execute
 from trunkline.core.values import Envelope
 from trunkline.sim.bugs.base import bug, changing_write, deciding, replacing_write
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.bugs.wrappers import swallowing
-from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
 
 _COLUMNS = "session_key, agent_id, session_id, generation, address, entry, codec, created_at, updated_at"

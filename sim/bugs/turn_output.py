@@ -13,7 +13,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.store.commands import Enqueue, FinishTurn, TurnFinish
 from trunkline.core.values import IntentId, IntentState, TurnId
 from trunkline.sim.bugs.base import bug, changing_write, replacing_write
-from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
 
 
@@ -70,14 +70,14 @@ class _Silencer:
         if work.turn not in self._turns:
             return await store.inner.write(command, story, then)
 
-        def suppressed(done: TurnFinish) -> Any:
+        def suppress_and_answer(done: TurnFinish) -> Any:
             answer = story(done)
             for intent in command.intents:
                 body = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text="\n".join(intent.chunks))
                 store.events.record(body, inbound=work.id, turn=work.turn)
             return answer
 
-        return await store.inner.write(msgspec.structs.replace(command, intents=()), suppressed, then)
+        return await store.inner.write(msgspec.structs.replace(command, intents=()), suppress_and_answer, then)
 
 
 @bug("tool-send-silences-answer", reports=("B035",), caught_by=("D3",))
@@ -98,7 +98,7 @@ def _without_answer(command: FinishTurn) -> FinishTurn:
 async def _answered_twice(store: RewiredStore, command: FinishTurn, story: Any, then: Any) -> Any:
     """The answer of a turn is queued once more under another id."""
     answer = await store.inner.write(command, story, then)
-    for intent in (one for one in command.intents if one.state is IntentState.PREPARED):
+    for intent in (prepared for prepared in command.intents if prepared.state is IntentState.PREPARED):
         again = msgspec.structs.replace(intent, id=IntentId(f"{intent.id}.again"))
         body = IntentPrepared(
             intent_kind=again.kind,

@@ -8,7 +8,7 @@ from typing import Any, cast
 from trunkline.core.agent import Agent, Turn
 from trunkline.core.records.rows import Work
 from trunkline.sim.bugs.base import Installer
-from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.bugs.wiring import Wiring
 
 
 class TurnWrapper:

@@ -9,10 +9,10 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.routing.second_channel import SecondChannel, second_channel
 from trunkline.core.values import Address
 from trunkline.sim.bugs.base import bug, deciding
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.bugs.wrappers import wrapping
 from trunkline.sim.platforms import FakeAdapter
 from trunkline.sim.platforms.calls.call import VoiceCall
-from trunkline.sim.run.wiring import Wiring
 
 #: the call for a text, out of those that are going on; None: the one that it names
 _Choose = Callable[[Address, Sequence[VoiceCall]], VoiceCall | None]

@@ -23,7 +23,7 @@ from trunkline.core.store.delegations import (
 from trunkline.core.store.queries import LoadUnfinished
 from trunkline.core.store.sqlite.handlers import RunSql, execute
 from trunkline.sim.bugs.base import bug, replacing_read, replacing_write
-from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
 
 #: what everybody shows instead of a ticket
@@ -145,7 +145,7 @@ def _install_early(wiring: Wiring) -> None:
 
 
 @bug("stale-run-is-resumed", replacing_read(LoadUnfinished), reports=("B115",), caught_by=("C5",))
-async def _resumed(store: RewiredStore, query: LoadUnfinished) -> Unfinished:
+async def _resume_stale_runs(store: RewiredStore, query: LoadUnfinished) -> Unfinished:
     """After a long time without a process a run is resumed, however old it is and whatever it is still worth."""
     found = await store.inner.read(query)
     young = [msgspec.structs.replace(row, accepted_at=1e12, deadline=None) for row in found.delegations]

@@ -21,8 +21,8 @@ from trunkline.core.errors import Refused
 from trunkline.core.events import Body, EventSink
 from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.values import Address, Capabilities, Envelope, Identity, Receipt, SendRequest
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.platforms.tokens import RenewableAdapter
-from trunkline.sim.run.wiring import Wiring
 
 
 class AdapterWrapper:

@@ -11,14 +11,19 @@ from trunkline.core.agent import Turn
 from trunkline.core.records.rows import CallbackFacts
 from trunkline.core.values import Address, WorkKind
 from trunkline.sim.cast.delegating import HandUser
-from trunkline.sim.cast.given import given_of
 from trunkline.sim.cast.message_tool import ToolUser
 from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.cast.speech import TurnSpeech
 from trunkline.sim.cast.working_agents import WorkingAgents
-from trunkline.sim.run.fault_board import text_matches
+from trunkline.sim.events.hands import AgentGiven, GivenPrompt
 from trunkline.sim.scenario.model.scenario import AgentAction, AgentRule, Match, SendAction
 from trunkline.sim.scenario.templates import fill, uses
+from trunkline.sim.scenario.text_pattern import text_matches
+
+#: kinds of work in which an agent is given a result or a task
+_RECORDED = (WorkKind.CALLBACK, WorkKind.TASK)
+#: how the sender of a result begins
+_OF_HANDS = "hand:"
 
 
 class ScriptFailure(Exception):
@@ -75,7 +80,7 @@ class ScriptedAgent:
     async def _play(self, rule: AgentRule, turn: Turn, slots: dict[str, str], speech: TurnSpeech) -> str | None:
         for number, action in enumerate(rule.do, 1):
             if action.reply is not None:
-                text = await _filled(action.reply, turn, slots)
+                text = await _fill(action.reply, turn, slots)
                 speech.asks("", text)
                 speech.passes(text)
                 return text
@@ -92,7 +97,7 @@ class ScriptedAgent:
         if action.think is not None:
             await anyio.sleep(action.think)
         elif action.send is not None:
-            text = await _filled(action.send.text, turn, slots)
+            text = await _fill(action.send.text, turn, slots)
             if not action.send.dry_run:
                 speech.asks(self._named(action.send, turn), text)
             slots |= await self._tool.send(action.send, turn, text, speech)
@@ -101,7 +106,7 @@ class ScriptedAgent:
                 speech.asks(where, text)
             slots |= await self._tool.act(action.act, turn, slots, number, speech)
         elif action.delegate is not None:
-            task = await _filled(action.delegate.task, turn, slots)
+            task = await _fill(action.delegate.task, turn, slots)
             slots |= await self._hands.delegate(action.delegate, turn, task, number)
         elif action.cancel is not None:
             slots |= await self._hands.cancel(action.cancel, turn)
@@ -129,12 +134,12 @@ class ScriptedAgent:
         return when.text is None or text_matches(when.text, turn.text)
 
     def _names(self, turn: Turn) -> tuple[str, ...]:
-        """What a rule may call the sender: the scenario's key, or the id. Display names may be anybody's."""
+        """The names of the sender in rules: the scenario's key, or the id. Display names may be anybody's."""
         key = None if turn.place is None else self._person(turn.place.channel, turn.peer.id)
         return key or turn.peer.name, turn.peer.id
 
 
-async def _filled(template: str, turn: Turn, slots: Mapping[str, str]) -> str:
+async def _fill(template: str, turn: Turn, slots: Mapping[str, str]) -> str:
     """Fill a template; reads the session's history only if the template uses it."""
     if uses(template, "memory"):
         slots = {**slots, "memory": " | ".join(line.text for line in await turn.history())}
@@ -171,3 +176,41 @@ def _slots(turn: Turn) -> dict[str, str]:
         "label": "" if callback is None else callback.label,
         "asked_by": "" if turn.asked_by is None else turn.asked_by.name or turn.asked_by.id,
     }
+
+
+def given_of(turn: Turn) -> AgentGiven | None:
+    """The event of what the agent was given; None for a plain message without a prompt, which costs no event.
+
+    A message of somebody who bears the sender of a hand is recorded (invariant C7).
+    """
+    names = (turn.peer.id, turn.peer.name)
+    like_a_hand = any(name.strip().lower().startswith(_OF_HANDS) for name in names)
+    if turn.work not in _RECORDED and not turn.prompt and not like_a_hand:
+        return None
+    callback = turn.callback
+    return AgentGiven(
+        agent=turn.agent,
+        session_id=turn.session_id,
+        session_key=turn.session_key,
+        work=turn.work,
+        peer=turn.peer,
+        asked_by=turn.asked_by,
+        place=turn.place,
+        text=turn.text,
+        prompts=tuple(GivenPrompt(kind=prompt.kind.value, text=prompt.text) for prompt in turn.prompts),
+        prompt=turn.prompt,
+        hand="" if callback is None else callback.hand,
+        outcome=None if callback is None else callback.outcome,
+        label="" if callback is None else callback.label,
+        frame="" if callback is None else _frame(turn),
+    )
+
+
+def _frame(turn: Turn) -> str:
+    """The frame around the text in what a model is given; without a text before its last line there is no frame."""
+    message, text = turn.for_model, turn.text
+    last = message.rfind("\n") if message != text else -1
+    first = last - len(text)
+    if first < 0 or message[first:last] != text:
+        return ""
+    return f"{message[:first]}{{text}}{message[last:]}"

@@ -15,8 +15,8 @@ from trunkline.core.sends.api import SendMessage, SendOutcome, Target
 from trunkline.core.store.queue_admin import QueueFilter, QueueRow, QueueVerdict
 from trunkline.core.values import Address
 from trunkline.sim.events.script import ClientAnswered, ClientRequested
-from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.steps import BindStep, QueueStep, UnbindStep
+from trunkline.sim.scenario.text_pattern import text_matches
 
 #: queue rows per page
 _PAGE = 500
@@ -41,20 +41,20 @@ async def send(gateway: Gateway, message: SendMessage, targets: Sequence[Target]
         if result.outcome is None:
             world.record(ClientAnswered(key=key, status="failed", detail=result.error), cause)
         else:
-            _answered(key, result.outcome, world, cause)
+            _record_answer(key, result.outcome, world, cause)
 
 
 async def _send(gateway: Gateway, message: SendMessage, world: EventSink) -> None:
     asked = world.record(ClientRequested(key=message.key, dry_run=message.dry_run))
     try:
-        _answered(message.key, await gateway.send(message, asked), world, asked)
+        _record_answer(message.key, await gateway.send(message, asked), world, asked)
     except UsageError as error:
         world.record(ClientAnswered(key=message.key, status="refused", detail=error.facts), asked)
     except SendFailed as error:
         world.record(ClientAnswered(key=message.key, status="failed", detail=error.facts), asked)
 
 
-def _answered(key: str, outcome: SendOutcome, world: EventSink, cause: int) -> None:
+def _record_answer(key: str, outcome: SendOutcome, world: EventSink, cause: int) -> None:
     body = ClientAnswered(
         key=key,
         status=outcome.status.value,

@@ -16,7 +16,7 @@ Slots = dict[str, str]
 
 
 class KnownDelegations:
-    """What agents have delegated, by session and label. It outlives processes, as a model's transcript does."""
+    """The delegations that agents know, by session and label. They outlive processes, as a model's transcript does."""
 
     def __init__(self, moved: Callable[[], None]) -> None:
         self._moved = moved
@@ -97,6 +97,6 @@ class HandUser:
         return {"open": str(len(found)), "delegations": shown}
 
 
-def _shown(one: DelegationStatus) -> str:
-    progress = f" ({one.progress})" if one.progress else ""
-    return f"{one.label or one.hand} {one.state}{progress}"
+def _shown(status: DelegationStatus) -> str:
+    progress = f" ({status.progress})" if status.progress else ""
+    return f"{status.label or status.hand} {status.state}{progress}"

@@ -18,8 +18,8 @@ from trunkline.core.store.delegations import (
     PostVerb,
 )
 from trunkline.core.values import DelegationId
-from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.steps import HandsStep
+from trunkline.sim.scenario.text_pattern import text_matches
 from trunkline.sim.store.outside import OutsideStore
 
 #: who asks, in events

@@ -14,9 +14,9 @@ from trunkline.core.well_formed import describe, plain_text
 from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.cast.working_agents import FAILED, InProcess
 from trunkline.sim.events.hands import HandAnswered, HandBegan, HandProgressed
-from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.scenario import HandRule
 from trunkline.sim.scenario.templates import fill
+from trunkline.sim.scenario.text_pattern import text_matches
 
 
 def _unmarked(_text: str) -> tuple[str, ...]:
@@ -55,14 +55,14 @@ class ScriptedHands:
             text = await self._play(task)
         except Exception as error:
             text = error.facts if isinstance(error, HandError) else describe(error)
-            self._answered(task, HandOutcome.ERROR, text, cause)
+            self._record_answer(task, HandOutcome.ERROR, text, cause)
             raise
         said = plain_text(text)
         if said is not None:
-            self._answered(task, HandOutcome.OK, said, cause)
+            self._record_answer(task, HandOutcome.OK, said, cause)
         return text
 
-    def _answered(self, task: HandTask, outcome: HandOutcome, text: str, cause: int) -> None:
+    def _record_answer(self, task: HandTask, outcome: HandOutcome, text: str, cause: int) -> None:
         body = HandAnswered(
             hand=task.hand,
             outcome=outcome,
@@ -96,7 +96,7 @@ class ScriptedHands:
     async def _work(self, rule: HandRule, task: HandTask, slots: Mapping[str, str], extra: float) -> None:
         """Take the time of a task, and report progress meanwhile."""
         passed = 0.0
-        for report in sorted(rule.progress, key=lambda one: one.at):
+        for report in sorted(rule.progress, key=lambda planned: planned.at):
             if report.at > rule.takes:
                 break
             await anyio.sleep(report.at - passed)

@@ -13,9 +13,9 @@ from trunkline.core.values import Address
 from trunkline.sim.cast.agents import ScriptFailure
 from trunkline.sim.cast.nonsense import talk_nonsense
 from trunkline.sim.events.script import HookRedirected, SaidTwice
-from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.hooks import Hook, HookWhen
 from trunkline.sim.scenario.templates import fill
+from trunkline.sim.scenario.text_pattern import text_matches
 
 IsAt = Callable[[str, Address], bool]
 #: records an event of the world
@@ -25,7 +25,7 @@ _NONSENSE = 42
 
 
 class HookWorld(Protocol):
-    """What hooks know of the world."""
+    """The world as hooks know it."""
 
     def is_at(self, place: str, address: Address) -> bool:
         """Whether an address is a place of the scenario."""
@@ -55,7 +55,7 @@ def scripted_hooks(cast: Mapping[str, Hook], world: HookWorld, record: Record) -
             )
             for name, hook in asked.items()
         ),
-        sent=tuple(SentHook(name=name, call=_sent(hook, world.is_at)) for name, hook in notified.items()),
+        sent=tuple(SentHook(name=name, call=_sent_hook(hook, world.is_at)) for name, hook in notified.items()),
     )
 
 
@@ -105,7 +105,7 @@ def _sending(
 
 
 def _change(hook: Hook, message: Outgoing, world: HookWorld) -> Change:
-    """What a hook changes about a message."""
+    """The change that a hook makes to a message."""
     text = UNSET
     if hook.change is not None:
         text = fill(hook.change, {"text": message.text, "original": message.original})
@@ -123,7 +123,7 @@ def _quote(name: str, world: HookWorld) -> str | None:
     return (world.message_id(name) or name) if name else None
 
 
-def _sent(hook: Hook, is_at: IsAt) -> Callable[[Sent], Awaitable[None]]:
+def _sent_hook(hook: Hook, is_at: IsAt) -> Callable[[Sent], Awaitable[None]]:
     async def call(message: Sent) -> None:
         if _fits(hook.when, message, is_at):
             await _work(hook)

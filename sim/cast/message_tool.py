@@ -62,7 +62,7 @@ class ToolUser:
                 session=session,
                 reply_to=replied,
                 media=send.media,
-                buttons=(tuple(Button(text=one, value=one) for one in send.buttons),) if send.buttons else (),
+                buttons=(tuple(Button(text=label, value=label) for label in send.buttons),) if send.buttons else (),
                 silent=send.silent,
                 dry_run=send.dry_run,
             )
@@ -118,7 +118,7 @@ class ToolUser:
                 found["target"] = written[0].target
                 found |= {} if written[0].thread is None else {"threadId": written[0].thread}
             else:
-                found["targets"] = [one.target for one in written]
+                found["targets"] = [destination.target for destination in written]
         if act.user is not None:
             channel = places[0].channel if places else "" if turn.place is None else turn.place.channel
             found["userId"] = self._person_id(channel, act.user)
@@ -128,9 +128,9 @@ class ToolUser:
         return self._messages.find(turn.agent, turn.session_key, name).text
 
     def _done(self, turn: Turn, result: ActionResult, label: str | None) -> Slots:
-        for one in result.results or (result,):
-            if one.intent is not None and SPECS[one.action].kind is ActionKind.MESSAGE:
-                self._messages.sent(turn.agent, turn.session_key, one.intent, label)
+        for single in result.results or (result,):
+            if single.intent is not None and SPECS[single.action].kind is ActionKind.MESSAGE:
+                self._messages.note_sent(turn.agent, turn.session_key, single.intent, label)
         return {"status": result.status.value, "error": result.detail, "data": result.data or ""}
 
 
@@ -146,7 +146,7 @@ def _filled(value: Any, slots: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return fill(value, slots)
     if isinstance(value, list):
-        return [_filled(one, slots) for one in cast("list[Any]", value)]
+        return [_filled(item, slots) for item in cast("list[Any]", value)]
     if isinstance(value, dict):
-        return {name: _filled(one, slots) for name, one in cast("dict[str, Any]", value).items()}
+        return {name: _filled(item, slots) for name, item in cast("dict[str, Any]", value).items()}
     return value

@@ -33,7 +33,7 @@ class NamedMessages:
         #: agent and label, or session and ``last`` -> intent
         self._own: dict[tuple[str, str], str] = {}
 
-    def sent(self, agent: str, session: str, intent: str, label: str | None) -> None:
+    def note_sent(self, agent: str, session: str, intent: str, label: str | None) -> None:
         """Note a message of an agent. A turn that runs again sends the same ones."""
         self._moved()
         self._own[session, LAST] = intent

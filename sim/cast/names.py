@@ -31,7 +31,7 @@ class ChatterMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def chatter(world: WorldSpec, seed: int) -> tuple[ChatterMessage, ...]:
-    """What the crowd says in a run, in order of time. Depends on the seed only."""
+    """The messages of the crowd in a run, in order of time. They depend on the seed only."""
     spec, count = world.crowd.chatter, world.crowd.count
     if spec is None or not count:
         return ()

@@ -1,4 +1,4 @@
-"""What agents, hands and hooks that misbehave return or raise."""
+"""Misbehaviour of agents, hands and hooks: what they return or raise."""
 
 from __future__ import annotations
 

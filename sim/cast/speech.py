@@ -1,4 +1,4 @@
-"""What a scripted agent says in one turn: repeats, and texts that the policy denied to it."""
+"""The speech of a scripted agent in one turn: repeats, and texts that the policy denied."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import msgspec
 
+from trunkline.core.env import Ids
 from trunkline.core.errors import AnswerRefused, IllegalTransition, StoreError, UnknownName
 from trunkline.core.events import Event, EventLog, EventSink
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
@@ -23,10 +24,9 @@ from trunkline.sim.cast.hands import sized
 from trunkline.sim.cast.own_words import OwnWords
 from trunkline.sim.cast.working_agents import FAILED
 from trunkline.sim.events.hands import WorkerAnswered, WorkerDied, WorkerReported, WorkerTook
-from trunkline.sim.run.env import SimIds
-from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.hands import ProgressReport, WorkerRule, WorkerSpec
 from trunkline.sim.scenario.templates import fill
+from trunkline.sim.scenario.text_pattern import text_matches
 from trunkline.sim.store.outside import OutsideStore
 
 #: seconds after which a worker tries again what the disk refused
@@ -36,10 +36,12 @@ _UNKNOWN = DelegationId("no-such-delegation")
 
 
 class WorkerWorld(Protocol):
-    """What workers need of their world."""
+    """The world as workers use it."""
 
     log: EventLog
-    ids: SimIds
+
+    @property
+    def ids(self) -> Ids: ...
 
     @property
     def events(self) -> EventSink: ...
@@ -48,7 +50,7 @@ class WorkerWorld(Protocol):
 
     def wall_clock(self) -> float: ...
 
-    def at(self, when: float, call: Callable[..., object], *args: object) -> None:
+    def call_at(self, when: float, call: Callable[..., object], *args: object) -> None:
         """Schedule a callback of the world."""
         ...
 
@@ -75,7 +77,7 @@ class _Held(msgspec.Struct, frozen=True, kw_only=True):
     #: number of the event that recorded the taking
     cause: int
 
-    def said(self, template: str, number: int = 1) -> str:
+    def fill_template(self, template: str, number: int = 1) -> str:
         """A template filled for this task. `number`: that of the answer."""
         task = self.row.task
         return fill(template, {"task": task, "text": task, "hand": self.row.hand, "n": str(number)})
@@ -89,27 +91,27 @@ class Workers:
         self.open: dict[str, None] = {}
         self._all = [_Worker(name, spec, world, store, self) for name, spec in specs.items()]
         if specs:
-            world.log.subscribe(self._accepted, DelegationAccepted)
-            world.log.subscribe(self._finished, DelegationFinished)
+            world.log.subscribe(self._note_accepted, DelegationAccepted)
+            world.log.subscribe(self._forget_finished, DelegationFinished)
 
     @property
     def busy(self) -> bool:
         """Whether a worker is about to do something."""
         return any(worker.due for worker in self._all)
 
-    def _accepted(self, event: Event) -> None:
+    def _note_accepted(self, event: Event) -> None:
         assert isinstance(event.body, DelegationAccepted)
         self.open[event.delegation or ""] = None
         for worker in self._all:
             if worker.spec.hand == event.body.hand:
                 worker.look_soon()
 
-    def _finished(self, event: Event) -> None:
+    def _forget_finished(self, event: Event) -> None:
         self.open.pop(event.delegation or "", None)
 
 
 class _Worker:
-    """One worker, which works on one task at a time."""
+    """A worker, which works on one task at a time."""
 
     def __init__(self, name: str, spec: WorkerSpec, world: WorkerWorld, store: OutsideStore, others: Workers) -> None:
         self.spec = spec
@@ -126,11 +128,11 @@ class _Worker:
     def look_soon(self) -> None:
         """A task is there, or may be: take it in a while."""
         if not self._dead:
-            self._later(self.spec.takes_after, self._look)
+            self._call_later(self.spec.takes_after, self._look)
 
-    def _later(self, seconds: float, call: Callable[..., None], *args: object) -> None:
+    def _call_later(self, seconds: float, call: Callable[..., None], *args: object) -> None:
         self.due += 1
-        self._world.at(self._world.now() + seconds, self._do, partial(call, *args))
+        self._world.call_at(self._world.now() + seconds, self._do, partial(call, *args))
 
     def _do(self, call: Callable[[], None]) -> None:
         self.due -= 1
@@ -147,7 +149,7 @@ class _Worker:
         try:
             row = self._store.write(take)
         except StoreError:
-            self._later(_AGAIN, self._look)
+            self._call_later(_AGAIN, self._look)
             return
         if row is not None:
             self._take(row, ticket)
@@ -156,7 +158,9 @@ class _Worker:
         body = WorkerTook(worker=self._name, hand=row.hand, task=row.task)
         cause = self._world.events.record(body, delegation=row.id)
         rules = self.spec.rules
-        rule = next((one for one in rules if one.text is None or text_matches(one.text, row.task)), None)
+        rule = next(
+            (candidate for candidate in rules if candidate.text is None or text_matches(candidate.text, row.task)), None
+        )
         if rule is None:
             # A worker that does not know what to do keeps the task, and goes on with the next one.
             self.look_soon()
@@ -165,13 +169,13 @@ class _Worker:
         held = self._held = _Held(row=row, ticket=ticket, rule=rule, cause=cause)
         for report in rule.progress:
             if report.at <= rule.works:
-                self._later(report.at, self._report, held, report)
+                self._call_later(report.at, self._report, held, report)
         if rule.dies:
-            self._later(rule.works, self._die, held)
+            self._call_later(rule.works, self._die, held)
         elif rule.answers:
-            self._later(rule.works, self._answer, held, 1)
+            self._call_later(rule.works, self._answer, held, 1)
         else:
-            self._later(rule.works, self._free)
+            self._call_later(rule.works, self._free)
 
     def _die(self, held: _Held) -> None:
         self._dead = True
@@ -185,10 +189,10 @@ class _Worker:
 
     def _report(self, held: _Held, report: ProgressReport) -> None:
         named, ticket = self._means(held)
-        text = held.said(report.text)
+        text = held.fill_template(report.text)
         done = self._post(named, PostVerb.PROGRESS, None, text, ticket)
         if done is None:
-            self._later(_AGAIN, self._report, held, report)
+            self._call_later(_AGAIN, self._report, held, report)
             return
         accepted, reason, _ = done
         body = WorkerReported(worker=self._name, named=named, text=text, accepted=accepted, reason=reason)
@@ -197,11 +201,11 @@ class _Worker:
     def _answer(self, held: _Held, number: int) -> None:
         rule, (named, ticket) = held.rule, self._means(held)
         outcome = HandOutcome.OK if rule.fails is None else HandOutcome.ERROR
-        text = held.said(rule.result or "done" if rule.fails is None else rule.fails, number)
+        text = held.fill_template(rule.result or "done" if rule.fails is None else rule.fails, number)
         text = sized(text, rule.result_size)
         done = self._post(named, PostVerb.ANSWER, outcome, text, ticket)
         if done is None:
-            self._later(_AGAIN, self._answer, held, number)
+            self._call_later(_AGAIN, self._answer, held, number)
             return
         accepted, reason, detail = done
         body = WorkerAnswered(
@@ -218,7 +222,7 @@ class _Worker:
         )
         self._world.events.record(body, held.cause, delegation=held.row.id)
         if number < rule.answers:
-            self._later(rule.again_after, self._answer, held, number + 1)
+            self._call_later(rule.again_after, self._answer, held, number + 1)
         else:
             self._free()
 
@@ -228,7 +232,7 @@ class _Worker:
         ticket = {"wrong": f"not-{held.ticket}", "none": None}.get(rule.ticket or "", held.ticket)
         if rule.names is None:
             return own, ticket
-        others = [DelegationId(one) for one in self._others.open if one != own]
+        others = [DelegationId(named) for named in self._others.open if named != own]
         return (others[0] if others and rule.names == "other" else _UNKNOWN), ticket
 
     def _post(
@@ -258,7 +262,7 @@ class _Worker:
 
 
 def _struck(rule: WorkerRule, fault: tuple[str, float] | None) -> WorkerRule:
-    """What a worker does when a fault strikes its task."""
+    """Act on a fault that strikes the task of a worker."""
     kind, extra = fault or ("", 0.0)
     if kind == "slow":
         return rule.model_copy(update={"works": rule.works + extra})

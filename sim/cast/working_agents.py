@@ -1,4 +1,4 @@
-"""What agents do that work as hands: when they begin a task, and what they really return."""
+"""Agents that work as hands: when they begin a task, and what they really return."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class WorkingAgents:
         try:
             answer = await self._struck(turn, work)
         except Exception as error:
-            self._failed(turn, error)
+            self._record_failure(turn, error)
             raise
-        self._returned(turn, answer)
+        self._record_return(turn, answer)
         return answer
 
     async def _struck(self, turn: Turn, work: Callable[[Turn], Awaitable[str | None]]) -> str | None:
@@ -85,17 +85,17 @@ class WorkingAgents:
             )
             self._record(body, turn=turn.id, delegation=delegation_of(turn))
 
-    def _returned(self, turn: Turn, answer: object) -> None:
+    def _record_return(self, turn: Turn, answer: object) -> None:
         """The turn of a task has returned. Without a text, the task may go on."""
         text = plain_text(answer) or ""
         silent = not text.strip() or says_no_reply(text)
-        self._answered(turn, HandOutcome.OK, "" if silent else text, silent=silent)
+        self._record_answer(turn, HandOutcome.OK, "" if silent else text, silent=silent)
 
-    def _failed(self, turn: Turn, error: BaseException) -> None:
+    def _record_failure(self, turn: Turn, error: BaseException) -> None:
         """The turn of a task has failed."""
-        self._answered(turn, HandOutcome.ERROR, describe(error), silent=False)
+        self._record_answer(turn, HandOutcome.ERROR, describe(error), silent=False)
 
-    def _answered(self, turn: Turn, outcome: HandOutcome, text: str, *, silent: bool) -> None:
+    def _record_answer(self, turn: Turn, outcome: HandOutcome, text: str, *, silent: bool) -> None:
         delegation = delegation_of(turn)
         if delegation is None:
             return

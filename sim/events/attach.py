@@ -58,7 +58,7 @@ class GatewayExited(SimBody, frozen=True, kw_only=True):
 
 
 def left_behind(code: int, count: int) -> str:
-    """What is to be said of a gateway whose first process has ended well, and left so many others; empty for none.
+    """A sentence about the processes that a gateway has left after its first one ended well; empty for none.
 
     It has gone into the background, as it seems. What a crash leaves behind is no such sign.
     """

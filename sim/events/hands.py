@@ -1,4 +1,4 @@
-"""What hands, workers and agents really did and saw, as the cast records it.
+"""Events of hands, workers and agents: what they really did and saw, as the cast records it.
 
 The gateway's own record of a delegation is compared with these facts: invariants need no word of the gateway for what a
 hand returned, or for what an agent was given.
@@ -116,7 +116,7 @@ class GivenPrompt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AgentGiven(SimBody, frozen=True, kw_only=True):
-    """What an agent was given for a turn. Recorded of callbacks and tasks, and of turns with prompts."""
+    """The input that an agent was given for a turn. Recorded of callbacks and tasks, and of turns with prompts."""
 
     kind: ClassVar[str] = "agent.given"
     agent: str

@@ -9,7 +9,7 @@ from trunkline.sim.events.base import PlatformBody
 
 
 class ModelAsked(PlatformBody, frozen=True, kw_only=True):
-    """Somebody asked the model."""
+    """A client asked the model."""
 
     kind: ClassVar[str] = "model.asked"
     #: the name of the model in the request
@@ -32,7 +32,7 @@ class ModelAsked(PlatformBody, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What was said, for steps that wait for a request with a text; of a request beside the turns, nothing."""
+        """The text of a request, for steps that wait for one; empty for a request beside the turns."""
         return "" if self.beside else "\n".join(self.said)
 
 

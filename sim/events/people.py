@@ -1,4 +1,4 @@
-"""What people do on the platforms beside writing: reactions, votes, edits, deletions. A press is a `peer.said`."""
+"""Events of people beside writing: reactions, votes, edits, deletions. A press is a `peer.said`."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class Recovery:
         self._before = (0, 0)
         #: whether recovery is in progress; None before it starts
         self._in_progress: bool | None = None
-        world.log.subscribe(self._started, ProcessStarted)
+        world.log.subscribe(self._begin, ProcessStarted)
         world.log.subscribe(self._look, TurnEnded, IntentSettled, DelegationFinished, PlatformConnected)
 
     def points(self, steps: int) -> CrashPoints:
@@ -129,7 +129,7 @@ class Recovery:
         before = self._before[1]
         return CrashPoints(commits=tuple(self._commits), steps=tuple(n for n in self._steps if before + n < steps))
 
-    def _started(self, event: Event) -> None:
+    def _begin(self, event: Event) -> None:
         if not self._crashes.over or self._in_progress is not None or event.node != self._process.name:
             return
         world = self._world
@@ -184,8 +184,8 @@ def plan(points: CrashPoints, sampling: Sampling, seed: int) -> tuple[CrashTrial
 def _trial(group: Sequence[CrashAt], second: int, seed: int) -> CrashTrial:
     """The trial for kills that lead to the same run."""
     others = group[1:]
-    checked = tuple(one for one in others if _draw(seed, "check", one.point) % _CHECKED == 0)
-    same = tuple(one for one in others if one not in checked)
+    checked = tuple(crash for crash in others if _draw(seed, "check", crash.point) % _CHECKED == 0)
+    same = tuple(crash for crash in others if crash not in checked)
     return CrashTrial(first=group[0], second=second, same=same, checked=checked)
 
 

@@ -48,7 +48,7 @@ class Breach(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CrashRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One run with its crashes."""
+    """A run with its crashes."""
 
     crashes: tuple[CrashAt, ...]
     #: kills that lead to the same run as the first crash, which was not played for them
@@ -162,7 +162,7 @@ class Explorer:
         done, differences = placed[0], self._truth.differences(played.events)
         breaches = (
             *self._judged(played, done.whys),
-            *(Breach(id="SEEN", summary=f"{one.intent}: {one.detail}") for one in differences if one.cause is None),
+            *(Breach(id="SEEN", summary=f"{seen.intent}: {seen.detail}") for seen in differences if seen.cause is None),
             *(
                 Breach(id="PLACED", summary=f"the {crash.kind} at {crash.point} did not happen")
                 for crash in crashes[done.over : done.over + 1]

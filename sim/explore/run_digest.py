@@ -76,7 +76,7 @@ def seen_of(events: Sequence[Event]) -> Counter[Seen]:
 
 
 class IntentDigest(msgspec.Struct, kw_only=True):
-    """One intent: its preparation, what people saw of it, and how it ended."""
+    """An intent: its preparation, what people saw of it, and how it ended."""
 
     body: IntentPrepared
     #: its id without the last part
@@ -157,28 +157,28 @@ class RunDigest:
         self._attempt: Event | None = None
         handlers: dict[type[Body], Callable[[Event, Any], None]] = {
             RouteDecided: self._route,
-            IntentPrepared: self._prepared,
-            AttemptStarted: self._begun,
-            AttemptEnded: self._ended,
-            RecoveryDecided: self._recovered,
-            PeerSaid: self._said,
-            BindingBound: self._bound,
-            BindingEnded: self._unbound,
+            IntentPrepared: self._note_prepared,
+            AttemptStarted: self._note_attempt,
+            AttemptEnded: self._note_end,
+            RecoveryDecided: self._note_recovery,
+            PeerSaid: self._note_said,
+            BindingBound: self._note_bound,
+            BindingEnded: self._note_unbound,
             FaultFired: self._fault,
             IntentSettled: self._progress,
             WireAccepted: self._progress,
             WireActed: self._progress,
             WireRefused: self._progress,
             ChunkAcked: self._progress,
-            DelegationFinished: self._finished,
-            CompletionPlanned: self._planned,
-            InboundAdmitted: self._admitted,
+            DelegationFinished: self._note_finished,
+            CompletionPlanned: self._note_plan,
+            InboundAdmitted: self._note_admitted,
             TranscriptAppended: self._line,
             MirrorAppended: self._line,
             TurnStarted: self._turn,
             TurnEnded: self._turn_ended,
-            AgentChecked: self._checked,
-            ControlCalled: self._commanded,
+            AgentChecked: self._note_check,
+            ControlCalled: self._note_command,
         }
         for event in events:
             handle = handlers.get(type(event.body))
@@ -200,18 +200,18 @@ class RunDigest:
         if body.reason is Reason.RUNS_EXHAUSTED:
             self.runs_out[plain(event.inbound)] = body.attempts
 
-    def _checked(self, event: Event, body: AgentChecked) -> None:
+    def _note_check(self, event: Event, body: AgentChecked) -> None:
         self.checked[self._work.get(event.turn or "", "")].add(body.answer)
 
-    def _commanded(self, event: Event, body: ControlCalled) -> None:
+    def _note_command(self, event: Event, body: ControlCalled) -> None:
         if body.command in _OF_HANDS:
             self.commands.add(plain(event.inbound))
 
-    def _bound(self, _event: Event, body: BindingBound) -> None:
+    def _note_bound(self, _event: Event, body: BindingBound) -> None:
         if body.by == OPERATOR:
             self.bound.add((body.conversation.lane, body.session_key))
 
-    def _unbound(self, _event: Event, body: BindingEnded) -> None:
+    def _note_unbound(self, _event: Event, body: BindingEnded) -> None:
         if body.reason is Reason.UNBOUND:
             self.unbound.add((body.conversation.lane, body.session_key))
 
@@ -220,13 +220,13 @@ class RunDigest:
         places = {lane for lane, _ in (self.bound ^ other.bound) | (self.unbound ^ other.unbound)}
         now = [*self.intents.get(name, ()), *other.intents.get(name, ())]
         # All accounts of a platform see a conversation, and any of them may own it.
-        return bool({_place(lane) for lane in places} & {_place(one.body.address.lane) for one in now})
+        return bool({_place(lane) for lane in places} & {_place(intent.body.address.lane) for intent in now})
 
     def _line(self, _event: Event, body: TranscriptAppended | MirrorAppended) -> None:
         role = body.role if isinstance(body, TranscriptAppended) else "assistant"
         self._sums[body.session_id] = zlib.crc32(f"{role}: {body.text}".encode(), self._sums[body.session_id])
 
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+    def _note_prepared(self, event: Event, body: IntentPrepared) -> None:
         running = self._running.get(event.turn or "")
         heard = None if running is None else (running[1], self._heard(running[0]))
         routed = self._routed.get(event.inbound or "", event.at)
@@ -251,20 +251,20 @@ class RunDigest:
         self._routed[event.inbound or ""] = event.at
         self.configurations[plain(event.inbound)].add(self._configuration(event.at))
 
-    def _said(self, event: Event, _body: PeerSaid) -> None:
+    def _note_said(self, event: Event, _body: PeerSaid) -> None:
         self.said.add(plain(event.inbound))
 
-    def _begun(self, event: Event, body: AttemptStarted) -> None:
+    def _note_attempt(self, event: Event, body: AttemptStarted) -> None:
         self._attempt = event
         if intent := self._by_id.get(event.intent or ""):
             intent.attempts[body.chunk] += 1
 
-    def _ended(self, event: Event, body: AttemptEnded) -> None:
+    def _note_end(self, event: Event, body: AttemptEnded) -> None:
         intent = self._by_id.get(event.intent or "")
         if intent is not None and body.reason is Reason.LOOKUP_FAILED:
             intent.attempts[body.chunk] += 1
 
-    def _recovered(self, event: Event, _body: RecoveryDecided) -> None:
+    def _note_recovery(self, event: Event, _body: RecoveryDecided) -> None:
         if intent := self._by_id.get(event.intent or ""):
             intent.recovered += 1
 
@@ -289,16 +289,16 @@ class RunDigest:
             case ChunkAcked():
                 intent.vouched |= body.reason is Reason.OPERATOR_SENT
 
-    def _finished(self, event: Event, body: DelegationFinished) -> None:
+    def _note_finished(self, event: Event, body: DelegationFinished) -> None:
         self.outcomes[plain(event.delegation)].add(body.outcome)
         if body.outcome is HandOutcome.LOST:
             self.lost.add(plain(event.delegation))
 
-    def _planned(self, event: Event, body: CompletionPlanned) -> None:
+    def _note_plan(self, event: Event, body: CompletionPlanned) -> None:
         self.configurations[plain(event.delegation)].add(self._configuration(event.at))
         if any(step.reason is Reason.REQUESTER_REPLACED for step in body.steps):
             self.replaced.add(plain(event.delegation))
 
-    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+    def _note_admitted(self, event: Event, body: InboundAdmitted) -> None:
         if body.work in (WorkKind.WAKE, WorkKind.HEARTBEAT, WorkKind.CRON):
             self.wakes.add(plain(event.inbound))

@@ -41,7 +41,6 @@ from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.values import Idempotency, IntentKind, IntentState
 from trunkline.sim.explore.run_digest import Heard, IntentDigest, Lane, RunDigest, Seen, plain, seen_of
-from trunkline.sim.explore.send_limits import SendLimits
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.model.world import idempotency_of
 
@@ -49,6 +48,43 @@ from trunkline.sim.scenario.model.world import idempotency_of
 _EARLY = {HandOutcome.CANCELLED, HandOutcome.TIMEOUT}
 #: suffixes of the ids of what replaces a message: a notice, or its words on a second channel
 _INSTEAD = (NOTICE_SUFFIX, ".second")
+#: final states of an intent that was given up
+_GIVEN_UP = (IntentState.DEAD, IntentState.EXPIRED, IntentState.UNKNOWN, IntentState.PARTIAL)
+
+
+class SendLimits:
+    """The strictest limits of all configurations that a scenario uses, and its marks for repeats."""
+
+    def __init__(self, file: ScenarioFile) -> None:
+        policies = [config.delivery for config in (file.scenario.gateway, *file.reloads)]
+        sends = [step.send for step in file.scenario.script if step.send is not None]
+        faults = [step.fault for step in file.scenario.script if step.fault is not None]
+        self.marks = tuple(dict.fromkeys(policy.mark for policy in policies if policy.ambiguous == "resend-marked"))
+        self._attempts = min(policy.max_attempts for policy in policies)
+        self._send_attempts = 1 if any(send.best_effort for send in sends) else self._attempts
+        self._max_age = min(policy.max_age for policy in policies)
+        #: the longest wait before the next attempt, which a decision may look ahead to
+        self._wait = max(
+            *(wait for policy in policies for wait in policy.backoff), *(fault.for_ for fault in faults), 0.0
+        )
+        #: whether faults of the script strike hands
+        self.hand_faults = any(fault.on == "hand" for fault in faults)
+        platforms = file.scenario.world.platforms
+        self._key_seconds = {name: spec.key_seconds for name, spec in platforms.items()}
+
+    def ran_out(self, intent: IntentDigest) -> bool:
+        """Whether an intent was given up because something of it had run out."""
+        if intent.state not in _GIVEN_UP:
+            return False
+        age = intent.ended_at - intent.prepared_at
+        most = self._send_attempts if intent.body.intent_kind is IntentKind.SEND else self._attempts
+        forgets = self._key_seconds[intent.body.address.channel]
+        if age + self._wait * (intent.why is Reason.TOO_OLD) > self._max_age:
+            return True
+        if forgets is not None and age + self._wait * (intent.why is Reason.KEY_EXPIRED) > forgets:
+            return True
+        # A recovery counts an attempt that the dead process may have made.
+        return max(intent.attempts.values(), default=0) + intent.recovered >= most
 
 
 class DifferenceCause(StrEnum):
@@ -146,10 +182,15 @@ class CrashFreeRun:
             yield DifferenceCause.HAND_LOST
         if _below(name, _ended_early(sound, here)):
             yield DifferenceCause.HAND_ENDED
-        if any(sound.checked.get(one.work) != here.checked.get(one.work) for one in (*before, *now)):
+        if any(sound.checked.get(intent.work) != here.checked.get(intent.work) for intent in (*before, *now)):
             yield DifferenceCause.CHECKED
         commands = sound.commands & here.commands
-        if before and now and all(one.work in commands for one in (*before, *now)) and _texts(before) != _texts(now):
+        if (
+            before
+            and now
+            and all(intent.work in commands for intent in (*before, *now))
+            and _texts(before) != _texts(now)
+        ):
             yield DifferenceCause.CHECKED
         if _below(name, sound.replaced ^ here.replaced):
             yield DifferenceCause.RESET
@@ -196,7 +237,7 @@ class CrashFreeRun:
             yield DifferenceCause.TAKEN
 
     def _repeats(self, name: str, here: RunDigest) -> list[str]:
-        """What says that an intent was prepared more often than without a crash; empty if it was not."""
+        """The sentence that an intent was prepared more often than without a crash; empty if it was not."""
         before, intents = len(self._sound.intents.get(name, ())), here.intents.get(name, ())
         # Each account that receives a message has its own work, and its own answer.
         most = before or len({intent.origin for intent in intents})
@@ -207,7 +248,7 @@ class CrashFreeRun:
 
     def _of_notice(self, name: str, here: RunDigest) -> Iterator[DifferenceCause]:
         """Causes of what replaces a message: it exists exactly if that message is known to be undelivered."""
-        about = next((name.removesuffix(one) for one in _INSTEAD if name.endswith(one)), name)
+        about = next((name.removesuffix(suffix) for suffix in _INSTEAD if name.endswith(suffix)), name)
         ends = [{intent.state for intent in digest.intents.get(about, ())} for digest in (self._sound, here)]
         if about != name and ends[0] != ends[1]:
             yield DifferenceCause.PARKED if IntentState.UNKNOWN in ends[0] | ends[1] else DifferenceCause.REFUSED
@@ -223,7 +264,7 @@ class CrashFreeRun:
     def _is_notice_again(self, name: str, here: RunDigest) -> bool:
         """Whether both runs show the same chunks of notices, more or less often, and the attempts account for all."""
         intents = here.intents.get(name, [])
-        if not intents or any(one.body.intent_kind is not IntentKind.NOTICE for one in intents):
+        if not intents or any(intent.body.intent_kind is not IntentKind.NOTICE for intent in intents):
             return False
         before, now = _of(name, self._sound.seen), _of(name, here.seen)
         attempts = sum(sum(intent.attempts.values()) for intent in intents)
@@ -262,7 +303,7 @@ def _of(name: str, found: Counter[Seen]) -> Counter[Seen]:
 
 
 def _became(name: str, digest: RunDigest) -> tuple[Counter[Seen], list[str]]:
-    """What people saw of an intent, and how it ended."""
+    """The texts that people saw of an intent, and its end."""
     return _of(name, digest.seen), sorted(intent.state or "" for intent in digest.intents.get(name, ()))
 
 
@@ -286,7 +327,7 @@ def _otherwise(before: Mapping[str, object], now: Mapping[str, object]) -> set[s
 def _ended_early(sound: RunDigest, here: RunDigest) -> set[str]:
     """The delegations that were cancelled or timed out in one of two runs."""
     differing = _otherwise(sound.outcomes, here.outcomes)
-    return {one for one in differing if _EARLY & (sound.outcomes[one] ^ here.outcomes[one])}
+    return {delegation for delegation in differing if _EARLY & (sound.outcomes[delegation] ^ here.outcomes[delegation])}
 
 
 def _not_asked(intent: IntentDigest, there: RunDigest, here: RunDigest) -> bool:
@@ -303,23 +344,23 @@ def _runs(digest: RunDigest, work: str) -> int:
 
 
 def _places(intents: Sequence[IntentDigest]) -> Counter[tuple[str, str, str, str]]:
-    return Counter(one.body.address.lane for one in intents)
+    return Counter(intent.body.address.lane for intent in intents)
 
 
 def _texts(intents: Sequence[IntentDigest]) -> set[str]:
-    return {one.body.text for one in intents}
+    return {intent.body.text for intent in intents}
 
 
 def _heard(intents: Sequence[IntentDigest]) -> list[tuple[Heard, Heard]]:
-    return sorted(one.heard for one in intents if one.heard is not None)
+    return sorted(intent.heard for intent in intents if intent.heard is not None)
 
 
 def _configured(intents: Sequence[IntentDigest]) -> list[tuple[int, int]]:
-    return sorted(one.configured for one in intents)
+    return sorted(intent.configured for intent in intents)
 
 
 def _struck(intents: Sequence[IntentDigest]) -> Counter[str]:
-    return sum((one.struck for one in intents), Counter[str]())
+    return sum((intent.struck for intent in intents), Counter[str]())
 
 
 def _line(what: str, seen: Seen) -> str:

@@ -32,7 +32,7 @@ class ModelTurn:
 
     @property
     def answer(self) -> str:
-        """What the model said; empty: nothing yet, or a failure."""
+        """The answer of the model; empty: nothing yet, or a failure."""
         body = None if self.answered is None else self.answered.body
         return body.text if isinstance(body, ModelAnswered) and body.status == 200 else ""
 

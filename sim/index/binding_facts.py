@@ -23,7 +23,7 @@ Lane = tuple[str, str, str, str]
 
 @dataclass(slots=True)
 class BindingFacts:
-    """One binding, as recorded so far."""
+    """A binding, as recorded so far."""
 
     id: str
     body: BindingBound

@@ -12,8 +12,8 @@ from itertools import islice
 
 from trunkline.core.events import Event
 from trunkline.core.values import Address
-from trunkline.sim.attach.marks import AnswerMark, answers_in
 from trunkline.sim.events.wire import WireAccepted, WireDeleted, WireEdited
+from trunkline.sim.index.marks import AnswerMark, answers_in
 from trunkline.sim.index.projection import Projection, on
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
@@ -35,7 +35,7 @@ def letters(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShownText:
-    """One text of a message, from one event on."""
+    """A text that a message shows from one event on."""
 
     event: Event
     text: str
@@ -56,7 +56,7 @@ class BotMessage:
 
     @property
     def text(self) -> str:
-        """Its last text."""
+        """The last text of the message."""
         return self.texts[-1].text
 
     @property
@@ -66,15 +66,15 @@ class BotMessage:
 
     def ever(self, question: str) -> Iterator[ShownText]:
         """The texts in which it answered a question."""
-        return (one for one in self.texts if any(mark.question == question for mark in one.marks))
+        return (shown for shown in self.texts if any(mark.question == question for mark in shown.marks))
 
     def shown(self, question: str) -> Iterator[tuple[int, int | None, AnswerMark]]:
         """From which event to before which other one it showed an answer to a question; None: it does so at the end."""
-        ends = [*(one.event.seq for one in self.texts[1:]), None if self.deleted is None else self.deleted.seq]
-        for one, end in zip(self.texts, ends, strict=True):
-            for mark in one.marks:
+        ends = [*(shown.event.seq for shown in self.texts[1:]), None if self.deleted is None else self.deleted.seq]
+        for shown, end in zip(self.texts, ends, strict=True):
+            for mark in shown.marks:
                 if mark.question == question:
-                    yield one.event.seq, end, mark
+                    yield shown.event.seq, end, mark
 
 
 def _accepted_at(message: BotMessage) -> int:

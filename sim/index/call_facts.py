@@ -15,7 +15,7 @@ from trunkline.sim.index.projection import Projection, on
 
 @dataclass(slots=True)
 class CallFacts:
-    """One call. The seqs of its events."""
+    """A call, with the seqs of its events."""
 
     address: Address
     answered: int | None = None

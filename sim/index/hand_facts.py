@@ -1,4 +1,4 @@
-"""What the world says of delegations: who really called, what hands really did, and what agents really got."""
+"""Delegations as the world knows them: who really called, what hands really did, and what agents really got."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SUBAGENT = ":subagent:"
 
 @dataclass(slots=True)
 class HandRun:
-    """One delegation: the gateway's acceptance and end of it, and what the cast did."""
+    """A delegation: the gateway's acceptance and end of it, and what the cast did."""
 
     id: str
     accepted: Event | None = None
@@ -44,7 +44,7 @@ class HandRun:
 
     @property
     def stored(self) -> DelegationAccepted | None:
-        """What the gateway recorded at the call."""
+        """The delegation as the gateway recorded it at the call."""
         body = None if self.accepted is None else self.accepted.body
         return body if isinstance(body, DelegationAccepted) else None
 
@@ -73,7 +73,7 @@ class HandRun:
         return self.finished.body if self.finished and isinstance(self.finished.body, DelegationFinished) else None
 
     def texts(self, outcome: HandOutcome) -> set[str]:
-        """What was really answered with an outcome."""
+        """The texts of the real answers with an outcome."""
         return {text for event in self.answers for got, text in [answer_of(event)] if got is outcome}
 
     @property
@@ -99,8 +99,8 @@ class RunHands(Projection):
         #: callback turn -> the delegation whose result it got
         self.got: dict[str, str] = {}
 
-    def of(self, delegation: str | None) -> HandRun:
-        """What is known of a delegation."""
+    def run_of(self, delegation: str | None) -> HandRun:
+        """The facts about a delegation."""
         run = self.runs.get(delegation or "")
         if run is None:
             run = self.runs[delegation or ""] = HandRun(delegation or "")
@@ -135,37 +135,37 @@ class RunHands(Projection):
 
     # ------------------------------------------------------------ folding
 
-    def accepted(self, event: Event) -> None:
+    def note_accepted(self, event: Event) -> None:
         """A delegation was committed."""
-        run = self.of(event.delegation)
+        run = self.run_of(event.delegation)
         run.accepted = run.accepted or event
 
     @on(AgentDelegated)
     def _called(self, event: Event, body: AgentDelegated) -> None:
         if event.delegation is not None:
-            run = self.of(event.delegation)
+            run = self.run_of(event.delegation)
             run.call = run.call or event
 
     @on(HandBegan, WorkerTook)
     def _began(self, event: Event, _body: HandBegan | WorkerTook) -> None:
-        self.of(event.delegation).began.append(event)
+        self.run_of(event.delegation).began.append(event)
 
     @on(HandAnswered)
     def _answered(self, event: Event, _body: HandAnswered) -> None:
-        self.of(event.delegation).answers.append(event)
+        self.run_of(event.delegation).answers.append(event)
 
     @on(WorkerAnswered)
     def _worker(self, event: Event, body: WorkerAnswered) -> None:
-        run = self.of(body.named)
+        run = self.run_of(body.named)
         (run.answers if body.ticket_right else run.strange).append(event)
 
     @on(DelegationFinished)
     def _finished(self, event: Event, _body: DelegationFinished) -> None:
-        run = self.of(event.delegation)
+        run = self.run_of(event.delegation)
         run.finished = run.finished or event
 
     @on(AgentGiven)
     def _given(self, event: Event, body: AgentGiven) -> None:
         if body.hand and event.delegation is not None:
-            self.of(event.delegation).given.append(event)
+            self.run_of(event.delegation).given.append(event)
             self.got[event.turn or ""] = event.delegation

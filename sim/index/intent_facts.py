@@ -1,20 +1,24 @@
-"""What checkers know of one intent, and of the conversation that it waits in."""
+"""Facts about one intent: its state, its lane, and what hooks and agents of the cast want of it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptEnded, IntentPrepared
-from trunkline.sim.events.actions import WireActed
+from trunkline.core.values import Address
+from trunkline.sim.events.actions import AgentActs, WireActed
+from trunkline.sim.events.script import HookRedirected
 from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.index.projection import Projection, on
 
 Lane = tuple[str, str, str, str]
 
 
 @dataclass(slots=True)
 class LaneFacts:
-    """One outbound lane: the intents of a conversation, strictly one after another."""
+    """An outbound lane: the intents of a conversation, strictly one after another."""
 
     lane: Lane
     #: open intents, in order of preparation
@@ -30,7 +34,7 @@ class LaneFacts:
 
 @dataclass(slots=True)
 class IntentFacts:
-    """One intent: its preparation, its accepts, and its state so far."""
+    """An intent: its preparation, its accepts, and its state so far."""
 
     prepared: Event
     body: IntentPrepared
@@ -55,7 +59,7 @@ class IntentFacts:
 
     @property
     def lane(self) -> Lane:
-        """Its conversation."""
+        """The lane of the intent's conversation."""
         return self.queue.lane
 
     def reopen(self, event: Event) -> None:
@@ -98,3 +102,57 @@ class IntentFacts:
         """Chunks that people can see, or requests of a change that were carried out."""
         done = (event.body for event in (*self.accepts, *self.acts))
         return {body.chunk for body in done if isinstance(body, WireAccepted | WireActed)}
+
+
+class RunHooks(Projection):
+    """How hooks reroute the intents of a run."""
+
+    def __init__(self) -> None:
+        self._rerouted: dict[str, list[HookRedirected]] = {}
+
+    def may_go(self, intent: str | None, place: Address) -> bool:
+        """Whether a hook sends an intent to a place. Of a target only the text is known here."""
+        found = self._rerouted.get(intent or "", ())
+        return any(body.target is not None or (body.to is not None and body.to.lane == place.lane) for body in found)
+
+    def targets(self, intent: str | None) -> tuple[str, ...]:
+        """The targets that hooks name for an intent, as text."""
+        found = self._rerouted.get(intent or "", ())
+        return tuple(body.target for body in found if body.target is not None)
+
+    def quotable(self, intent: str | None) -> tuple[str | None, ...]:
+        """The messages that hooks let an intent quote, by id."""
+        return tuple(body.quotes for body in self._rerouted.get(intent or "", ()))
+
+    @on(HookRedirected)
+    def _redirected(self, event: Event, body: HookRedirected) -> None:
+        self._rerouted.setdefault(event.intent or "", []).append(body)
+
+
+class AnsweredMessages(Projection):
+    """Which messages agents name when they answer, so that a quote of one is theirs and not the gateway's."""
+
+    def __init__(self, intents: Mapping[str, IntentFacts]) -> None:
+        self._intents = intents
+        #: turn -> messages of people, by id, and the agent's own, by intent
+        self._people: dict[str, list[str]] = {}
+        self._own: dict[str, list[str]] = {}
+
+    def quotable(self, turn: str | None) -> tuple[str, ...]:
+        """The messages that the agent of a turn answers, by the platform's id."""
+        sent = [self._intents[own].accepts for own in self._own.get(turn or "", ()) if own in self._intents]
+        ids = [
+            accept.body.provider_id for accepts in sent for accept in accepts if isinstance(accept.body, WireAccepted)
+        ]
+        return (*self._people.get(turn or "", ()), *ids)
+
+    def in_thread(self, turn: str | None, place: Address, at: Address) -> bool:
+        """Whether `at` is the thread of an answered message in `place`, on a platform that answers in threads."""
+        return (at.channel, at.conversation) == (place.channel, place.conversation) and at.thread in self.quotable(turn)
+
+    @on(AgentActs)
+    def _acts(self, event: Event, body: AgentActs) -> None:
+        if body.message_id is not None:
+            self._people.setdefault(event.turn or "", []).append(body.message_id)
+        if body.of is not None:
+            self._own.setdefault(event.turn or "", []).append(body.of)

@@ -1,13 +1,18 @@
-"""What is known of the gateway's processes: which of them hold the store, stand still, or have ended."""
+"""Facts about the processes of a gateway, the clock of their machine, and the heartbeats that they run."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from math import inf
+from zoneinfo import ZoneInfo
 
 from trunkline.core.events import Event
+from trunkline.core.events.heartbeat import HeartbeatStarted
 from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
+from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.world import WorldHeartbeat
 from trunkline.sim.index.projection import Projection, on
 
 
@@ -48,7 +53,7 @@ class RunProcesses(Projection):
 
     # ------------------------------------------------------------ folding
 
-    def started(self, event: Event) -> None:
+    def note_start(self, event: Event) -> None:
         """A process has started. In a trace without leases it holds the store."""
         if self.claim is None:
             self.holder = event.generation
@@ -69,3 +74,44 @@ class RunProcesses(Projection):
     @on(ProcessCrashed, ProcessStopped)
     def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         self._ended.setdefault(event.generation, event.at)
+
+
+class RunHeartbeats(Projection):
+    """The configured heartbeats of a run."""
+
+    def __init__(self) -> None:
+        #: agent -> its heartbeat as configured now
+        self.configured: dict[str, WorldHeartbeat] = {}
+        #: work of a heartbeat -> its agent
+        self.agents: dict[str, str] = {}
+        #: seconds by which the script has set the wall clock
+        self.clock_set_by = 0.0
+
+    def wall(self, event: Event) -> float:
+        """The time of an event on the wall clock of the gateway's machine."""
+        return event.at + self.clock_set_by
+
+    def active(self, agent: str, wall: float) -> bool:
+        """Whether a time is within the active hours of an agent; true if it has none."""
+        found = self.configured.get(agent)
+        if found is None or not found.start:
+            return True
+        local = datetime.fromtimestamp(wall, ZoneInfo(found.timezone))
+        # As texts: HH:MM is in the order of time.
+        now = f"{local.hour:02}:{local.minute:02}"
+        if found.start < found.end:
+            return found.start <= now < found.end
+        return now >= found.start or now < found.end
+
+    @on(WorldHeartbeat)
+    def _configured(self, _event: Event, body: WorldHeartbeat) -> None:
+        self.configured[body.agent] = body
+
+    @on(HeartbeatStarted)
+    def _started(self, event: Event, body: HeartbeatStarted) -> None:
+        self.agents[event.inbound or ""] = body.agent
+
+    @on(FaultFired)
+    def _clock_set(self, _event: Event, body: FaultFired) -> None:
+        if body.fault == "clock":
+            self.clock_set_by += float(body.detail.removesuffix(" s"))

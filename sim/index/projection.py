@@ -31,7 +31,7 @@ def on(*bodies: type[B]) -> Callable[[Callable[[S, Event, B], None]], Callable[[
 
 
 class Projection:
-    """Something computed from the events of a run, one event at a time."""
+    """A projection: a value computed from the events of a run, one event at a time."""
 
     #: body type -> name of the method
     _methods: ClassVar[Mapping[type[Body], str]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -36,22 +37,18 @@ from trunkline.sim.events.actions import WireActed
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PlatformPushed, ThreadOpened, WorldAccount, WorldLimits, WorldPlace
-from trunkline.sim.index.answered_messages import AnsweredMessages
 from trunkline.sim.index.binding_facts import RunBindings
 from trunkline.sim.index.call_facts import RunCalls
 from trunkline.sim.index.hand_facts import RunHands
-from trunkline.sim.index.heartbeat_facts import RunHeartbeats
-from trunkline.sim.index.hook_facts import RunHooks
-from trunkline.sim.index.intent_facts import IntentFacts, Lane, LaneFacts
-from trunkline.sim.index.process_facts import RunProcesses
+from trunkline.sim.index.intent_facts import AnsweredMessages, IntentFacts, Lane, LaneFacts, RunHooks
+from trunkline.sim.index.process_facts import RunHeartbeats, RunProcesses
 from trunkline.sim.index.projection import Handle, Handlers, Projection, on
 from trunkline.sim.index.scope_facts import RunScopes
 from trunkline.sim.index.wire_side import RunWireSide
-from trunkline.sim.invariants.routing.place_names import named
 
 
 class RunFacts(Projection):
-    """Everything that checkers look up about the run so far."""
+    """The facts that checkers look up about the run so far."""
 
     def __init__(self) -> None:
         self.intents: dict[str, IntentFacts] = {}
@@ -109,7 +106,7 @@ class RunFacts(Projection):
         self.hands = RunHands()
 
     def handlers(self) -> Handlers:
-        """Its own handlers, and those of its parts."""
+        """The handlers of the facts and of their parts."""
         parts = (self.bindings, self.processes, self.hooks, self.answered, self.heartbeats, self.hands, self.calls)
         found: dict[type[Body], Handle] = {}
         for handlers in (*(part.handlers() for part in parts), super().handlers()):
@@ -120,7 +117,7 @@ class RunFacts(Projection):
     # ------------------------------------------------------------ questions
 
     def name(self, address: Address | None) -> str:
-        return named(address, self._names) if address is not None else "nowhere"
+        return place_name(address, self._names) if address is not None else "nowhere"
 
     def origin(self, inbound: str | None) -> tuple[Address, str] | None:
         """Place and message at the origin of a piece of work, through callbacks; none for wake-ups."""
@@ -185,12 +182,12 @@ class RunFacts(Projection):
 
     @on(ProcessStarted)
     def _process(self, event: Event, body: ProcessStarted) -> None:
-        self.scopes.started(body)
-        self.processes.started(event)
+        self.scopes.note_start(body)
+        self.processes.note_start(event)
 
     @on(ConfigReloaded)
     def _reloaded(self, event: Event, body: ConfigReloaded) -> None:
-        self.scopes.reloaded(body)
+        self.scopes.note_reload(body)
 
     @on(TurnStarted)
     def _turn(self, event: Event, body: TurnStarted) -> None:
@@ -223,7 +220,7 @@ class RunFacts(Projection):
 
     @on(DelegationAccepted)
     def _delegated(self, event: Event, _body: DelegationAccepted) -> None:
-        self.hands.accepted(event)
+        self.hands.note_accepted(event)
         self.delegated_by[event.delegation or ""] = event.inbound or ""
         self.delegated_in[event.delegation or ""] = self.running.get(event.turn or "", "")
 
@@ -240,7 +237,7 @@ class RunFacts(Projection):
         elif received is not None and isinstance(received.body, InboundReceived):
             self._homes[event.inbound or ""] = received.body.address
         if body.reply_to is not None:
-            self.scopes.routed(body.reply_to, body.scope)
+            self.scopes.note_route(body.reply_to, body.scope)
 
     @on(RecoveryDecided)
     def _recovered(self, event: Event, _body: RecoveryDecided) -> None:
@@ -339,3 +336,13 @@ def _both(first: Handle, then: Handle) -> Handle:
         then(event, body)
 
     return handle
+
+
+def place_name(address: Address, names: Mapping[tuple[str, str, str, str], str]) -> str:
+    """The name of a place; for a thread that is not open yet, its parent's name and its own; else the address."""
+    name = names.get(address.lane)
+    if not name:
+        room = address.conversation if address.thread else address.parent or ""
+        above = names.get((address.channel, address.account, room, ""))
+        name = f"{above}/{address.thread or address.conversation}" if above else ""
+    return f"{address.channel}/{name}" if name else str(address)

@@ -14,7 +14,7 @@ _Configured = tuple[str, str, dict[str, tuple[str, ...]], tuple[RuleScopes, ...]
 
 
 class RunScopes:
-    """What makes conversations share a session: scopes, those of route rules, and links between people."""
+    """The scopes of a run, of its route rules, and its links of people: who shares a session with whom."""
 
     def __init__(self) -> None:
         self._configured: _Configured = ("", "", {}, ())
@@ -35,12 +35,12 @@ class RunScopes:
         """Canonical name -> ids of one person."""
         return self._configured[2]
 
-    def started(self, body: ProcessStarted) -> None:
+    def note_start(self, body: ProcessStarted) -> None:
         """A process started with its configuration, which need not be another one."""
         self.profile = body.profile
         self.changes += self._configure(body)
 
-    def reloaded(self, body: ConfigReloaded) -> None:
+    def note_reload(self, body: ConfigReloaded) -> None:
         """A process has another configuration."""
         self._configure(body)
         self.changes += 1
@@ -50,7 +50,7 @@ class RunScopes:
         self._configured = (body.dm_scope, body.group_scope, body.identity_links, body.rule_scopes)
         return self._configured != before
 
-    def routed(self, place: Address, scope: str) -> None:
+    def note_route(self, place: Address, scope: str) -> None:
         """A message was routed under a scope."""
         if scope == DmScope.MAIN:
             self._in_main.add(place.lane)

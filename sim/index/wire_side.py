@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from trunkline.core.events import Event
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind
-from trunkline.sim.attach.known_texts import KnownTexts
-from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayReady
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
@@ -25,6 +23,8 @@ from trunkline.sim.events.world import (
 )
 from trunkline.sim.index.answer_parts import PART, ModelTurn, turns_of_part
 from trunkline.sim.index.bot_messages import BotMessage, BotMessages, letters
+from trunkline.sim.index.known_texts import KnownTexts
+from trunkline.sim.index.marks import answers_in, questions_in
 from trunkline.sim.index.projection import Handle, Handlers, Projection, on
 
 Lane = tuple[str, str, str, str]
@@ -70,7 +70,7 @@ class RefusedCall:
 
 @dataclass(slots=True)
 class RunWireSide(Projection):
-    """Everything that checkers of the wire side look up about the run so far."""
+    """The facts that checkers of the wire side look up about the run so far."""
 
     attached: GatewayAttached | None = None
     messages: BotMessages = field(default_factory=BotMessages)
@@ -104,7 +104,7 @@ class RunWireSide(Projection):
     _remarks: KnownTexts = field(default_factory=KnownTexts)
 
     def handlers(self) -> Handlers:
-        """Its own handlers, and those of the messages."""
+        """The handlers of the wire side and of its messages."""
         own: dict[type, Handle] = dict(Projection.handlers(self))
         return {**own, **self.messages.handlers()}
 
@@ -117,10 +117,6 @@ class RunWireSide(Projection):
     def remarked(self, text: str) -> bool:
         """Whether a text is known to say nothing about a question, such as a hint."""
         return self._remarks.have(text)
-
-    def questions_of(self, message: BotMessage) -> list[MarkedQuestion]:
-        """The questions of this run that a message answers now."""
-        return [self.questions[mark.question] for mark in message.marks if mark.question in self.questions]
 
     def answers(self, question: MarkedQuestion) -> Sequence[BotMessage]:
         """The messages that showed an answer to it at any time."""
@@ -143,7 +139,7 @@ class RunWireSide(Projection):
 
     def shares(self, secret: str, where: Address) -> bool:
         """Whether who reads a place has read secret words: they were said there, or in the message that it hangs on."""
-        bodies = (one.body for one in self.secrets[secret])
+        bodies = (said.body for said in self.secrets[secret])
         return any(self.hangs_on(body, where) for body in bodies if isinstance(body, PeerSaid))
 
     def read_by(self, refusal: RefusedCall, event: Event) -> Event | None:
@@ -154,8 +150,8 @@ class RunWireSide(Projection):
         responded = self.responded.get(refusal.called.seq)
         if responded is None:
             return None
-        killed = (one for one in self.interruptions if isinstance(one.body, ProcessCrashed))
-        unread = any(responded.seq < one.seq < event.seq and one.at - responded.at < TO_READ for one in killed)
+        killed = (interruption for interruption in self.interruptions if isinstance(interruption.body, ProcessCrashed))
+        unread = any(responded.seq < crash.seq < event.seq and crash.at - responded.at < TO_READ for crash in killed)
         return None if unread else responded
 
     def concerns(self, question: MarkedQuestion, where: Address) -> bool:
@@ -175,7 +171,7 @@ class RunWireSide(Projection):
     def gone_since(self, place: Address) -> Event | None:
         """The event since which a place is gone, if it is: what accepts a message is not."""
         gone = self._gone.get(place.lane)
-        accepts = (one.accepted.seq for one in self.messages.all if one.address.lane == place.lane)
+        accepts = (message.accepted.seq for message in self.messages.all if message.address.lane == place.lane)
         return None if gone is None or any(gone.seq < seq for seq in accepts) else gone
 
     def _is_gone(self, event: Event, place: Address) -> None:
@@ -186,8 +182,12 @@ class RunWireSide(Projection):
         """Whether its asker reads the answer of a turn that had it in its prompt, even if the model passed over it."""
         for turn in self.turns_about(question):
             marks = set(answers_in(turn.answer))
-            for one in self.messages.after(turn.event.seq) if marks else ():
-                if one.deleted is None and marks & set(answers_in(one.text)) and self.concerns(question, one.address):
+            for message in self.messages.after(turn.event.seq) if marks else ():
+                if (
+                    message.deleted is None
+                    and marks & set(answers_in(message.text))
+                    and self.concerns(question, message.address)
+                ):
                     return True
         return False
 
@@ -206,11 +206,11 @@ class RunWireSide(Projection):
     def strayed_from(self, message: BotMessage) -> MarkedQuestion | None:
         """The question of whose answer a message without a mark is a part, if no such question is of its place."""
         known = self.notified(message.text) or self.remarked(message.text)
-        if known or any(one.marks for one in message.texts) or len(letters(message.text)) < PART:
+        if known or any(shown.marks for shown in message.texts) or len(letters(message.text)) < PART:
             return None
         marks = dict.fromkeys(mark for turn in self.parts_of(message) for mark in turn.body.marks)
         asked = [self.questions[mark] for mark in marks if mark in self.questions]
-        return None if any(self.in_place(one, message.address) for one in asked) else next(iter(asked), None)
+        return None if any(self.in_place(question, message.address) for question in asked) else next(iter(asked), None)
 
     def open_at(self, place: Address, seq: int) -> Iterator[MarkedQuestion]:
         """The questions that a place concerns, that were asked before an event, and not answered by then."""
@@ -228,18 +228,25 @@ class RunWireSide(Projection):
         It was accepted before an event, and no response to it was written.
         """
         for question in self.questions.values():
-            sent = [one.accepted for one in self.answers(question) if one.accepted.seq < seq]
-            if sent and not any((one.cause or 0) in self.responded for one in sent) and self.concerns(question, place):
+            sent = [accept.accepted for accept in self.answers(question) if accept.accepted.seq < seq]
+            if (
+                sent
+                and not any((accept.cause or 0) in self.responded for accept in sent)
+                and self.concerns(question, place)
+            ):
                 yield question
 
     def trouble_for(self, question: MarkedQuestion, before: int) -> Event | None:
-        """What went wrong after a question and before an event, and may have kept the gateway from answering it.
+        """The trouble after a question and before an event that may have kept the gateway from answering.
 
         A request refused for good, a lost response and a closed thread count in the places that concern it. Faults,
         ends of processes, failures of the model and limits may strike every place.
         """
         after = question.event.seq
-        return next((one for one in self.troubles if after < one.seq < before and self._strikes(one, question)), None)
+        return next(
+            (trouble for trouble in self.troubles if after < trouble.seq < before and self._strikes(trouble, question)),
+            None,
+        )
 
     def _strikes(self, trouble: Event, question: MarkedQuestion) -> bool:
         body = trouble.body
@@ -321,7 +328,8 @@ class RunWireSide(Projection):
     def _struck(self, event: Event, body: FaultFired | WireResponseLost) -> None:
         self.troubles.append(event)
         if isinstance(body, FaultFired) and body.fault == "push/drop":
-            struck = [one for one in self.questions.values() if one.body.text == body.detail and not one.handed_out]
+            asked = self.questions.values()
+            struck = [lost for lost in asked if lost.body.text == body.detail and not lost.handed_out]
             for question in struck[-1:]:
                 question.lost = True
 

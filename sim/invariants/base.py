@@ -31,7 +31,7 @@ class Status(StrEnum):
 
 
 class EvidenceKind(StrEnum):
-    """What the evidence of an invariant's violations is, for views that mark events by it."""
+    """The kind of evidence that an invariant's violations have, for views that mark events by it."""
 
     STEPS = "steps"
     #: every copy of one delivery
@@ -45,7 +45,7 @@ class EvidenceKind(StrEnum):
 
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One violation of an invariant, with its evidence."""
+    """A violation of an invariant, with its evidence."""
 
     #: id of the invariant, e.g. ``D2``
     invariant: str
@@ -86,6 +86,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     violations: tuple[Violation, ...]
     #: why it could not be judged, or not all of it; empty if it could
     note: str = ""
+
+
+def cited(event: Event, what: str | None = None) -> str:
+    """An event in a sentence: its number, its time, and the given words, by default its kind."""
+    return f"#{event.seq} {event.at:.3f}s {event.kind if what is None else what}"
 
 
 #: why the gateway's own promises are not judged of a run of which only the wire is known
@@ -220,12 +225,12 @@ class Judge:
     def watch(self, log: EventLog) -> None:
         """Follow a log, event by event."""
 
-        def attached(event: Event) -> None:
+        def begin_wire_side(event: Event) -> None:
             self._attach()
             self._feed.deliver(event)
             log.subscribe(self._feed.deliver, *self._feed.handlers)
 
-        log.subscribe(attached, GatewayAttached)
+        log.subscribe(begin_wire_side, GatewayAttached)
         log.subscribe(self._feed.deliver, *self._feed.handlers)
         log.subscribe(self._end, RunEnded)
 

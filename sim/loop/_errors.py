@@ -15,7 +15,7 @@ class SimulationError(Exception):
 
 
 class Deadlock(SimulationError):
-    """Nothing is ready and no timer is set, so time cannot advance.
+    """The loop has no ready callback and no timer, so time cannot advance.
 
     The message has the virtual time, the step and the names of the waiting tasks.
     """
@@ -36,7 +36,7 @@ class ForeignThread(SimulationError):
 
 
 class UnsupportedRuntime(ImportError):
-    """This interpreter or library lacks something that the simulator's determinism depends on.
+    """The interpreter or a library lacks something that the simulator's determinism depends on.
 
     The message says what was found and which versions work.
     """

@@ -8,7 +8,7 @@ __all__ = ["NODE", "Node"]
 
 
 class Node:
-    """One incarnation of a simulated process.
+    """An incarnation of a simulated process.
 
     Everything scheduled while NODE holds this node belongs to it: tasks, timers, done callbacks and queued statements.
     A restart is a new Node with the next generation.

@@ -108,7 +108,7 @@ class RealTimeLoop(SimLoop, asyncio.SelectorEventLoop):
         make = cast("Any", super()._make_socket_transport)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
         transport = make(*args, **options)
         there = self._connections.setdefault(NODE.get(), [])
-        there[:] = [one for one in there if one._sock is not None]
+        there[:] = [transport for transport in there if transport._sock is not None]
         there.append(transport)
         return transport
 

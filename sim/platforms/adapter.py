@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 
 from trunkline.core.actions.requests import ActionQuery, ActionRequest
-from trunkline.core.channels import InboundStream, Ready, Resolved, find_in_directory
+from trunkline.core.channels import DirectoryEntry, InboundStream, Ready, Resolved, find_in_directory
 from trunkline.core.channels.voice import say
 from trunkline.core.errors import IdentityGone, NotSent, PlatformError
 from trunkline.core.records.bindings import Placement, PlaceState
@@ -19,10 +19,10 @@ from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, Ide
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.api_calls import opening
 from trunkline.sim.platforms.api.binding_adapter import binding_of
-from trunkline.sim.platforms.api.wire_faults import received
+from trunkline.sim.platforms.api.wire_faults import response_of
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.calls.call import ChooseCall
-from trunkline.sim.platforms.directory import entries_of
+from trunkline.sim.platforms.calls.speaking import Speaking
 from trunkline.sim.platforms.rooms import WorldPort, resolve
 from trunkline.sim.scenario.model.world import NOT_READY
 
@@ -84,10 +84,10 @@ class FakeAdapter:
 
     async def ack(self, envelope: Envelope) -> None:
         answer = self._world.future()
-        self._world.at(self._world.now() + self._platform.spec.latency / 10, self._acked, envelope, answer)
+        self._world.call_at(self._world.now() + self._platform.spec.latency / 10, self._arrive_ack, envelope, answer)
         await answer
 
-    def _acked(self, envelope: Envelope, answer: asyncio.Future[Any]) -> None:
+    def _arrive_ack(self, envelope: Envelope, answer: asyncio.Future[Any]) -> None:
         """The acknowledgement arrives, also while its process is frozen; the connection of a dead one is closed."""
         if not self._node.alive:
             return
@@ -110,31 +110,32 @@ class FakeAdapter:
         try:
             await self._binding.speak(request)
         except PlatformError as error:
-            self._platform.wire.refused(request, self._binding.token, error)
+            self._platform.wire.record_refusal(request, self._binding.token, error)
             raise
         try:
             return await self._send(request, self._binding.token)
         except IdentityGone:
-            self._binding.gone(request.identity)
+            self._binding.forget_identity(request.identity)
             raise
 
     async def _send(self, request: SendRequest, token: int) -> Receipt:
         answer, wire = self._world.future(), self._platform.wire
         if self._platform.engine is None:
             wire.receive(request, answer, token)
-            return await received(answer)
+            return await response_of(answer)
         try:
             speech = await say(self._platform.engine, request.text)
         except PlatformError as error:
-            wire.refused(request, token, error)
+            wire.record_refusal(request, token, error)
             raise
+        assert isinstance(wire, Speaking), "only a platform with calls has an engine"
         wire.receive_speech(request, speech, answer, token, self.choose_call)
-        return await received(answer)
+        return await response_of(answer)
 
     async def find(self, address: Address, key: str) -> Receipt | None:
         answer = self._world.future()
         self._platform.wire.look_up(address, key, answer, self._token)
-        return await received(answer)
+        return await response_of(answer)
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
         return await self._platform.wire.open_thread(place, message_id, title, self._token)
@@ -172,13 +173,13 @@ class FakeAdapter:
         """Carry out a change, without a timeout."""
         answer = self._world.future()
         self._platform.actions.act(request, answer, self._token)
-        return await received(answer)
+        return await response_of(answer)
 
     async def ask(self, query: ActionQuery) -> object:
         """Answer a question, without a timeout."""
         answer = self._world.future()
         self._platform.actions.ask(query, answer, self._token)
-        return await received(answer)
+        return await response_of(answer)
 
     async def resolve_target(self, text: str) -> Resolved | None:
         await anyio.sleep(self._platform.spec.latency)
@@ -200,3 +201,22 @@ def adapter_to(platform: FakePlatform, account: str, node: Node, world: WorldPor
     """The adapter that fits a platform."""
     kind = PlaceAdapter if platform.keeps_waiting else FakeAdapter
     return kind(platform, account, node, world)
+
+
+def entries_of(platform: FakePlatform, account: str) -> Iterator[DirectoryEntry]:
+    """The channels that an account is in, and the people that it has a direct conversation with."""
+    if not platform.has_directory:
+        return
+    for room in platform.rooms:
+        away = account not in room.accounts or account in room.left or room.closed is not None
+        if away or room.thread is not None or room.parent is not None:
+            continue
+        direct = room.kind is ChatKind.DIRECT
+        member = platform.server.members.get(room.conversation) if direct else None
+        word = "user" if direct else room.kind.value
+        yield DirectoryEntry(
+            target=f"{word}:{room.conversation}",
+            kind=room.kind,
+            name=room.title or room.name if member is None else member.peer.name,
+            handle=room.name,
+        )

@@ -46,7 +46,7 @@ from trunkline.sim.scenario.model.world import AccountSpec, PlatformSpec, idempo
 
 
 class FakePlatform(ABC):
-    """One platform with all its rooms. Subclasses define the form of ids and the platform's rules."""
+    """A platform with all its rooms. Subclasses define the form of ids and the platform's rules."""
 
     channel = ""
     #: capabilities beside texts, files and threads
@@ -110,7 +110,7 @@ class FakePlatform(ABC):
 
     @property
     def _of_run(self) -> tuple[str, ...]:
-        """What makes ids other ones than in earlier runs, where somebody remembers those."""
+        """Prefix that keeps ids unique across runs, for gateways that remember ids."""
         return (str(self._world.ids_from),) if self._world.ids_from else ()
 
     def message_id(self, name: str, room: Room) -> str:
@@ -228,8 +228,8 @@ class FakePlatform(ABC):
 
     def rooms_under(self, room: Room) -> list[Room]:
         """The threads of a room that are separate conversations and not deleted."""
-        under = [one for one in self._rooms.values() if one.parent == room.conversation]
-        return [one for one in under if one.closed != "deleted"]
+        under = [thread for thread in self._rooms.values() if thread.parent == room.conversation]
+        return [thread for thread in under if thread.closed != "deleted"]
 
     def room_named(self, account: str, name: str) -> Room | None:
         return self._named.get((account, name))

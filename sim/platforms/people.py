@@ -1,4 +1,4 @@
-"""What people do on a platform: they post, press buttons, react, vote, edit and delete.
+"""The people of a platform: they post, press buttons, react, vote, edit and delete.
 
 A post and a press reach the gateway as inbound messages; the rest only changes what everybody sees.
 """
@@ -6,7 +6,7 @@ A post and a press reach the gateway as inbound messages; the rest only changes 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 
@@ -18,17 +18,21 @@ from trunkline.sim.platforms.actions.buttons import value_of_button
 from trunkline.sim.platforms.actions.changes import react, unreact
 from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.platforms.actions.polls import poll_of, vote
-from trunkline.sim.platforms.api.inbound_pushes import PERSON, Posted, Speaker
+from trunkline.sim.platforms.api.hosts import ApiHost
+from trunkline.sim.platforms.api.inbound_pushes import PERSON, Posted, Pushes, Speaker
 from trunkline.sim.platforms.rooms import Room, WorldPort
 
-if TYPE_CHECKING:
-    from trunkline.sim.platforms.base import FakePlatform
+
+class PeopleHost(ApiHost, Protocol):
+    """A platform as its people use it."""
+
+    pushes: Pushes
 
 
 class People:
     """The people of one platform."""
 
-    def __init__(self, platform: FakePlatform, world: WorldPort) -> None:
+    def __init__(self, platform: PeopleHost, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
         #: name -> envelope, actual place, accounts
@@ -68,7 +72,7 @@ class People:
         self._check_member(person, room)
         pressed = speaker.pressed
         if pressed is None:
-            self._platform.threads.posted(room, cause)
+            self._platform.threads.reopen_for_post(room, cause)
         elif room.closed is not None:
             raise UnknownName(f"{room.name} is {room.closed}: its buttons do nothing")
         body = PeerSaid(
@@ -103,13 +107,18 @@ class People:
             pressed=pressed,
         )
         self._said[name] = (envelope, place, room.accounts)
-        for named in (place, shown):
-            self._world.name_message(named, message_id, name)
-        kind, extra = self._world.push_fault(place, text, seq) or ("", 0.0)
+        self._push(name, room, envelope, place, seq)
+
+    def _push(self, name: str, room: Room, envelope: Envelope, place: Address, cause: int) -> None:
+        """Push a message to every account that is a member of its room, unless a fault strikes it."""
+        shown, message_id = envelope.address, envelope.message_id
+        for seen_at in (place, shown):
+            self._world.name_message(seen_at, message_id, name)
+        kind, extra = self._world.push_fault(place, envelope.text, cause) or ("", 0.0)
         for account in (account for account in room.accounts if account not in room.left and kind != "drop"):
             own = msgspec.structs.replace(envelope, address=msgspec.structs.replace(shown, account=account))
             posted = Posted(
-                envelope=own, place=room.address(account), original=message_id, cause=seq, twice=kind == "duplicate"
+                envelope=own, place=room.address(account), original=message_id, cause=cause, twice=kind == "duplicate"
             )
             delay = (extra if kind == "slow" else 0.0) + self._platform.latency("push", account, message_id)
             self._platform.pushes.deliver(posted, message_id + room.name, delay)
@@ -126,7 +135,7 @@ class People:
             if said is not None and not said.deleted:
                 return said
             raise UnknownName(f"{of} is not in {room.name}")
-        found = [one for one in self._platform.board.within(room) if fits(one)]
+        found = [message for message in self._platform.board.within(room) if fits(message)]
         if not found:
             raise UnknownName(f"{room.name} has no such message")
         return found[-1]
@@ -167,7 +176,7 @@ class People:
         self._check_member(person, message.room)
         try:
             there = poll_of(message).options
-            before = tuple(there[one] for one in message.votes.get(person.id, ()))
+            before = tuple(there[number] for number in message.votes.get(person.id, ()))
             unknown = [option for option in options if option not in there]
             if unknown:
                 raise Refused(f"the poll has no option {unknown[0]!r}")

@@ -24,7 +24,7 @@ class ProcessAdapters(Protocol):
         """Make the platforms reachable, while the block runs."""
         ...
 
-    async def connected(self) -> None:
+    async def wait_until_connected(self) -> None:
         """Wait until the accounts of the first process receive what people write, if that takes a while."""
         ...
 
@@ -35,10 +35,10 @@ class ProcessAdapters(Protocol):
         ...
 
     def serve(self, gateway: Gateway, node: Node) -> Coroutine[Any, Any, None]:
-        """What a process does from its start to its end."""
+        """The work of a process, from its start to its end."""
         ...
 
-    def gone(self, node: Node) -> None:
+    def close_process(self, node: Node) -> None:
         """Close what a process that has ended left open."""
         ...
 
@@ -50,8 +50,8 @@ class MemoryAdapters:
         """Always reachable."""
         return nullcontext()
 
-    async def connected(self) -> None:
-        """What people write before a process is connected waits for it."""
+    async def wait_until_connected(self) -> None:
+        """Return at once: what people write before a process is connected waits for it."""
 
     def make(
         self, in_memory: InMemory, platform: FakePlatform, account: str, node: Node, store: Store, events: EventSink
@@ -63,5 +63,5 @@ class MemoryAdapters:
         """The gateway itself."""
         return gateway.run()
 
-    def gone(self, node: Node) -> None:
-        """Nothing is left open."""
+    def close_process(self, node: Node) -> None:
+        """Close nothing: an adapter in memory leaves nothing open."""

@@ -6,16 +6,13 @@ This is state of the world; latency, tokens and faults of requests are in `sim.p
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from trunkline.core.errors import PlaceGone, Refused, UnknownName
 from trunkline.core.records.bindings import PlaceState
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.world import ThreadClosed, ThreadOpened, ThreadReopened
+from trunkline.sim.platforms.hosts import RoomsHost
 from trunkline.sim.platforms.rooms import Room
-
-if TYPE_CHECKING:
-    from trunkline.sim.platforms.base import FakePlatform
 
 #: maximum length of a title in events
 _TITLE = 40
@@ -24,7 +21,7 @@ _TITLE = 40
 class Threads:
     """The threads of one platform."""
 
-    def __init__(self, platform: FakePlatform) -> None:
+    def __init__(self, platform: RoomsHost) -> None:
         self._platform = platform
         #: messages that a thread can be opened on: owner and id of the conversation, message id
         self._roots: set[tuple[str, str, str]] = set()
@@ -113,7 +110,7 @@ class Threads:
         if room.closed is not None:
             self.reopen(room, account=place.account)
 
-    def posted(self, room: Room, cause: int | None) -> None:
+    def reopen_for_post(self, room: Room, cause: int | None) -> None:
         """Reopen an archived thread because a person posts. Raises `UnknownName` if it is deleted or locked."""
         if room.closed == "deleted" or room.locked:
             raise UnknownName(f"{room.name} takes no messages: it is {room.closed}{' and locked' * room.locked}")

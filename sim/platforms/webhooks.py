@@ -8,20 +8,17 @@ another id. An account may lose the permission to use the webhooks of a room.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from trunkline.core.errors import IdentityGone, Refused
 from trunkline.core.values import Address, ChatKind, Identity
 from trunkline.sim.events.world import WebhookGone
-
-if TYPE_CHECKING:
-    from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.hosts import RoomsHost
 
 
 class Webhooks:
     """The webhooks created by the gateway's accounts."""
 
-    def __init__(self, platform: FakePlatform) -> None:
+    def __init__(self, platform: RoomsHost) -> None:
         self._platform = platform
         #: (account, conversation of the room) -> id and name of its webhook
         self._here: dict[tuple[str, str], tuple[str, str]] = {}
@@ -40,7 +37,7 @@ class Webhooks:
             raise Refused("missing permissions: webhooks")
         return [(owner, *known) for (owner, room), known in self._here.items() if where and room == where[1]]
 
-    def make(self, place: Address, name: str) -> str:
+    def create(self, place: Address, name: str) -> str:
         """Create a webhook in the room of a place; returns its id. Raises `Refused` if not possible."""
         where, room = self._where(place), self._platform.room_above(place)
         if where is None or room is None or place.account not in room.accounts:

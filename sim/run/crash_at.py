@@ -68,8 +68,8 @@ class Crashes:
         #: requested stops during which something else ended the process
         self.overtaken = 0
         self._asked = False
-        world.log.subscribe(self._ended, ProcessCrashed, ProcessStopped)
-        world.log.subscribe(self._started, ProcessStarted)
+        world.log.subscribe(self._note_end, ProcessCrashed, ProcessStopped)
+        world.log.subscribe(self._arm_first, ProcessStarted)
         self._arm()
 
     @property
@@ -77,7 +77,7 @@ class Crashes:
         """The number of crashes that ended a process, or found it ended."""
         return len(self.whys) + self.overtaken
 
-    def _ended(self, event: Event) -> None:
+    def _note_end(self, event: Event) -> None:
         assert isinstance(event.body, ProcessCrashed | ProcessStopped)
         if self._armed is None:
             return
@@ -89,7 +89,7 @@ class Crashes:
             return
         self._armed, self._asked = None, False
 
-    def _started(self, event: Event) -> None:
+    def _arm_first(self, event: Event) -> None:
         if self._armed is None and event.node == self._process.name:
             self._arm()
 

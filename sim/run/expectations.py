@@ -19,7 +19,7 @@ from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import WorldPlace
 from trunkline.sim.invariants import Status, Verdict
-from trunkline.sim.run.fault_board import text_matches, where
+from trunkline.sim.run.fault_board import where
 from trunkline.sim.run.hand_expectations import (
     delegation_fits,
     delegations_of,
@@ -32,6 +32,7 @@ from trunkline.sim.run.hand_expectations import (
 from trunkline.sim.scenario import PlaceRef, ScenarioFile
 from trunkline.sim.scenario.config_reloads import agents_of
 from trunkline.sim.scenario.model.scenario import ExpectedEvent, ExpectedMessage
+from trunkline.sim.scenario.text_pattern import text_matches
 
 
 class UnmetExpectation(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,7 +136,7 @@ def check_expectations(
     found = [*_skipped(events), *_cut(events)]
     if expect.accepted is not None or expect.transcripts or expect.events or expect.hands or expect.given:
         seen = _Outcome(file, events)
-        found += (*_accepted(file, seen), *_transcripts(file, seen), *_events(file, seen), *_hands(file, seen))
+        found += (*_compare_accepted(file, seen), *_transcripts(file, seen), *_events(file, seen), *_hands(file, seen))
     return (*found, *_exercised(file, verdicts))
 
 
@@ -161,7 +162,7 @@ def _cut(events: Sequence[Event]) -> Iterable[UnmetExpectation]:
         )
 
 
-def _accepted(file: ScenarioFile, seen: _Outcome) -> Iterable[UnmetExpectation]:
+def _compare_accepted(file: ScenarioFile, seen: _Outcome) -> Iterable[UnmetExpectation]:
     """Compare the exact multiset of accepted messages."""
     expected = file.scenario.expect.accepted
     if expected is None:
@@ -267,7 +268,7 @@ def _hands(file: ScenarioFile, seen: _Outcome) -> Iterable[UnmetExpectation]:
     delegations, given = delegations_of(seen.events), givens_of(seen.events)
     for index, wanted in enumerate(file.scenario.expect.hands):
         address = partial(_address, file, seen)
-        count = sum(delegation_fits(wanted, one, seen.is_person, address) for one in delegations)
+        count = sum(delegation_fits(wanted, delegation, seen.is_person, address) for delegation in delegations)
         if count != wanted.times:
             yield UnmetExpectation(
                 summary="delegations differ",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from trunkline.core.action_names import Action
 from trunkline.core.events import Body, Recorder
@@ -18,6 +17,7 @@ from trunkline.sim.events.script import FaultFired
 from trunkline.sim.platforms import FakePlatform
 from trunkline.sim.scenario import PlaceRef
 from trunkline.sim.scenario.model.scenario import Fault
+from trunkline.sim.scenario.text_pattern import text_matches
 from trunkline.sim.store.disk import Disk
 from trunkline.sim.store.preloaded import damage
 
@@ -27,12 +27,6 @@ DEAD = "dead"
 PERIODS = ("mirror", "ready")
 #: attributes of events that can be their place
 PLACES = ("address", "conversation", "asked", "origin")
-
-
-def text_matches(pattern: str, text: str) -> bool:
-    """Whether a text matches a pattern in which only ``*`` is special (any text, line ends included)."""
-    escaped = pattern.replace("[", "[[]").replace("?", "[?]")
-    return fnmatchcase(text, escaped)
 
 
 def where(body: Body) -> Address | None:
@@ -76,12 +70,12 @@ class FaultBoard:
     @property
     def armed(self) -> tuple[ArmedFault, ...]:
         """The faults that may still strike, in the order in which they were armed."""
-        return tuple(one for one in self._armed if one.fault.on not in PERIODS or self._now() < one.until)
+        return tuple(armed for armed in self._armed if armed.fault.on not in PERIODS or self._now() < armed.until)
 
     @property
     def unstruck(self) -> tuple[Fault, ...]:
         """The faults that were armed and have struck nothing."""
-        return tuple(one.fault for one in self._armed if not one.struck)
+        return tuple(armed.fault for armed in self._armed if not armed.struck)
 
     def arm(self, fault: Fault) -> None:
         self._armed.append(ArmedFault(fault, fault.nth - 1, fault.times, self._now() + fault.for_))
@@ -89,7 +83,7 @@ class FaultBoard:
     def heal(self) -> None:
         self._armed.clear()
 
-    def take(
+    def take_fault(
         self,
         on: str,
         *,
@@ -178,45 +172,45 @@ class WorldFaults(ABC):
 
     def send_fault(self, address: Address, text: str, attempt: int, transport: Transport) -> tuple[str, float] | None:
         """The fault that strikes a send, and its duration."""
-        found = self.faults.take("send", address=address, text=text, attempt=attempt, transport=transport)
+        found = self.faults.take_fault("send", address=address, text=text, attempt=attempt, transport=transport)
         return self._strike(found, text)
 
     def act_fault(self, address: Address, action: Action, text: str, attempt: int | None) -> tuple[str, float] | None:
         """The fault that strikes a change or a question, and its duration."""
-        found = self.faults.take("act", address=address, text=text, attempt=attempt, action=action)
+        found = self.faults.take_fault("act", address=address, text=text, attempt=attempt, action=action)
         return self._strike(found, f"{action.value} {text}".rstrip())
 
     def thread_fault(self, place: Address) -> tuple[str, float] | None:
         """The fault that strikes the opening of a thread in the room of a place."""
         room = self.platforms[place.channel].room_above(place)
         above = place if room is None else room.address(place.account)
-        return self._strike(self.faults.take("thread", address=above), str(above))
+        return self._strike(self.faults.take_fault("thread", address=above), str(above))
 
     def push_fault(self, place: Address, text: str, said: int) -> tuple[str, float] | None:
         """The fault that strikes a person's message on its way to the gateway, and its duration. `said`: its event."""
-        found = self.faults.take("push", address=place, text=text)
+        found = self.faults.take_fault("push", address=place, text=text)
         # Nothing else records that a message never arrives.
         return self._strike(found, text, said if found is not None and found.do == "drop" else None)
 
     def model_fault(self, place: Address | None, text: str, cause: int) -> Fault | None:
         """The fault that strikes a question to the model. `place`: where it was asked; `cause`: the `model.asked`."""
-        found = self.faults.take("model", address=place, text=text)
+        found = self.faults.take_fault("model", address=place, text=text)
         if found is not None:
             self.events.record(FaultFired(fault=f"model/{found.do}", detail=text[:80]), cause)
         return found
 
     def silence_fault(self, channel: str, account: str) -> float | None:
         """The time for which the connection of an account stays silent before it breaks; None: it does not."""
-        found = self.faults.take("connect", account=(channel, account), do=DEAD)
+        found = self.faults.take_fault("connect", account=(channel, account), do=DEAD)
         struck = self._strike(found, f"{channel}:{account}")
         return None if struck is None else struck[1]
 
     def hand_fault(self, task: str) -> tuple[str, float] | None:
         """The fault that strikes a hand, and its duration."""
-        return self._strike(self.faults.take("hand", text=task), task)
+        return self._strike(self.faults.take_fault("hand", text=task), task)
 
     def lookup_fault(self, address: Address) -> tuple[str, float] | None:
-        return self._strike(self.faults.take("lookup", address=address), str(address))
+        return self._strike(self.faults.take_fault("lookup", address=address), str(address))
 
     def account_fault(self, on: str, channel: str, account: str) -> bool:
         """Whether the period of a fault holds for an account now; records the first strike."""
@@ -233,7 +227,7 @@ class WorldFaults(ABC):
 
     def boot_fault(self, channel: str, account: str) -> float | None:
         """The delay until a missing adapter is installed; None if it is not missing when a process starts."""
-        struck = self._strike(self.faults.take("boot", account=(channel, account)), f"{channel}:{account}")
+        struck = self._strike(self.faults.take_fault("boot", account=(channel, account)), f"{channel}:{account}")
         return None if struck is None else struck[1]
 
     def _mirror_fault(self) -> bool:
@@ -263,5 +257,5 @@ class WorldFaults(ABC):
         return fault.do, fault.for_
 
     def _fail_commit(self) -> str | None:
-        struck = self._strike(self.faults.take("store", carries=self.disk.carries), "commit refused")
+        struck = self._strike(self.faults.take_fault("store", carries=self.disk.carries), "commit refused")
         return None if struck is None else struck[0]

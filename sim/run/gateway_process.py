@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from itertools import count
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from trunkline.core.agent import Agent
 from trunkline.core.channels import ChannelAdapter
@@ -20,6 +22,7 @@ from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.store.commands import Write
 from trunkline.core.values import Address
 from trunkline.sim.bugs import BUGS
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.cast import clients
 from trunkline.sim.cast.agents import ScriptedAgent
 from trunkline.sim.cast.delegating import HandUser
@@ -35,8 +38,6 @@ from trunkline.sim.loop import Node
 from trunkline.sim.platforms.process_adapters import ProcessAdapters
 from trunkline.sim.platforms.tokens import RenewableAdapter
 from trunkline.sim.run.env import sim_env
-from trunkline.sim.run.process_errors import crashed, one_line
-from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.config_reloads import agents_of
 from trunkline.sim.scenario.model.steps import (
@@ -53,6 +54,8 @@ from trunkline.sim.scenario.place_refs import is_session_key
 _MOST_BOOTS = 50
 #: parts of a configuration that `world.limits` is made of
 _LIMITING = ("delivery", "tools", "agents", "hands")
+#: traceback frames recorded for the error that killed a process
+_FRAMES = 8
 
 
 class GatewayProcess:
@@ -99,7 +102,7 @@ class GatewayProcess:
         serve = self._made_by.serve(gateway, node)
         task = self._task = loop.create_task(serve, name=f"{self.name} {node.generation}", context=context)
         # In the world's context: the end of a process is observed from outside.
-        task.add_done_callback(lambda _: self._ended(node, task))
+        task.add_done_callback(lambda _: self._handle_end(node, task))
         # The run may have been waiting only for a running process to be at rest.
         self._world.poke()
 
@@ -122,7 +125,7 @@ class GatewayProcess:
                 if missing is None:
                     adapters.append(adapter)
                 else:
-                    world.at(world.now() + missing, self._install, node, adapter)
+                    world.call_at(world.now() + missing, self._install, node, adapter)
         return wiring.make_gateway(
             config=self.config,
             store=store,
@@ -306,11 +309,11 @@ class GatewayProcess:
         if node is None or not node.alive:
             return
         node.kill()
-        self._made_by.gone(node)
+        self._made_by.close_process(node)
         self._world.log.recorder("sim", node.generation).record(ProcessCrashed(why=why), cause)
         # A transaction in progress is rolled back once the running callback has returned.
-        self._world.at(self._world.now(), self._world.disk.crash)
-        self._world.at(self._world.now() + restart_after, self.boot)
+        self._world.call_at(self._world.now(), self._world.disk.crash)
+        self._world.call_at(self._world.now() + restart_after, self.boot)
 
     def freeze(self, why: str, cause: int | None, lasts: float) -> None:
         """Freeze the process for a while like SIGSTOP: callbacks that come due meanwhile run afterwards."""
@@ -319,7 +322,7 @@ class GatewayProcess:
             return
         node.freeze()
         world.log.recorder("sim", node.generation).record(ProcessFrozen(why=why), cause)
-        world.at(world.now() + lasts, self._thaw, node)
+        world.call_at(world.now() + lasts, self._thaw, node)
 
     def _thaw(self, node: Node) -> None:
         if node.frozen:
@@ -334,28 +337,28 @@ class GatewayProcess:
         self._stopping = (node, why, cause, down)
         task.cancel()
 
-    def _ended(self, node: Node, task: asyncio.Task[None]) -> None:
+    def _handle_end(self, node: Node, task: asyncio.Task[None]) -> None:
         """Handle the end of the process: a requested stop, or an error of its own."""
         if not node.alive:
             return
         node.kill()
-        self._made_by.gone(node)
+        self._made_by.close_process(node)
         world = self._world
         world.disk.crash()
         stopping = self._stopping
         if stopping is not None and stopping[0] is node:
             _, why, cause, down = stopping
             world.log.recorder("sim", node.generation).record(ProcessStopped(why=why), cause)
-            world.at(world.now() + down, self.boot)
+            world.call_at(world.now() + down, self.boot)
             return
         error = None if task.cancelled() else task.exception()
         body = ProcessCrashed(why="it ended by itself") if error is None else crashed(error)
         world.log.recorder("sim", node.generation).record(body)
-        world.at(world.now() + 1.0, self.boot)
+        world.call_at(world.now() + 1.0, self.boot)
 
 
 def stored_outside(bugs: Sequence[str]) -> Callable[[Write[Any]], Write[Any]]:
-    """What the defects of a run make of the commands of processes that are no gateway."""
+    """The store command of a process that is no gateway, as the defects of the run change it."""
     wiring = Wiring(generation=0)
     for name in bugs:
         BUGS[name].install(wiring)
@@ -374,7 +377,7 @@ class Processes:
         numbers = count(1)
         self._all = {name: GatewayProcess(world, name, numbers, adapters) for name in ("gateway", "second")}
 
-    def named(self, name: str) -> GatewayProcess:
+    def process(self, name: str) -> GatewayProcess:
         """``gateway`` or ``second``."""
         return self._all[name]
 
@@ -394,3 +397,25 @@ class Processes:
         """Replace the configuration of all processes. Raises `ConfigError`."""
         for process in self._all.values():
             process.reload(config)
+
+
+def one_line(error: BaseException) -> str:
+    """An error in one line; of a group its first error."""
+    first = _first(error)
+    return f"{type(first).__name__}: {first}"
+
+
+def _first(error: BaseException) -> BaseException:
+    if isinstance(error, BaseExceptionGroup):
+        return _first(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
+    return error
+
+
+def crashed(error: BaseException) -> ProcessCrashed:
+    """The error that killed a process, with the last frames of its traceback.
+
+    Files are named without folders, so that the event is the same on any machine.
+    """
+    calls = traceback.extract_tb(_first(error).__traceback__)[-_FRAMES:]
+    frames = tuple(f"{Path(call.filename).name}:{call.lineno} in {call.name}" for call in calls)
+    return ProcessCrashed(why=one_line(error), frames=frames)

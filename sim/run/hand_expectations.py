@@ -13,8 +13,8 @@ from trunkline.core.reasons import Reason
 from trunkline.core.states.delegation import ENDED_BY, CallbackState, WorkState, next_work_state
 from trunkline.core.values import Address, Peer
 from trunkline.sim.events.hands import AgentGiven
-from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.hands import ExpectedDelegation, ExpectedGiven
+from trunkline.sim.scenario.text_pattern import text_matches
 
 
 class EndedDelegation(msgspec.Struct, kw_only=True):
@@ -54,19 +54,19 @@ def delegations_of(events: Iterable[Event]) -> tuple[EndedDelegation, ...]:
 
 def delegation_fits(
     wanted: ExpectedDelegation,
-    one: EndedDelegation,
+    ended: EndedDelegation,
     is_person: Callable[[str, Peer], bool],
     address: Callable[[str], Address | None],
 ) -> bool:
     """Whether a delegation has everything that is expected. `is_person`: whether a peer is a person of the world."""
-    body = one.accepted
+    body = ended.accepted
     exact = (
         (wanted.hand, body.hand),
         (wanted.label, body.label),
-        (wanted.agent, one.agent),
-        (wanted.work, one.work),
-        (wanted.callback, one.callback),
-        (wanted.reason, one.reason),
+        (wanted.agent, ended.agent),
+        (wanted.work, ended.work),
+        (wanted.callback, ended.callback),
+        (wanted.reason, ended.reason),
     )
     if any(want is not None and want != have for want, have in exact):
         return False
@@ -76,7 +76,7 @@ def delegation_fits(
         place = address(wanted.place)
         if place is None or body.origin is None or body.origin.lane != place.lane:
             return False
-    texts = ((wanted.task, body.task), (wanted.result, one.result))
+    texts = ((wanted.task, body.task), (wanted.result, ended.result))
     return all(want is None or text_matches(want, have) for want, have in texts)
 
 
@@ -101,7 +101,7 @@ def given_fits(wanted: ExpectedGiven, body: AgentGiven, is_person: Callable[[str
 
 
 def described(wanted: ExpectedDelegation | ExpectedGiven) -> str:
-    """What is expected, in the words of the file."""
+    """An expected delegation in one line, in the words of the file."""
     given = [name for name in type(wanted).model_fields if name != "times" and name in wanted.model_fields_set]
     facts = [f"{name} {_words(getattr(wanted, name))}" for name in given]
     return f"{wanted.times}× {', '.join(facts) or 'any'}"
@@ -111,15 +111,16 @@ def _words(value: object) -> str:
     return " + ".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
-def shown_delegation(one: EndedDelegation) -> str:
+def shown_delegation(ended: EndedDelegation) -> str:
     """A delegation in one line."""
-    label = f" ({one.accepted.label})" if one.accepted.label else ""
-    reason = f", {one.reason}" if one.reason is not None else ""
-    return f"{one.id} {one.accepted.hand}{label}: {one.work}, “{_cut(one.result)}”, callback {one.callback}{reason}"
+    label = f" ({ended.accepted.label})" if ended.accepted.label else ""
+    reason = f", {ended.reason}" if ended.reason is not None else ""
+    work = f"{ended.id} {ended.accepted.hand}{label}: {ended.work}"
+    return f"{work}, “{_cut(ended.result)}”, callback {ended.callback}{reason}"
 
 
 def shown_given(body: AgentGiven) -> str:
-    """What an agent was given, in one line."""
+    """A prompt that an agent was given, in one line."""
     asked = "nobody" if body.asked_by is None else body.asked_by.name or body.asked_by.id
     prompts = " + ".join(f"“{_cut(prompt.text)}”" for prompt in body.prompts) or "no prompt"
     return f"{body.agent}: “{_cut(body.text)}” from {body.peer.id}, asked by {asked}, {prompts}"
@@ -130,5 +131,5 @@ def _cut(text: str, most: int = 60) -> str:
 
 
 def givens_of(events: Sequence[Event]) -> list[AgentGiven]:
-    """What agents were given in a run."""
+    """The prompts that agents were given in a run."""
     return [event.body for event in events if isinstance(event.body, AgentGiven)]

@@ -102,16 +102,16 @@ class Quiescence:
 
     def watch(self, log: EventLog) -> None:
         log.subscribe(self.see, *self._begins, *self._ends)
-        log.subscribe(self._asked, HookSending)
-        log.subscribe(self._answered, HookSent)
+        log.subscribe(self._open_hook, HookSending)
+        log.subscribe(self._close_hook, HookSent)
         log.subscribe(self._mirror_refused, MirrorRefused)
         log.subscribe(lambda event: self._close(_MIRROR, event.intent), MirrorAppended)
         log.subscribe(self._process_gone, ProcessCrashed, ProcessStopped)
-        log.subscribe(self._limited, WorldLimits)
-        log.subscribe(self._timed, DelegationAccepted, DelegationStarted)
-        log.subscribe(self._reported, CallbackChanged)
+        log.subscribe(self._note_limits, WorldLimits)
+        log.subscribe(self._note_deadline, DelegationAccepted, DelegationStarted)
+        log.subscribe(self._note_report, CallbackChanged)
         log.subscribe(self._waits, AttemptEnded, RecoveryDecided, LaneWaiting)
-        log.subscribe(self._left, WorkerAnswered)
+        log.subscribe(self._note_answer, WorkerAnswered)
         log.subscribe(
             lambda event: self._close(_ANSWER, event.delegation),
             *(DelegationFinished, DelegationIgnored, AnswerTurnedAway),
@@ -132,7 +132,7 @@ class Quiescence:
                 self._close(_MIRROR, event.intent)
             self.look()
 
-    def _timed(self, event: Event) -> None:
+    def _note_deadline(self, event: Event) -> None:
         """A delegation has until its deadline, which a restart may move by the time of a run."""
         name, body = event.delegation or "", event.body
         if isinstance(body, DelegationAccepted) and body.deadline is not None:
@@ -141,14 +141,14 @@ class Quiescence:
             at, run = self._deadlines[name]
             self._deadlines[name] = max(at, event.at + run), run
 
-    def _reported(self, event: Event) -> None:
+    def _note_report(self, event: Event) -> None:
         assert isinstance(event.body, CallbackChanged)
         if event.body.state is CallbackState.PARKED:
             self._parked[event.delegation or ""] = None
         elif self._parked:
             self._parked.pop(event.delegation or "", None)
 
-    def _limited(self, event: Event) -> None:
+    def _note_limits(self, event: Event) -> None:
         assert isinstance(event.body, WorldLimits)
         self._max_age = max(self._max_age, event.body.max_age)
 
@@ -160,18 +160,18 @@ class Quiescence:
         elif self._until:
             self._until.pop(event.intent or "", None)
 
-    def _asked(self, event: Event) -> None:
+    def _open_hook(self, event: Event) -> None:
         if event.intent not in self._notified:
             self._open[_HOOKS, event.intent or ""] = event.generation
 
-    def _answered(self, event: Event) -> None:
+    def _close_hook(self, event: Event) -> None:
         self._notified.add(event.intent)
         self._close(_HOOKS, event.intent)
 
     def _mirror_refused(self, event: Event) -> None:
         self._open[_MIRROR, event.intent or ""] = event.generation
 
-    def _left(self, event: Event) -> None:
+    def _note_answer(self, event: Event) -> None:
         """A worker left an answer on the store, also one that comes too late: a gateway has to look at it."""
         if isinstance(event.body, WorkerAnswered) and event.body.accepted:
             self._open[_ANSWER, event.delegation or ""] = event.generation
@@ -184,8 +184,8 @@ class Quiescence:
     def _process_gone(self, event: Event) -> None:
         """Close intents that only the hooks of the process saw: nothing was stored, so no hook will be notified."""
         gone = event.generation
-        for one in [one for one, process in self._open.items() if one[0] == _HOOKS and process == gone]:
-            del self._open[one]
+        for key in [key for key, process in self._open.items() if key[0] == _HOOKS and process == gone]:
+            del self._open[key]
 
     def look(self) -> None:
         """Report that the run may have come to rest."""

@@ -49,7 +49,7 @@ MAX_STEPS = 50_000_000
 
 
 class ScenarioRun:
-    """One run in progress.
+    """A run in progress.
 
     `adapters`: how the gateway reaches the platforms; by default in memory. `bound`: see `REST_BOUND`. `patience`: for
     how long after the script a run waits at most for what the gateway has announced.
@@ -75,7 +75,7 @@ class ScenarioRun:
         self.world = World(file, loop, seed=seed, bugs=bugs, spare=spare)
         self._adapters = adapters(self.world)
         self.processes = Processes(self.world, self._adapters)
-        self.process = self.processes.named("gateway")
+        self.process = self.processes.process("gateway")
         outside = OutsideStore(self.world.disk, stored_outside(bugs))
         self.workers = Workers(self.world, outside, file.scenario.cast.workers)
         self.player = ScriptPlayer(self.world, self.processes, outside)
@@ -128,7 +128,7 @@ class ScenarioRun:
     async def _play(self) -> None:
         world = self.world
         self.process.boot()
-        await self._adapters.connected()
+        await self._adapters.wait_until_connected()
         self.player.start()
         await anyio.sleep(self.player.end)
         # Give the last step's own faults a moment to strike before everything is healed.
@@ -166,11 +166,11 @@ class ScenarioRun:
                     self._changed = anyio.Event()
                     if not self._at_rest:
                         await self._changed.wait()
-                        self.world.moved()
+                        self.world.note_change()
                 seen = len(self.world.log.events)
-                self.world.moved()
+                self.world.note_change()
                 await anyio.sleep(LINGER)
-                self.world.moved()
+                self.world.note_change()
                 if self._at_rest and len(self.world.log.events) == seen:
                     return True
         return self._at_rest
@@ -247,7 +247,7 @@ def header_of(
         source=file.scenario.source,
         seed=file.scenario.seed if seed is None else seed,
         bugs=bugs_of(file, bugs),
-        crashes=tuple(one.name for one in crash),
+        crashes=tuple(point.name for point in crash),
         steps=file.steps,
     )
 

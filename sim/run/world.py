@@ -8,13 +8,16 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from trunkline.core.config import GatewayConfig
+from trunkline.core.config.gateway import heartbeat_agents
 from trunkline.core.errors import UnknownName
 from trunkline.core.events import Event, EventLog
 from trunkline.core.events.gateway import SessionCreated, SessionReset
+from trunkline.core.heartbeat.settings import heartbeat_of, zones_of
+from trunkline.core.heartbeat.visibility import resolve_visibility
 from trunkline.core.values import Address, Capability, ChatKind, Peer
 from trunkline.sim.bugs import BUGS
 from trunkline.sim.cast.delegating import KnownDelegations
@@ -22,13 +25,19 @@ from trunkline.sim.cast.named_messages import NamedMessages
 from trunkline.sim.cast.names import display_names
 from trunkline.sim.cast.own_words import OwnWords
 from trunkline.sim.events.script import BugEnabled, RunPhase
-from trunkline.sim.events.world import WorldAccount, WorldPerson, WorldPlace, WorldSession
+from trunkline.sim.events.world import (
+    AgentContexts,
+    WorldAccount,
+    WorldHeartbeat,
+    WorldLimits,
+    WorldPerson,
+    WorldPlace,
+    WorldSession,
+)
 from trunkline.sim.loop import SimLoop
 from trunkline.sim.platforms import PLATFORMS, FakePlatform, Room
 from trunkline.sim.run.env import SimIds
 from trunkline.sim.run.fault_board import FaultBoard, WorldFaults, where
-from trunkline.sim.run.heartbeat_settings import heartbeats_of
-from trunkline.sim.run.limits import limits_of
 from trunkline.sim.run.quiescence import Quiescence
 from trunkline.sim.scenario import PlaceRef, ScenarioFile
 from trunkline.sim.store.disk import Disk
@@ -64,15 +73,15 @@ class World(WorldFaults):
         #: name of a message -> where it was said, and the platform's id
         self._said: dict[str, tuple[Address, str]] = {}
         #: the messages that agents may name
-        self.messages = NamedMessages(self._said.get, self.moved)
+        self.messages = NamedMessages(self._said.get, self.note_change)
         #: what agents have delegated, by their labels
-        self.delegations = KnownDelegations(self.moved)
+        self.delegations = KnownDelegations(self.note_change)
         self.ids = SimIds(lambda parts: self.message_names.get((parts[0], *parts[2:])))
         self.log.subscribe(self._session_known, SessionCreated, SessionReset)
         faults = [step.fault for step in file.scenario.script if step.fault is not None]
         self.disk = Disk(
             self._fail_commit,
-            self._committed,
+            self._notify_commit,
             looks=any(fault.carries for fault in faults),
             unmirrored=self._mirror_fault if any(fault.on == "mirror" for fault in faults) else None,
             spare=spare,
@@ -101,7 +110,7 @@ class World(WorldFaults):
         """The wall clock of the gateway's machine. It shows `now` until the script sets it."""
         return self.loop.time() + self.clock_set_by
 
-    def at(self, when: float, call: Callable[..., object], *args: object) -> None:
+    def call_at(self, when: float, call: Callable[..., object], *args: object) -> None:
         """Schedule a callback of the world, independent of any process."""
         self._moves += 1
         self.loop.call_at(when, call, *args, context=self._context)
@@ -128,20 +137,20 @@ class World(WorldFaults):
         said = self._said.get(name)
         return None if said is None else said[1]
 
-    def _committed(self, count: int) -> None:
+    def _notify_commit(self, count: int) -> None:
         if self.on_commit is not None:
             self.on_commit(count)
 
     def watch_steps(self, see: Callable[[int], bool]) -> None:
         """Call `see` after each step, outside all processes, until it returns true."""
         self._step_watchers.append(see)
-        self.loop.on_step = self._stepped
+        self.loop.on_step = self._notify_watchers
 
     def after_step(self, call: Callable[[], None]) -> None:
         """Call something once, at the end of the running step."""
         self.watch_steps(lambda _: call() is None)
 
-    def _stepped(self, count: int) -> None:
+    def _notify_watchers(self, count: int) -> None:
         # A watcher may add watchers for the following steps.
         for see in tuple(self._step_watchers):
             if see(count):
@@ -149,13 +158,13 @@ class World(WorldFaults):
         if not self._step_watchers:
             self.loop.on_step = None
 
-    def moved(self) -> None:
+    def note_change(self) -> None:
         """Count a change of the world without an event."""
         self._moves += 1
 
     @property
     def state(self) -> tuple[float, ...]:
-        """What outlives a killed process, as numbers that grow with each change.
+        """The world as numbers that grow with each change which outlives a killed process.
 
         A kill discards all else. So two kills between which no number changed lead to the same run.
         """
@@ -315,3 +324,60 @@ class World(WorldFaults):
         if place is None or address is None or isinstance(event.body, WorldPlace):
             return place is None
         return self.is_at(place, address)
+
+
+def heartbeats_of(config: GatewayConfig, accounts: Sequence[tuple[str, str]]) -> list[WorldHeartbeat]:
+    """The heartbeat of each agent, as the configuration promises it."""
+    return [_promised(config, agent, accounts) for agent in heartbeat_agents(config)]
+
+
+def _promised(config: GatewayConfig, agent: str, accounts: Sequence[tuple[str, str]]) -> WorldHeartbeat:
+    heartbeat = heartbeat_of(config, agent)
+    assert heartbeat is not None
+    hours, shown = heartbeat.active_hours, [shows for shows in accounts if resolve_visibility(config, *shows).show_ok]
+    return WorldHeartbeat(
+        agent=agent,
+        every=heartbeat.every,
+        target=heartbeat.target or "",
+        start="" if hours is None else hours.start,
+        end="" if hours is None else hours.end,
+        timezone="" if hours is None else zones_of(config, agent, "UTC").of(hours.timezone).key,
+        ok_shown=tuple(f"{channel}:{account}" for channel, account in shown),
+        prefix=heartbeat.response_prefix.strip(),
+    )
+
+
+def limits_of(config: GatewayConfig) -> WorldLimits:
+    """The limits of delivery, and where each agent may write."""
+    delivery = config.delivery
+    return WorldLimits(
+        max_attempts=delivery.max_attempts,
+        max_age=delivery.max_age,
+        mark=delivery.mark if delivery.ambiguous == "resend-marked" else None,
+        recovery_rate=delivery.recovery_rate,
+        lanes=delivery.lanes,
+        backoff=max(delivery.backoff, default=None),
+        max_interrupted=delivery.max_interrupted,
+        contexts=None if config.profile.upstream else tuple([_contexts(agent.id, config) for agent in config.agents]),
+        callback_prompt=bool(config.hands.prompt.strip()),
+        hand_age=config.hands.limits.max_age,
+    )
+
+
+def _contexts(agent: str, config: GatewayConfig) -> AgentContexts:
+    """The crossings that the cross-context policy allows an agent, and which of them it marks."""
+    tool = config.message_tool(agent)
+    cross, nowhere = tool.cross_context, tool.without_origin
+    marker, free = cross.marker, tool.allow_cross_context_send
+    return AgentContexts(
+        agent=agent,
+        within=cross.allow_within_provider or free,
+        across=cross.allow_across_providers or free,
+        reach=nowhere.reach,
+        targets=nowhere.targets,
+        marks_within=marker.enabled and marker.within_provider,
+        marks_across=marker.enabled,
+        marks_nowhere=nowhere.marked,
+        prefix=marker.prefix,
+        suffix=marker.suffix,
+    )

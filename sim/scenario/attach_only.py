@@ -1,4 +1,4 @@
-"""What of a scenario only a gateway that is not ours can be struck by, and so only `trunkline attach` plays."""
+"""Faults of a scenario that only a gateway which is not ours can have, so that only `trunkline attach` plays them."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim.events import BODIES
 from trunkline.sim.scenario.checks.action_checks import check_acts
+from trunkline.sim.scenario.checks.bindings import check_bound, children, spawning
 from trunkline.sim.scenario.checks.call_checks import check_calls, with_calls
 from trunkline.sim.scenario.checks.declared import AGENTS, agents_of_tree, hands_of_tree, labels_of_tree
 from trunkline.sim.scenario.checks.hand_checks import check_hands
@@ -24,7 +25,6 @@ from trunkline.sim.scenario.checks.people_checks import check_people
 from trunkline.sim.scenario.checks.references import ACTIONS, REFERENCES
 from trunkline.sim.scenario.model.abilities import ABILITIES
 from trunkline.sim.scenario.model.agent_actions import LAST
-from trunkline.sim.scenario.model.bindings import check_bound, children, spawning
 from trunkline.sim.scenario.model.world import PLATFORMS, THREADLESS, WorldSpec
 from trunkline.sim.scenario.place_refs import (
     PlaceError,

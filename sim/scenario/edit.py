@@ -84,7 +84,9 @@ def with_step_text(file: ScenarioFile, text: str) -> ScenarioFile:
     try:
         return with_step(file, {name: value for name, value in given.items() if name != "at"}, at)
     except ScenarioError as error:
-        wrong = "; ".join(f"{one.message} ({one.hint})" if one.hint else one.message for one in error.problems)
+        wrong = "; ".join(
+            f"{problem.message} ({problem.hint})" if problem.hint else problem.message for problem in error.problems
+        )
         raise UsageError(f"the step {text!r} does not fit {file.path}: {wrong}") from error
 
 
@@ -97,7 +99,7 @@ def text_of(tree: Mapping[str, Any], *, remark: str = "") -> str:
 
 
 def step_text(step: Mapping[str, Any], at: float) -> str:
-    """One step as a line of a file."""
+    """A step as a line of a file."""
     return _flow({"at": at, **step})
 
 
@@ -119,7 +121,7 @@ def _plain(value: object) -> object:
 
 def _written(info: FieldInfo, value: object) -> object:
     """A value in the form that its field is written in: an interval has its unit."""
-    forms = [one for one in info.metadata if isinstance(one, PlainSerializer)]
+    forms = [annotation for annotation in info.metadata if isinstance(annotation, PlainSerializer)]
     return cast("Callable[[object], object]", forms[-1].func)(value) if forms else value
 
 

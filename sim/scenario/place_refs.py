@@ -24,7 +24,7 @@ _CROWD = re.compile(r"p([1-9][0-9]{0,4})")
 
 
 class PlaceRef(msgspec.Struct, frozen=True, kw_only=True):
-    """One conversation of the world as one bot account sees it: a room, a thread, a direct conversation, or a call."""
+    """A conversation of the world as one bot account sees it: a room, a thread, a direct conversation, or a call."""
 
     platform: str
     account: str

@@ -234,7 +234,7 @@ def _check_say(step: dict[str, Any], path: Path, report: ProblemReport) -> None:
 
 
 def _check_person(action: str, step: dict[str, Any], path: Path, report: ProblemReport) -> None:
-    """What a person does to a message needs the person and the place, and words that are not blank."""
+    """Report an action of a person without the person, the place, or words that are not blank."""
     where = "the person's place on the platform of the call, e.g. voice/@ana"
     for field, what in (("as", "who does it"), ("in", where if action in CALL_ACTIONS else "where the message is")):
         if step.get(field) is None:

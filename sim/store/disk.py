@@ -31,7 +31,7 @@ class SimConnection(sqlite3.Connection):
             return super().execute(sql, parameters)
         self._fail(self.disk.refusal())
         cursor = super().execute(sql)
-        self.disk.committed()
+        self.disk.count_commit()
         return cursor
 
     def _fail(self, refusal: str | None) -> None:
@@ -124,7 +124,7 @@ class Disk:
         return self._connection
 
     def _spare_one(self) -> SimConnection | None:
-        held = None if self._spare is None else self._spare.take()
+        held = None if self._spare is None else self._spare.take_connection()
         return held if isinstance(held, SimConnection) else None
 
     def _new_one(self) -> SimConnection:
@@ -152,7 +152,7 @@ class Disk:
         """How the commit that is about to happen fails; none if it succeeds."""
         return self._failing()
 
-    def committed(self) -> None:
+    def count_commit(self) -> None:
         """Count a commit: it is durable, and its caller has not been notified yet."""
         self.commits += 1
         self._on_commit(self.commits)

@@ -28,7 +28,7 @@ class ReusableStore:
         self._held: sqlite3.Connection | None = None
         self._empty: _Empty | None = None
 
-    def take(self) -> sqlite3.Connection | None:
+    def take_connection(self) -> sqlite3.Connection | None:
         """Hand out the connection, if there is one. The caller gives it back, or closes it."""
         held, self._held = self._held, None
         return held

@@ -26,7 +26,7 @@ class CallLog:
     """Records the requests to one server. `method_of`: its name for a request, as the platform spells it.
 
     `quiet`: methods that are not recorded by themselves, such as polls. `cause_of`: the event that caused a request
-    with a text, if one is known. `counted`: called with the method of every request when it arrives, a poll too.
+    with a text, if one is known. `count_request`: called with the method of every request when it arrives, a poll too.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class CallLog:
         method_of: Callable[[web.Request], str] | None = None,
         quiet: frozenset[str] = frozenset(),
         cause_of: Callable[[str], int | None] = lambda _: None,
-        counted: Callable[[str], object] = lambda _: None,
+        count_request: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._events = events
         self._channel = channel
@@ -44,13 +44,13 @@ class CallLog:
         self._quiet = quiet
         self._cause_of = cause_of
         #: also for the frames of a socket
-        self.counted = counted
+        self.count_request = count_request
         #: the requests, by the seq of their arrival, that the platform does not take: their sender died then
         self.untaken: set[int] = set()
         #: the sends and changes, by the seq of their arrival, that have no response yet and whose sender waits for one
         self.unanswered: set[int] = set()
 
-    async def arrived(
+    async def record_request(
         self,
         request: web.Request,
         what: str,
@@ -101,12 +101,12 @@ class CallLog:
     @web.middleware
     async def _middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
-            return await self._recorded(request, handler)
+            return await self._record_call(request, handler)
         finally:
             self.unanswered.discard(request.get(_SEQ, 0))
 
-    async def _recorded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        self.counted(self._method_of(request))
+    async def _record_call(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        self.count_request(self._method_of(request))
         try:
             response = await handler(request)
         except web.HTTPException:
@@ -148,7 +148,7 @@ def digest_of(asked: SendRequest | ActionRequest) -> str:
 
 
 def method_name(request: web.Request) -> str:
-    """What a request is called: ``sendMessage`` of an API of methods, else ``POST /channels/{id}/messages``."""
+    """The name of a request: ``sendMessage`` of an API of methods, else ``POST /channels/{id}/messages``."""
     method = request.match_info.get("method")
     if method:
         return method

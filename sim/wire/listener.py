@@ -61,7 +61,7 @@ class WireListener:
     def break_connections(self) -> int:
         """Reset every connection, and go on listening; returns how many there were."""
         server = None if self._runner is None else self._runner.server
-        found = [] if server is None else [one.transport for one in server.connections if one.transport is not None]
+        found = [] if server is None else [link.transport for link in server.connections if link.transport is not None]
         for transport in found:
             reset_transport(transport)
         return len(found)

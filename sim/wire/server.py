@@ -45,7 +45,7 @@ async def _withhold(request: web.Request, handler: Handler) -> web.StreamRespons
 
 
 class WireServer(ABC, Generic[P]):
-    """One platform on the wire, with all its accounts."""
+    """A platform on the wire, with all its accounts."""
 
     #: the platform
     channel: ClassVar[str]
@@ -144,7 +144,7 @@ class WireServer(ABC, Generic[P]):
         """Hand a send to the platform, and respond with its receipt or its refusal."""
         future = self.world.future()
         if self.calls is not None:
-            seq = await self.calls.arrived(request, "send", send.address, send.text, digest=digest_of(send))
+            seq = await self.calls.record_request(request, "send", send.address, send.text, digest=digest_of(send))
             send = msgspec.structs.replace(send, cause=seq)
         self.platform.wire.receive(send, future, token)
         return await self.respond(request, future, answer)
@@ -156,7 +156,7 @@ class WireServer(ABC, Generic[P]):
         future = self.world.future()
         if self.calls is not None:
             about = (change.address, change.text or "", change.message_id, change.action)
-            seq = await self.calls.arrived(request, "act", *about, digest=digest_of(change))
+            seq = await self.calls.record_request(request, "act", *about, digest=digest_of(change))
             change = msgspec.structs.replace(change, cause=seq)
         self.platform.actions.act(change, future, token)
         return await self.respond(request, future, answer)
@@ -167,7 +167,7 @@ class WireServer(ABC, Generic[P]):
         """Hand a question to the platform, and respond with its answer or its refusal."""
         future = self.world.future()
         if self.calls is not None:
-            await self.calls.arrived(request, "ask", query.address, "", query.message_id, query.action)
+            await self.calls.record_request(request, "ask", query.address, "", query.message_id, query.action)
         self.platform.actions.ask(query, future, token)
         return await self.respond(request, future, answer)
 

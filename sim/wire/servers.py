@@ -56,7 +56,9 @@ async def listening(
     """
     from trunkline.sim.wire.listener import WireListener
 
-    listeners = {name: WireListener(make_server(one, world, attribution, epoch)) for name, one in platforms.items()}
+    listeners = {
+        name: WireListener(make_server(platform, world, attribution, epoch)) for name, platform in platforms.items()
+    }
     try:
         for name, listener in listeners.items():
             await listener.open((ports or {}).get(name, 0))

@@ -1,4 +1,4 @@
-"""What can go wrong on a socket: a response that never comes, comes in half, or byte by byte."""
+"""Failures of a socket: a response that never comes, comes in half, or byte by byte."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def reset_transport(transport: asyncio.Transport) -> None:
 async def half_answer(request: web.BaseRequest, response: web.StreamResponse) -> ResponseWithheld:
     """Send the head of a response and half of its body, then close the connection. Raise what it returns."""
     body = body_of(response)
-    partial = await _begun(request, response, body)
+    partial = await _send_head(request, response, body)
     await partial.write(body[: len(body) // 2])
     # Not reset: the other side's machine would throw away what it has not read yet.
     if request.transport is not None:
@@ -45,7 +45,7 @@ async def half_answer(request: web.BaseRequest, response: web.StreamResponse) ->
 async def slow_answer(request: web.BaseRequest, response: web.StreamResponse, seconds: float) -> web.StreamResponse:
     """Send a response byte by byte, over `seconds` of the loop."""
     body = body_of(response)
-    partial = await _begun(request, response, body)
+    partial = await _send_head(request, response, body)
     loop = asyncio.get_running_loop()
     began, sent = loop.time(), 0
     while sent < len(body):
@@ -71,7 +71,7 @@ def body_of(response: web.StreamResponse) -> bytes:
     return bytes(body) if isinstance(body, bytes | bytearray) else b""
 
 
-async def _begun(request: web.BaseRequest, response: web.StreamResponse, body: bytes) -> web.StreamResponse:
+async def _send_head(request: web.BaseRequest, response: web.StreamResponse, body: bytes) -> web.StreamResponse:
     """A copy of a response with its head sent."""
     partial = web.StreamResponse(status=response.status, headers=response.headers)
     partial.content_length = len(body)

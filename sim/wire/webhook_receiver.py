@@ -21,7 +21,7 @@ class WebhookReceiver:
         #: address of the server, once it listens
         self.root = ""
 
-    def take(self, channel: str, account: str, adapter: TakesWebhooks) -> str:
+    def hand_over(self, channel: str, account: str, adapter: TakesWebhooks) -> str:
         """Hand the requests for an account to an adapter, in place of an earlier one. Returns the address."""
         self._adapters[channel, account] = adapter
         return f"{self.root}/v1/platforms/{channel}/{account}"

@@ -104,6 +104,9 @@ FOREIGN = {
     "store": (lambda _: b"SQLite format 3\x00" + bytes(80), "trunkline queue list --store"),
     "scenario": (lambda _: (ROOT / "scenarios/tour/told-twice.yaml").read_bytes(), "it looks like a scenario"),
     "no header": (lambda content: content.split(b"\n", 1)[1], "its header is missing"),
+    "empty": (lambda _: b"", ":1: the file is empty"),
+    "events of something else": (lambda _: b'{"at": 1, "kind": "login"}\n' * 3, ":1: the first line has no"),
+    "a log": (lambda _: b'{"time": 1, "level": "info"}\n' * 3, ":1: the first line has no 'trunkline_trace'"),
     "two runs": (lambda content: content + content, "two runs in one file"),
     "blank line": (lambda content: content.replace(b"\n", b"\n\n", 5), ":2: not an event line (it is blank)"),
 }
@@ -114,6 +117,12 @@ def test_another_kind_of_file_is_recognized(trunkline, given, whole, make, says)
     code, out, err = trunkline("replay", given(make(whole)))
     assert (code, out) == (2, "") and err.count("\n") == 1
     assert says in err
+
+
+@pytest.mark.parametrize("command", ["report", "replay", "diff"])
+def test_a_folder_is_refused(trunkline, tmp_path, command: str):
+    code, out, err = trunkline(command, *[tmp_path] * (2 if command == "diff" else 1))
+    assert (code, out, err) == (2, "", f"trunkline: Unreadable trace: {tmp_path}: Is a directory\n")
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from trunkline.core.store.commands import Enqueue
 from trunkline.core.values import IntentId, IntentKind
 from trunkline.sim import BUGS, CrashAt, load_scenario
 from trunkline.sim.bugs import Bug
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.explore import DifferenceCause, Explorer, Sampling
-from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.scenario import load_text
 
 FOLDER = FIXTURES / "reported"

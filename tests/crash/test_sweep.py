@@ -17,10 +17,10 @@ from trunkline.core.events.delivery import RecoveryDecided
 from trunkline.core.events.gateway import ProcessStarted
 from trunkline.sim import BUGS, CrashAt, ScenarioFile, load_scenario, run_scenario
 from trunkline.sim.bugs import Bug
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.explore import CrashRun, DifferenceCause, Explorer, Sampling
 from trunkline.sim.explore.crash_plan import CrashPoints, CrashTrial, plan, second_crash
-from trunkline.sim.run.wiring import Wiring
 
 #: every so many steps of the loop are tried here; `trunkline explore` tries each
 STRIDE = 17

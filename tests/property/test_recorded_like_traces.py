@@ -8,12 +8,12 @@ import msgspec
 from hypothesis import given, settings
 
 from tests.support.attach.as_recorded import as_recorded
+from tests.support.attach.recorded.recorded_wire import read_recorded_wire
 from tests.support.property.wire_exchanges import MORE, Step, interleaved, played
 from tests.support.scale import scaled
 from trunkline.core.events import Event, Trace
 from trunkline.sim import judge
 from trunkline.sim.attach.profile_files import load_profile, profile_path
-from trunkline.sim.attach.recorded.recorded_wire import read_recorded_wire
 from trunkline.sim.events.attach import GatewayAttached
 
 #: how long a platform asks to wait, and private words, were not recorded

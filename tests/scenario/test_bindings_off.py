@@ -18,8 +18,8 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
 from trunkline.sim import BUGS, ScenarioFile, load_scenario, run_scenario
 from trunkline.sim.bugs import Bug
+from trunkline.sim.bugs.wiring import Wiring
 from trunkline.sim.bugs.wrappers import AdapterWrapper
-from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.scenario.model.scenario import AgentAction, Scenario
 
 LEGACY = "as-it-was"

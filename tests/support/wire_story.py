@@ -9,13 +9,13 @@ from trunkline.core.events import Body, Event, EventLog, Trace, TraceHeader
 from trunkline.core.events.base import RunEnded
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, Peer
-from trunkline.sim.attach.marks import AnswerMark, answer_text, question_text
 from trunkline.sim.events.attach import GatewayAttached, GatewayLaunched, GatewayReady
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.script import FaultFired, RunPhase
 from trunkline.sim.events.wire import WireAccepted, WireCalled, WireDeleted, WireEdited, WireRefused, WireResponded
 from trunkline.sim.events.world import PeerSaid, PlatformPushed, ThreadClosed, WorldPlace
+from trunkline.sim.index.marks import AnswerMark, answer_text, question_text
 from trunkline.sim.invariants import CHECKERS, Judge, Status, Verdict
 
 ANA = Address(channel="telegram", account="default", kind=ChatKind.DIRECT, conversation="7")

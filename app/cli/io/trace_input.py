@@ -6,7 +6,7 @@ import codecs
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -52,24 +52,13 @@ def _read(file: BinaryIO, name: str, limit: int, *, cut: bool) -> Trace:
     each = iter(lines)
     try:
         first = next(each, None)
-        parse = parse_trace if first is None else _reader_of(first)
-        return _warned(parse(chain(() if first is None else (first,), each), name=name, whole=not cut), name)
+        return _warned(parse_trace(chain(() if first is None else (first,), each), name=name, whole=not cut), name)
     except TraceError as error:
         if lines.refused:
             raise
         if lines.number <= 1:
             raise TraceError(f"{error.facts}{foreign(lines.first)}") from error
         raise TraceError(f"{error.facts}. With --cut it is opened as far as it goes") from error
-
-
-def _reader_of(first: bytes) -> Callable[..., Trace]:
-    """What reads a file with this first line: a trace, or the wire of a gateway that was recorded without a header."""
-    if first.startswith(b"{") and b'"trunkline_trace"' not in first:
-        from trunkline.sim.attach.recorded.recorded_wire import is_recorded_wire, read_recorded_wire
-
-        if is_recorded_wire(first):
-            return read_recorded_wire
-    return parse_trace
 
 
 def _warned(trace: Trace, name: str) -> Trace:

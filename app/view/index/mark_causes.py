@@ -1,18 +1,18 @@
 """Causes that marks prove, in a run of which only the wire is known.
 
 The gateway between a question and its answer is a black box: no event of the wire names the one before it. The marks of
-`trunkline.sim.attach.marks` do: a prompt with the mark of a question comes from that question, and a request with the
+`trunkline.sim.index.marks` do: a prompt with the mark of a question comes from that question, and a request with the
 mark of an answer from the model's answer of that generation.
 """
 
 from __future__ import annotations
 
 from trunkline.core.events import Event
-from trunkline.sim.attach.marks import AnswerMark, answers_in, questions_in
 from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.wire import WireCalled
 from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.index.marks import AnswerMark, answers_in, questions_in
 
 
 class MarkCauses:

@@ -11,9 +11,9 @@ from trunkline.app.view.wire_side.questions import QuestionRows, SeenAnswer, not
 from trunkline.app.view.wire_side.sent import WireSends, outcome
 from trunkline.app.view.wire_side.unknown import not_known
 from trunkline.core.events import Event
-from trunkline.sim.attach.marks import without_marks
 from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayLaunched
 from trunkline.sim.events.model import ModelAsked
+from trunkline.sim.index.marks import without_marks
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
 
 

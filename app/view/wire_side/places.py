@@ -17,9 +17,9 @@ from trunkline.app.view.sessions.alignment_index import AlignedPair, AlignmentIn
 from trunkline.app.view.sessions.transcripts import SessionListRow, Sessions
 from trunkline.core.events import Event
 from trunkline.core.values import Address
-from trunkline.sim.attach.marks import AnswerMark, answers_in, questions_in
 from trunkline.sim.events.wire import WireAccepted, WireDeleted
 from trunkline.sim.index.answer_parts import ModelTurn
+from trunkline.sim.index.marks import AnswerMark, answers_in, questions_in
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
 
 _AGAIN = TranscriptDifference.COPY

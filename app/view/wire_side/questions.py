@@ -14,10 +14,10 @@ from trunkline.app.view.labels.lines import ListLine
 from trunkline.app.view.labels.messages import EMPTY, LATER, Broken, LabelCell, broken_words, place_cell
 from trunkline.app.view.wire_side.sent import WireSends, copy_number
 from trunkline.core.events import Event
-from trunkline.sim.attach.marks import without_marks
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.answer_parts import ModelTurn
 from trunkline.sim.index.bot_messages import BotMessage
+from trunkline.sim.index.marks import without_marks
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
 
 #: the way of a question, as columns

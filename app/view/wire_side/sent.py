@@ -10,10 +10,10 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.attach import OUTCOMES
 from trunkline.app.view.labels.messages import place_cell, wire_word
 from trunkline.core.events import Event
-from trunkline.sim.attach.marks import AnswerMark, answers_in
 from trunkline.sim.events.attach import GatewayExited, GatewayLaunched
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.events.wire import WireAccepted, WireCalled, WireDeleted, WireEdited, WireResponded, WireResponseLost
+from trunkline.sim.index.marks import AnswerMark, answers_in
 
 #: what is drawn as a mark between requests: starts, ends and freezes of the gateway
 MARKERS = (GatewayLaunched, GatewayExited, ProcessCrashed, ProcessStopped, ProcessFrozen, ProcessThawed)

@@ -131,8 +131,10 @@ class GatewayControl:
                 await tree.wait()
 
     def _missing(self) -> list[str]:
-        """What it lacks to be ready."""
-        missing = [f"a connection to {one}" for one in self._world.platforms if one not in self._connected]
+        """The connections and files that the gateway lacks to be ready."""
+        missing = [
+            f"a connection to {platform}" for platform in self._world.platforms if platform not in self._connected
+        ]
         line = self._profile.ready.log
         if line and not missing and not self.log.found:
             missing.append(f"the line {line} in its log")
@@ -192,7 +194,7 @@ class GatewayControl:
         self._hang_up()
         self._world.events.record(ProcessStopped(why=why), cause)
         self._restart_after(down)
-        self._rest.done()
+        self._rest.end_wait()
 
     def freeze(self, why: str, cause: int | None, seconds: float) -> None:
         """SIGSTOP, and SIGCONT after a while. Raises `UnknownName` if it does not run."""
@@ -200,10 +202,10 @@ class GatewayControl:
         tree.freeze()
         self._world.events.record(ProcessFrozen(why=why), cause)
         self._rest.owe()
-        self._world.at(self._world.now() + seconds, self._thaw, tree)
+        self._world.call_at(self._world.now() + seconds, self._thaw, tree)
 
     def _thaw(self, tree: ProcessTree) -> None:
-        self._rest.done()
+        self._rest.end_wait()
         if self._tree is tree and tree.exit_code is None:
             tree.thaw()
             self._world.events.record(ProcessThawed())
@@ -229,7 +231,7 @@ class GatewayControl:
             # Nobody waits for this task: what is not said here would pass for a gateway that is silent.
             self.trouble = self.trouble_of(f"could not be started again: {error}")
         finally:
-            self._rest.done()
+            self._rest.end_wait()
 
     def _spawn(self, what: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(what)

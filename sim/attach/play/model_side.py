@@ -8,17 +8,17 @@ import msgspec
 
 from trunkline.core.events import Event
 from trunkline.core.values import Address
-from trunkline.sim.attach.marks import AnswerMark, answers_in, questions_in, unique_marks, without_marks
 from trunkline.sim.attach.play.rest import QuietWire
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.scripted_model import MarkedModel, ScriptedAnswer
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.world import PeerSaid
-from trunkline.sim.run.fault_board import text_matches
+from trunkline.sim.index.marks import AnswerMark, answers_in, questions_in, unique_marks, without_marks
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.model.scenario import AgentRule, Fault, ScriptStep
 from trunkline.sim.scenario.templates import fill
+from trunkline.sim.scenario.text_pattern import text_matches
 from trunkline.sim.wire.model.replies import (
     Break,
     ModelReply,
@@ -32,7 +32,7 @@ from trunkline.sim.wire.model.server import Asked
 
 
 class ModelSide:
-    """What the model server calls. `file`: the scenario as it was written, without marks."""
+    """The model of a try, as its server calls it. `file`: the scenario as it was written, without marks."""
 
     def __init__(self, world: World, file: ScenarioFile, profile: GatewayProfile, rest: QuietWire) -> None:
         self._world, self._rest = world, rest
@@ -56,7 +56,7 @@ class ModelSide:
 
     def cause_of(self, text: str) -> int | None:
         """The event that caused a request of the gateway with a text: the newest answer in it."""
-        return max((self._answers[one] for one in answers_in(text) if one in self._answers), default=None)
+        return max((self._answers[mark] for mark in answers_in(text) if mark in self._answers), default=None)
 
     # ------------------------------------------------------------ for the model server
 
@@ -64,7 +64,7 @@ class ModelSide:
         """The answer to a request; records it."""
         body = self._model.asked(asked, self._secrets)
         places = [self._said[mark] for mark in body.marks if mark in self._said]
-        place, cause = max(places, key=lambda one: one[1], default=(None, None))
+        place, cause = max(places, key=lambda candidate: candidate[1], default=(None, None))
         body = msgspec.structs.replace(body, origin=place)
         seq = self._events.record(body, cause)
         fault = None if body.beside else self._world.model_fault(place, "\n".join(body.said), seq)
@@ -81,7 +81,7 @@ class ModelSide:
         self._answers |= dict.fromkeys(marks, seq)
         return reply
 
-    def answered(self, asked: Asked, reply: ModelReply) -> None:
+    def record_answer(self, asked: Asked, reply: ModelReply) -> None:
         """The last byte of an answer was written."""
         cause, place, marks = self._asked.pop(id(asked), (None, None, ()))
         body = ModelAnswered(status=reply.status, text=text_said(reply), origin=place)
@@ -90,7 +90,7 @@ class ModelSide:
 
 
 def struck_reply(fault: Fault, body: ModelAsked) -> ModelReply:
-    """What a fault makes of an answer. It has no generation: nobody sees it whole."""
+    """The reply that a fault produces instead of the scripted one."""
     match fault.do:
         case "rate-limit":
             return fails(429, "Rate limit reached", headers=(("retry-after", f"{max(1, round(fault.for_))}"),))
@@ -110,7 +110,7 @@ def struck_reply(fault: Fault, body: ModelAsked) -> ModelReply:
 
 
 def cast_answers(file: ScenarioFile) -> Callable[[str], ScriptedAnswer]:
-    """What the cast says to a question, by its mark: the first rule of the first agent that matches."""
+    """The answers of the cast by the mark of their question: the first rule of the first agent that matches."""
     rules = next(iter(file.scenario.cast.agents.values()), ())
     said = [step for step in file.scenario.script if step.say is not None]
     marks = unique_marks(file.say_ids)
@@ -127,10 +127,10 @@ def _answer(file: ScenarioFile, rules: tuple[AgentRule, ...], step: ScriptStep) 
             and when.person in (None, step.as_)
             and (when.place is None or file.resolve(when.place) == file.resolve(step.place or ""))
         ):
-            reply = next((one.reply for one in rule.do if one.reply is not None), "")
+            reply = next((did.reply for did in rule.do if did.reply is not None), "")
             return ScriptedAnswer(
                 text=without_marks(fill(reply, {"text": text, "peer": step.as_ or ""})),
-                wait=sum(one.think or 0.0 for one in rule.do),
-                pause=max((one.pause or 0.0 for one in rule.do), default=0.0),
+                wait=sum(did.think or 0.0 for did in rule.do),
+                pause=max((did.pause or 0.0 for did in rule.do), default=0.0),
             )
     return ScriptedAnswer()

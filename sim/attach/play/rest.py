@@ -10,8 +10,6 @@ import msgspec
 from trunkline.core.events import Event, EventLog
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
-from trunkline.sim.attach.known_texts import KnownTexts
-from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.events.attach import GatewayExited, GatewayReady
 from trunkline.sim.events.model import ModelAsked
 from trunkline.sim.events.processes import ProcessThawed
@@ -19,6 +17,8 @@ from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireCalled, WireEdited, WireRefused
 from trunkline.sim.events.world import PeerSaid, PlatformConnected
 from trunkline.sim.index.intent_facts import Lane
+from trunkline.sim.index.known_texts import KnownTexts
+from trunkline.sim.index.marks import answers_in, questions_in
 
 #: requests of a gateway, polls and questions to its model too, that are a flood: so many within so many seconds
 FLOOD, WITHIN = 3000, 10.0
@@ -71,16 +71,16 @@ class QuietWire:
     # ------------------------------------------------------------ what the run itself still has to do
 
     def owe(self) -> None:
-        """Something is due: a step, a start, a thaw. Until `done` there is no rest."""
+        """Begin a wait for a step, a start or a thaw. Until `end_wait` there is no rest."""
         self._owed += 1
 
-    def done(self) -> None:
-        """What was due has happened."""
+    def end_wait(self) -> None:
+        """End a wait that `owe` began."""
         self._owed -= 1
 
     # ------------------------------------------------------------ what happens
 
-    def requested(self, what: str, at: float) -> None:
+    def count_request(self, what: str, at: float) -> None:
         """A request has arrived, also one that no event records. `what`: its method, or its path."""
         self._flood.count(what, at)
 
@@ -109,12 +109,12 @@ class QuietWire:
             if body.reason is Reason.PLACE_GONE:
                 self._gone.add(body.address.lane)
         elif isinstance(body, WireAccepted | WireEdited):
-            self._answered(body, body.text)
+            self._note_answer(body, body.text)
 
-    def _answered(self, body: WireAccepted | WireEdited, text: str) -> None:
+    def _note_answer(self, body: WireAccepted | WireEdited, text: str) -> None:
         """A text is visible, new or by an edit."""
-        for one in answers_in(text):
-            self._open.pop(one.question, None)
+        for answer in answers_in(text):
+            self._open.pop(answer.question, None)
         if isinstance(body, WireAccepted) and self._notices.have(text):
             here = [mark for mark, place in self._open.items() if self._is_read_at(body.address, place)]
             for mark in self._taken_up.intersection(here):
@@ -131,7 +131,7 @@ class QuietWire:
         self._since = max(self._since, at)
 
     def wait_until(self, at: float) -> None:
-        """Nothing is late before a time, such as the end of the model's thinking."""
+        """Count nothing as late before a time, such as the end of the model's thinking."""
         self._wait_from(at)
 
     # ------------------------------------------------------------ the end
@@ -141,7 +141,7 @@ class QuietWire:
         """Why nobody waits for rest any more; empty: there is no flood."""
         return self._flood.found
 
-    def reached(self, now: float) -> bool:
+    def is_reached(self, now: float) -> bool:
         """Whether nothing is expected: everything is answered and it is quiet, or the patience is at its end."""
         waits = self._waits
         settle = waits.settle_after_restart if self._restarted else waits.settle

@@ -26,7 +26,7 @@ class AttachedScript:
     def __init__(self, world: World, gateway: GatewayControl, servers: TryServers, rest: QuietWire) -> None:
         self._world, self._gateway, self._servers, self._rest = world, gateway, servers, rest
         self._steps = WorldSteps(world, lambda _channel, _account: None)
-        self._triggers = Triggers(world, awaited_by(world.scenario.script), delayed=(rest.owe, rest.done))
+        self._triggers = Triggers(world, awaited_by(world.scenario.script), delayed=(rest.owe, rest.end_wait))
         #: steps that wait for an event, and what they would do
         self._waiting: dict[int, str] = {}
 
@@ -37,7 +37,7 @@ class AttachedScript:
         for number, (step, at) in enumerate(zip(file.scenario.script, file.times, strict=True)):
             name = next(names) if step.say is not None else ""
             self._rest.owe()
-            self._world.at(began + at, self._play, number, step, name)
+            self._world.call_at(began + at, self._play, number, step, name)
 
     def end(self) -> None:
         """Record what of the script has not happened: such a run does not show what the scenario intends."""
@@ -51,7 +51,7 @@ class AttachedScript:
     # ------------------------------------------------------------ a step
 
     def _play(self, number: int, step: ScriptStep, name: str) -> None:
-        self._rest.done()
+        self._rest.end_wait()
         what = name or ", ".join(sorted(step.model_fields_set - {"at", "after", "place", "when"}))
         if step.when is None:
             self._steps.if_possible(what, partial(self._act, number, step, name))
@@ -97,12 +97,12 @@ class AttachedScript:
     ) -> None:
         """Do something now, or at the end of the callback that records an event: before anything else is written."""
         if when is None:
-            do(fault, self._steps.fired(fault), None)
+            do(fault, self._steps.record_fault(fault), None)
             return
 
         def strike(event: Event) -> None:
             at = f"at {event.kind}"
-            do(f"{fault} {at}", self._steps.fired(fault, at), event)
+            do(f"{fault} {at}", self._steps.record_fault(fault, at), event)
 
         def fire(event: Event) -> None:
             self._world.after_step(partial(self._steps.if_possible, fault, partial(strike, event)))
@@ -114,9 +114,9 @@ class AttachedScript:
         for channel, platform in self._world.platforms.items():
             accounts = platform.spec.accounts
             if any(self._world.faults.is_about(fault, (channel, account)) for account in accounts):
-                self._steps.fired("connect/refuse-connection", channel)
+                self._steps.record_fault("connect/refuse-connection", channel)
                 self._rest.owe()
-                self._servers.take_down(channel, fault.for_, self._rest.done)
+                self._servers.take_down(channel, fault.for_, self._rest.end_wait)
 
 
 class KillStroke:
@@ -139,7 +139,7 @@ class KillStroke:
             return
         self._found = True
         if self._point.delay:
-            self._world.at(self._world.now() + self._point.delay, self._strike, event)
+            self._world.call_at(self._world.now() + self._point.delay, self._strike, event)
         else:
             self._world.after_step(partial(self._strike, event))
 

@@ -30,7 +30,7 @@ _IDS_BEGAN = 1_793_491_200
 class TryServers:
     """All servers of one try. `cause_of`: the event that caused a request with a text, if one is known.
 
-    `counted`: called with the name of each request to a platform.
+    `count_request`: called with the name of each request to a platform.
     """
 
     def __init__(
@@ -38,10 +38,10 @@ class TryServers:
         world: World,
         model: ModelServer,
         cause_of: Callable[[str], int | None],
-        counted: Callable[[str], object] = lambda _: None,
+        count_request: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._world = world
-        self._cause_of, self._counted = cause_of, counted
+        self._cause_of, self._count_request = cause_of, count_request
         self.model = model
         self.listeners: dict[str, WireListener] = {}
         #: for the gateway; the same at each of its starts
@@ -56,7 +56,9 @@ class TryServers:
         epoch = time.time() - loop.time()  # noqa: TID251 -- the gateway lives by the machine's clock
         for name, platform in self._world.platforms.items():
             server = make_server(platform, self._world, NoAttribution(), epoch=epoch)
-            server.calls = CallLog(platform.events, name, quiet=_POLLS, cause_of=self._cause_of, counted=self._counted)
+            server.calls = CallLog(
+                platform.events, name, quiet=_POLLS, cause_of=self._cause_of, count_request=self._count_request
+            )
             listener = self.listeners[name] = WireListener(server)
             await listener.open()
         await self.model.open()
@@ -70,7 +72,7 @@ class TryServers:
         await self.model.close()
 
     def values(self, home: Path, install: Path) -> dict[str, str]:
-        """What fills the slots of a profile, with the newest tokens."""
+        """The values for the slots of a profile, with the newest tokens."""
         found = {
             "home": str(home),
             "install": str(install),
@@ -101,8 +103,8 @@ class TryServers:
 
     def have_unanswered(self) -> bool:
         """Whether the gateway waits for the response to a send or a change."""
-        calls = (one.server.calls for one in self.listeners.values())
-        return any(one is not None and one.unanswered for one in calls)
+        calls = (listener.server.calls for listener in self.listeners.values())
+        return any(log is not None and log.unanswered for log in calls)
 
     def hang_up(self) -> None:
         """The process of the gateway has ended, and with it the connections over which it got its updates."""

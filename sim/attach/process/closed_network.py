@@ -32,17 +32,17 @@ class ClosedNetwork:
         self.sees, self.why = bool(ways), why
 
     def filenos(self) -> tuple[int, ...]:
-        """What becomes readable when somebody wants to leave."""
-        return tuple(one.fileno() for one in self._ways)
+        """File descriptors that become readable on an outbound connection attempt."""
+        return tuple(way.fileno() for way in self._ways)
 
-    def take(self) -> list[Attempt]:
+    def take_attempts(self) -> list[Attempt]:
         """The attempts since the last call, each answered; a part of them, if there are many."""
-        return [attempt for one in self._ways for attempt in one.take(_MOST)]
+        return [attempt for way in self._ways for attempt in way.take_attempts(_MOST)]
 
     def close(self) -> None:
         """Stop looking."""
-        for one in self._ways:
-            one.close()
+        for way in self._ways:
+            way.close()
 
 
 def close_network() -> ClosedNetwork:
@@ -68,11 +68,11 @@ class NameServers(msgspec.Struct, frozen=True, kw_only=True):
     endings: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, text: str) -> NameServers:
+    def from_text(cls, text: str) -> NameServers:
         """Read a ``resolv.conf``."""
         words = [line.split() for line in text.splitlines() if line.split()]
         servers = frozenset(_spelled(line[1]) for line in words if line[0] == "nameserver" and len(line) > 1)
-        endings = tuple(one.lower() for line in words if line[0] in {"search", "domain"} for one in line[1:])
+        endings = tuple(domain.lower() for line in words if line[0] in {"search", "domain"} for domain in line[1:])
         return cls(servers=servers, endings=endings)
 
 
@@ -83,7 +83,7 @@ class Strangers:
         self._report, self._names, self._own = report, names, own
         self._seen = set[object]()
 
-    def take(self, attempt: Attempt) -> None:
+    def report_first(self, attempt: Attempt) -> None:
         """Report an attempt that is the first of its kind. A question to the machine's name server is for the name."""
         name = attempt.name
         for ending in self._names.endings:
@@ -110,10 +110,10 @@ def _spelled(address: str) -> str:
 
 
 def names_of_this_machine() -> tuple[NameServers, frozenset[str]]:
-    """Its name servers, and its own names."""
+    """The name servers of this machine, and its own names."""
     try:
         text = Path("/etc/resolv.conf").read_text(encoding="utf-8", errors="replace")
     except OSError:
         text = ""
     own = socket.gethostname().lower()
-    return NameServers.of(text), frozenset({own, own.partition(".")[0], "localhost"})
+    return NameServers.from_text(text), frozenset({own, own.partition(".")[0], "localhost"})

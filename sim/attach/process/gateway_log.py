@@ -46,7 +46,7 @@ class GatewayLog:
         assert self._wanted is not None
         *lines, rest = (self._line + data).split(b"\n")
         # A line that does not end yet may be all that there will be.
-        self.found = any(self._wanted.search(one.rstrip(b"\r").decode(errors="replace")) for one in (*lines, rest))
+        self.found = any(self._wanted.search(line.rstrip(b"\r").decode(errors="replace")) for line in (*lines, rest))
         self._line = rest[-KEPT:]
 
     def feed(self, data: bytes) -> None:

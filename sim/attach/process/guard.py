@@ -37,13 +37,13 @@ _BETWEEN = 0.002
 def unshare(flags: int) -> None:
     """Leave namespaces for new ones, with the same user and group. Raises `OSError`. Needs a process of one thread."""
     user, group = os.getuid(), os.getgid()
-    _checked("unshare", _libc().unshare(flags | NEW_USER))
+    _check("unshare", _libc().unshare(flags | NEW_USER))
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
 
 
-def _noted(*_: object) -> None:
+def _wake(*_: object) -> None:
     """A child has ended: `select` wakes, and that is all that the signal is for."""
 
 
@@ -65,8 +65,8 @@ def descendants(pid: int) -> list[int]:
 def main() -> None:
     """Run the program."""
     control, status = int(sys.argv[1]), int(sys.argv[2])
-    for one in (control, status):
-        os.set_inheritable(one, False)
+    for descriptor in (control, status):
+        os.set_inheritable(descriptor, False)
     spec = json.loads(_line(control))
     if spec["namespace"]:
         _enter_namespace(status, control)
@@ -84,7 +84,7 @@ class _Guard:
         self._woken, wake = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(self._woken, False)
-        signal.signal(signal.SIGCHLD, _noted)
+        signal.signal(signal.SIGCHLD, _wake)
         signal.set_wakeup_fd(wake)
         self._main = self._start()
 
@@ -96,8 +96,8 @@ class _Guard:
         name: str = spec["folder"]
         try:
             signal.set_wakeup_fd(-1)
-            for one in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
-                signal.signal(one, signal.SIG_DFL)
+            for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
+                signal.signal(number, signal.SIG_DFL)
             os.setsid()
             os.chdir(name)
             name = spec["command"][0]
@@ -129,7 +129,7 @@ class _Guard:
             except ChildProcessError:
                 return
             if pid == self._main:
-                left = sum(_runs(one) for one in descendants(os.getpid()))
+                left = sum(_runs(child) for child in descendants(os.getpid()))
                 _say(self._status, exit=os.waitstatus_to_exitcode(status), left=left)
                 self._end()
             if not pid:
@@ -193,7 +193,7 @@ def _enter_namespace(status: int, control: int) -> None:
     try:
         _prctl(_DIE_WITH_PARENT, signal.SIGKILL)
         # Else /proc would show the processes of the machine, by other numbers than the gateway knows itself by.
-        _checked("mount", _libc().mount(b"proc", b"/proc", b"proc", _NO_SUID_DEV_EXEC, None))
+        _check("mount", _libc().mount(b"proc", b"/proc", b"proc", _NO_SUID_DEV_EXEC, None))
     except OSError as error:
         _say(status, refused=str(error))
         os._exit(0)
@@ -264,10 +264,10 @@ def _libc() -> Any:
 
 
 def _prctl(what: int, value: int) -> None:
-    _checked("prctl", _libc().prctl(what, value, 0, 0, 0))
+    _check("prctl", _libc().prctl(what, value, 0, 0, 0))
 
 
-def _checked(what: str, result: int) -> None:
+def _check(what: str, result: int) -> None:
     if result:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")

@@ -1,4 +1,4 @@
-"""Whom processes speak to, by the tables of the kernel: for machines on which their network cannot be closed off."""
+"""Peers of processes, by the tables of the kernel: for machines on which their network cannot be closed off."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def strangers_of(pids: Iterable[int], proc: Path = Path("/proc")) -> list[Attemp
                 text = (proc / str(pid) / "net" / table).read_text()
             except OSError:
                 continue
-            found += (one for inode, one in _rows(text, protocol) if inode in held)
+            found += (row for inode, row in _rows(text, protocol) if inode in held)
     return list(dict.fromkeys(found))
 
 

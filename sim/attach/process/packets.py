@@ -1,4 +1,4 @@
-"""What a packet shows: whom somebody wants to reach, and which name is asked for. Pure functions over bytes."""
+"""Reads packets: the host that a process wants to reach, and the name that it asks for. Pure functions over bytes."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _asked_name(question: bytes) -> str:
     while at < len(question) and 0 < question[at] < 64:
         end = at + 1 + question[at]
         label = question[at + 1 : end]
-        if end >= len(question) or not all(33 <= one < 127 for one in label):
+        if end >= len(question) or not all(33 <= byte < 127 for byte in label):
             return ""
         labels.append(label.decode())
         at = end

@@ -23,7 +23,7 @@ _AT_ONCE = 65_536
 
 
 class ProcessTree:
-    """One start of a gateway. Every process that comes of it ends with it, and with the process that holds this.
+    """The processes of one start of a gateway. All of them end with it, and with the process that holds this object.
 
     The gateway gets `environment` and nothing else. It has ended when its first process has: what that leaves behind
     is killed, as under an init system. To be used in a running event loop; nothing here waits but `wait`, and `kill`
@@ -81,10 +81,10 @@ class ProcessTree:
                 start_new_session=True,
             )
         finally:
-            for one in (taken, reports, written):
-                os.close(one)
-        for one in (self._status, self._output, self._control):
-            os.set_blocking(one, False)
+            for descriptor in (taken, reports, written):
+                os.close(descriptor)
+        for descriptor in (self._status, self._output, self._control):
+            os.set_blocking(descriptor, False)
         loop = self._loop = asyncio.get_running_loop()
         loop.add_reader(self._status, self._reported_something)
         loop.add_reader(self._output, self._drain, 1)
@@ -105,7 +105,7 @@ class ProcessTree:
         return self._code
 
     def pids(self) -> list[int]:
-        """All its processes, the first one first."""
+        """The processes of the gateway, the first one first."""
         if self._guard is None or self._code is not None:
             return []
         return [pid for pid in guard.descendants(self._guard.pid) if pid != self._init]
@@ -244,18 +244,18 @@ class ProcessTree:
         self._drain(1000)
         self._close()
         self._code = code
-        for one in self._waiting:
-            if not one.done():
-                one.set_result(code)
+        for waiter in self._waiting:
+            if not waiter.done():
+                waiter.set_result(code)
 
     def _close(self) -> None:
         loop = self._loop
-        for one in (self._status, self._output):
-            if one >= 0 and loop is not None:
-                loop.remove_reader(one)
-        for one in (self._control, self._status, self._output, self._held):
-            if one >= 0:
-                os.close(one)
+        for descriptor in (self._status, self._output):
+            if descriptor >= 0 and loop is not None:
+                loop.remove_reader(descriptor)
+        for descriptor in (self._control, self._status, self._output, self._held):
+            if descriptor >= 0:
+                os.close(descriptor)
         self._control = self._status = self._output = self._held = -1
         if self._guard is not None:
             # Without its pipe it ends, if it has not yet.

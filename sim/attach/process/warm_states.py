@@ -62,7 +62,7 @@ async def warm_state(states: Path, name: str, make: Callable[[Path], Awaitable[N
     kept, making = states / name, states / f"{name}.making"
     try:
         with _lock_file(states, name) as lock:
-            await _locked(lock.fileno())
+            await _lock(lock.fileno())
             if not kept.is_dir():
                 _empty(making)
                 await make(making)
@@ -83,7 +83,7 @@ def _empty(folder: Path) -> None:
     folder.mkdir()
 
 
-async def _locked(descriptor: int) -> None:
+async def _lock(descriptor: int) -> None:
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

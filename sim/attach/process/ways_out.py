@@ -56,7 +56,7 @@ _FILTER6: _Filter = (
 
 
 class WayOut:
-    """One of them. `attempt`: what a packet shows. `answer`: the answer to a packet, and to whom, if it gets one."""
+    """A way out. `attempt`: what a packet shows. `answer`: the answer to a packet, and to whom, if it gets one."""
 
     def __init__(
         self,
@@ -68,10 +68,10 @@ class WayOut:
         self._packets, self._replies, self._attempt, self._answer = packets, replies, attempt, answer
 
     def fileno(self) -> int:
-        """What becomes readable when somebody takes it."""
+        """The file descriptor that becomes readable when a process takes this way."""
         return self._packets.fileno()
 
-    def take(self, most: int) -> list[Attempt]:
+    def take_attempts(self, most: int) -> list[Attempt]:
         """The attempts since the last call, each answered; what is more than `most` waits for the next call."""
         found: list[Attempt] = []
         with contextlib.suppress(BlockingIOError):
@@ -135,9 +135,9 @@ def _answer6(packet: bytes) -> tuple[bytes, str]:
 
 
 def _watched(protocol: int, rows: _Filter) -> socket.socket:
-    """What takes the packets of a protocol on loopback that a filter lets through."""
+    """A socket that gets the packets of a protocol on loopback which a filter lets through."""
     packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0)
-    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in rows))
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
     packets.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, struct.pack("HL", len(rows), ctypes.addressof(program)))
     packets.bind((_LOOPBACK, protocol))
     packets.setblocking(False)

@@ -68,7 +68,7 @@ class InDoubtError(Exception):
 
 
 class State:
-    """What outlives the process: a JSON file that is replaced as a whole, whenever the lock is given back."""
+    """The state that outlives the process: a JSON file that is replaced as a whole, whenever the lock is given back."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, threading.RLock()
@@ -101,7 +101,7 @@ pace: dict[int, float] = {}
 
 
 def log(text: str) -> None:
-    """One line, without anything that a stranger wrote being more than a part of it."""
+    """Write one line of the log; text from outside never makes another line."""
     print(time.strftime("%H:%M:%S"), ascii(text)[1:-1], file=sys.stderr, flush=True)
 
 
@@ -131,7 +131,7 @@ def post(url: str, body: Any, seen: Callable[[str], None] | None = None, within:
 
 def telegram(method: str, within: float = 15.0, **body: Any) -> tuple[int, dict[str, Any]]:
     """A call of the Bot API."""
-    return post(f"{TELEGRAM}/bot{TOKEN}/{method}", {key: one for key, one in body.items() if one}, within=within)
+    return post(f"{TELEGRAM}/bot{TOKEN}/{method}", {key: value for key, value in body.items() if value}, within=within)
 
 
 def failure(error: Exception) -> dict[str, Any]:
@@ -257,7 +257,7 @@ def run(job: Job) -> None:
     if job["step"] in ("ready", "sending"):
         finish(job)
     with state as data:
-        data["jobs"] = [one for one in data["jobs"] if one["id"] != job["id"]]
+        data["jobs"] = [kept for kept in data["jobs"] if kept["id"] != job["id"]]
 
 
 def finish(job: Job) -> None:

@@ -8,7 +8,7 @@ from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.intent_facts import Lane
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind
+from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 #: channel, account, conversation, and the platform's id of a message in it
 _Message = tuple[str, str, str, str]
@@ -72,8 +72,8 @@ class ActionOnce(Checker):
             at=effects[-1].seq,
             summary=f"{what} took effect {len(effects)} times at {self.run.name(body.address)}",
             expected=["each asked-for action takes effect once"],
-            actual=[_line(one) for one in effects],
-            evidence=[one.seq for one in effects],
+            actual=[_line(effect) for effect in effects],
+            evidence=[effect.seq for effect in effects],
             first_wrong=another or repeat.cause or repeat.seq,
         )
 
@@ -132,7 +132,7 @@ class MeantMessageOnly(Checker):
             at=event.seq,
             summary=f"{action} concerned message {body.message_id} in {where}, which no agent meant",
             expected=[f"{action} of a message that an agent named"],
-            actual=[f"#{event.seq} {event.at:.3f}s {action} of {whose} message {body.message_id} in {where}"],
+            actual=[cited(event, f"{action} of {whose} message {body.message_id} in {where}")],
             evidence=[event.seq] if facts is None else [facts.prepared.seq, event.seq],
             first_wrong=None if facts is None else facts.prepared.seq,
         )
@@ -145,4 +145,4 @@ def _attempt(event: Event) -> int:
 def _line(event: Event) -> str:
     body = event.body
     assert isinstance(body, WireActed)
-    return f"#{event.seq} {event.at:.3f}s {body.action.value} “{body.text}” by {event.intent}, attempt {body.attempt}"
+    return cited(event, f"{body.action.value} “{body.text}” by {event.intent}, attempt {body.attempt}")

@@ -12,7 +12,7 @@ from trunkline.sim.events.wire import WireRefused
 from trunkline.sim.events.world import WorldLimits
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, cited
 
 #: tolerance in seconds: times are rounded in events, and a write happens between the check and the send
 _SLACK = 1.0
@@ -54,9 +54,9 @@ class BoundedAttempts(Checker):
 
     @on(ProcessCrashed, ProcessStopped)
     def _process_died(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
-        """What it had not heard, nobody knows."""
+        """Forget the waits that only the dead process knew."""
         gone = event.generation
-        self._asked = {attempt: one for attempt, one in self._asked.items() if self._asks(attempt[0]) != gone}
+        self._asked = {attempt: wait for attempt, wait in self._asked.items() if self._asks(attempt[0]) != gone}
 
     def _asks(self, intent: str) -> int | None:
         """The process that made the last attempt on an intent."""
@@ -108,7 +108,7 @@ class BoundedAttempts(Checker):
             at=event.seq,
             summary=f"{event.intent} is to wait {body.retry_at - event.at:.0f} s for its next attempt",
             expected=[f"at most {longest:g} s"],
-            actual=[f"#{event.seq} {event.at:.3f}s not before {body.retry_at:.3f}s"],
+            actual=[cited(event, f"not before {body.retry_at:.3f}s")],
         )
 
     @on(RecoveryDecided)
@@ -139,18 +139,20 @@ class BoundedAttempts(Checker):
     def _within(self, event: Event, facts: IntentFacts, either: tuple[WorldLimits, WorldLimits]) -> None:
         """Compare an attempt with the limits of now, and with those by which it was planned."""
         begun = facts.prepared if facts.reopened is None else facts.reopened
-        attempts, age = max(one.max_attempts for one in either), max(one.max_age for one in either)
-        interrupted = min(self._interrupted.get(event.intent or "", 0), max(one.max_interrupted for one in either))
+        attempts, age = max(limits.max_attempts for limits in either), max(limits.max_age for limits in either)
+        interrupted = min(
+            self._interrupted.get(event.intent or "", 0), max(limits.max_interrupted for limits in either)
+        )
         # What goes on by the other transport provably did not reach the platform: it is one attempt with what follows.
         made = facts.tries - self._went_on.get(event.intent or "", 0)
         if made > attempts + interrupted:
             summary = f"{event.intent} was attempted {made} times"
             beside = f" beside {interrupted} that a death interrupted" if interrupted else ""
-            self._beyond(event, summary, f"at most {attempts} attempts{beside}", begun)
+            self._report(event, summary, f"at most {attempts} attempts{beside}", begun)
         # A message that people have begun to read is finished.
         if facts.acked == 0 and event.at - begun.at > age + _SLACK:
             summary = f"{event.intent} was attempted {event.at - begun.at:.0f} s after it was prepared"
-            self._beyond(event, summary, f"nothing older than {age:.0f} s is sent", begun)
+            self._report(event, summary, f"nothing older than {age:.0f} s is sent", begun)
 
     def _after(self, event: Event, facts: IntentFacts, before: Event) -> None:
         """Compare an attempt with the outcome of the one before it."""
@@ -161,17 +163,17 @@ class BoundedAttempts(Checker):
         known = bool(facts.settled) or self.run.processes.awake(before.generation, since, event.at) > _SLACK
         known |= event.generation == before.generation
         if said.decision == "fail" and known:
-            self._beyond(
+            self._report(
                 event, f"{event.intent} was tried again after a permanent refusal", "the refusal is final", before
             )
         until, refused = self._wait.get(event.intent or "", (0.0, before))
         if known and event.at < until - _SLACK:
-            self._beyond(event, f"{event.intent} did not wait as requested", f"not before {until:.3f}s", refused)
+            self._report(event, f"{event.intent} did not wait as requested", f"not before {until:.3f}s", refused)
         if event.generation != before.generation or said.retry_at is None or event.at >= said.retry_at - _SLACK:
             return
         if event.intent in self._overlong:
             return  # the time that was announced is the fault
-        self._beyond(event, f"{event.intent} was tried again too early", f"not before {said.retry_at:.3f}s", before)
+        self._report(event, f"{event.intent} was tried again too early", f"not before {said.retry_at:.3f}s", before)
 
     def _at_rate(self, event: Event, rate: float) -> None:
         """Check the rate at which each account sends recovered messages."""
@@ -186,13 +188,13 @@ class BoundedAttempts(Checker):
         first, sent = next(iter(paced.values())), len(paced)
         if sent - 1 > (event.at - first.at + _SLACK) * rate:
             summary = f"{sent} recovered messages were sent within {event.at - first.at:.1f} s"
-            self._beyond(event, summary, f"{rate:g} a second on {account[0]}:{account[1]}", first)
+            self._report(event, summary, f"{rate:g} a second on {account[0]}:{account[1]}", first)
 
-    def _beyond(self, event: Event, summary: str, bound: str, since: Event) -> None:
+    def _report(self, event: Event, summary: str, bound: str, since: Event) -> None:
         self.violate(
             at=event.seq,
             summary=summary,
             expected=[bound],
-            actual=[f"#{event.seq} {event.at:.3f}s an attempt"],
+            actual=[cited(event, "an attempt")],
             evidence=[since.seq, event.seq],
         )

@@ -13,7 +13,7 @@ from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireRespon
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind
+from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 from trunkline.sim.invariants.delivery.resends import IN_DOUBT
 
 
@@ -70,7 +70,7 @@ class OncePerIntent(Checker):
         if facts is not None and len(facts.accepts) > 1:
             copies = [e for e in facts.accepts if _chunk(e) == body.chunk]
             if not self._is_notice_again(facts, copies):
-                self._again(event, body, copies)
+                self._report_copies(event, body, copies)
 
     def _is_notice_again(self, facts: IntentFacts, copies: list[Event]) -> bool:
         """Whether it is a chunk of a notice without a receipt, and the answer to the attempt before was lost."""
@@ -87,19 +87,19 @@ class OncePerIntent(Checker):
             self._same_key(first, event, body.chunk)
 
     def _same_key(self, first: Event, event: Event, chunk: int) -> None:
-        """One key for two chunks: the platform would drop the second as a repeat."""
+        """Report a key that two chunks share: the platform would drop the second as a repeat."""
         if first.intent == event.intent and _chunk(first) == chunk:
             return
-        one, other = f"{event.intent} chunk {chunk + 1}", f"{first.intent} chunk {_chunk(first) + 1}"
+        this, other = f"{event.intent} chunk {chunk + 1}", f"{first.intent} chunk {_chunk(first) + 1}"
         self.violate(
             at=event.seq,
-            summary=f"{one} was sent under the key of {other}",
+            summary=f"{this} was sent under the key of {other}",
             expected=["a key of its own for each chunk of each intent"],
-            actual=[f"#{e.seq} {e.at:.3f}s {e.intent} under {getattr(e.body, 'key', '')}" for e in (first, event)],
+            actual=[cited(e, f"{e.intent} under {getattr(e.body, 'key', '')}") for e in (first, event)],
             evidence=[first.seq, event.seq],
         )
 
-    def _again(self, event: Event, body: WireAccepted, accepts: list[Event]) -> None:
+    def _report_copies(self, event: Event, body: WireAccepted, accepts: list[Event]) -> None:
         denied = self._denied.get(event.intent or "")
         if denied is not None:
             # The operator answers for a copy from before, the gateway for those after.
@@ -112,7 +112,7 @@ class OncePerIntent(Checker):
             at=event.seq,
             summary=f"“{body.text}” was accepted {len(accepts)} times",
             expected=[f"{event.intent} chunk {body.chunk + 1} accepted once"],
-            actual=[f"#{e.seq} {e.at:.3f}s accepted at {where}" for e in accepts],
+            actual=[cited(e, f"accepted at {where}") for e in accepts],
             evidence=[e.seq for e in accepts],
             first_wrong=self._decided(event, accepts[-2]).seq,
         )
@@ -175,9 +175,7 @@ class OneAnnouncement(Checker):
         body = event.body
         facts = self.run.intents[event.intent or ""]
         assert isinstance(body, WireAccepted)
-        return (
-            f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)} ({facts.body.reason.value})"
-        )
+        return cited(event, f"“{body.text}” at {self.run.name(body.address)} ({facts.body.reason.value})")
 
 
 class InboundOnce(Checker):
@@ -211,7 +209,7 @@ class InboundOnce(Checker):
             at=event.seq,
             summary=f"{event.inbound} was dropped as a repeat of {body.first}, which is another message",
             expected=[f"a turn for {event.inbound}, received at {here} by another account or in another place"],
-            actual=[f"#{event.seq} {event.at:.3f}s dropped; {body.first} was received at {there}"],
+            actual=[cited(event, f"dropped; {body.first} was received at {there}")],
             evidence=[first.seq, this.seq, event.seq],
         )
 
@@ -235,7 +233,7 @@ class InboundOnce(Checker):
             at=event.seq,
             summary=f"message {message} at {self.run.name(body.origin)} started {len(turns)} turns",
             expected=["one turn for one message; the replay is dropped with a reason"],
-            actual=[f"#{e.seq} {e.at:.3f}s turn {e.turn}" for e in turns],
+            actual=[cited(e, f"turn {e.turn}") for e in turns],
             evidence=[e.seq for e in turns],
             # To receive a replay is right, to admit it is not.
             first_wrong=self._admitted.get(event.inbound or "", event).seq,
@@ -256,7 +254,7 @@ class InboundOnce(Checker):
                 at=event.seq,
                 summary=f"{event.turn} ran again although its answer had been accepted",
                 expected=["no second turn for an answered message"],
-                actual=[f"#{event.seq} {event.at:.3f}s {event.turn} again"],
+                actual=[cited(event, f"{event.turn} again")],
                 evidence=[*(accept.seq for accept in seen), event.seq],
             )
 

@@ -14,7 +14,7 @@ from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, cited
 
 _Message = tuple[str, str, str, str]
 
@@ -43,7 +43,7 @@ class EverythingEnds(Checker):
         place = body.address
         self._said[place.channel, place.conversation, place.thread or "", body.message_id] = event
 
-    def _taken(self, inbound: str | None) -> None:
+    def _settle_message(self, inbound: str | None) -> None:
         """The gateway has accounted for a message."""
         message = self.run.messages.get(inbound or "")
         if message is not None:
@@ -57,12 +57,12 @@ class EverythingEnds(Checker):
     @on(InboundAdmitted)
     def _admitted(self, event: Event, _body: InboundAdmitted) -> None:
         self.exercised += 1
-        self._taken(event.inbound)
+        self._settle_message(event.inbound)
         self._works[event.inbound or ""] = event
 
     @on(InboundDropped)
     def _dropped(self, event: Event, _body: InboundDropped) -> None:
-        self._taken(event.inbound)
+        self._settle_message(event.inbound)
 
     @on(PlatformPushed)
     def _pushed(self, event: Event, body: PlatformPushed) -> None:
@@ -75,7 +75,7 @@ class EverythingEnds(Checker):
     def _received(self, event: Event, body: InboundReceived) -> None:
         channel, _account, conversation, thread = body.address.lane
         _, message_id = self.run.messages[event.inbound or ""]
-        for message in ((channel, conversation, thread, one) for one in (message_id, body.message_id)):
+        for message in ((channel, conversation, thread, known) for known in (message_id, body.message_id)):
             if message in self._said:
                 self._heard[message] = event
 
@@ -139,12 +139,12 @@ class EverythingEnds(Checker):
             self._open(last, prepared, known, f"{intent} was prepared, and never ended")
 
     def _open(self, last: Event, begun: Event, known: Event, summary: str) -> None:
-        """Something has no end. `known` is the last event of it."""
+        """Report a message, turn or intent without an end. `known` is its last event."""
         self.violate(
             at=last.seq,
             summary=summary,
             expected=["an ending: answered, dropped with a reason, delivered, failed, or parked"],
-            actual=[f"#{known.seq} {known.at:.3f}s {known.kind}, and nothing after it"],
+            actual=[cited(known, f"{known.kind}, and nothing after it")],
             evidence=sorted({begun.seq, known.seq}),
             missing_after=known.seq,
         )
@@ -195,7 +195,7 @@ class StatusIsTruth(Checker):
             at=event.seq,
             summary=f"the receipt of {what} names a message that the platform never created",
             expected=["a receipt that names the accepted message"],
-            actual=[f"#{event.seq} {event.at:.3f}s “{body.provider_id}” ({body.reason.value})"],
+            actual=[cited(event, f"“{body.provider_id}” ({body.reason.value})")],
             evidence=[*(accept.seq for accept in facts.accepts), event.seq],
         )
 
@@ -232,7 +232,7 @@ class StatusIsTruth(Checker):
                 at=event.seq,
                 summary=f"{asked} was reported as {body.status}; accepted under its key: {len(made)} chunks",
                 expected=["delivered only with the id of a message that the platform created; a dry run as a dry run"],
-                actual=[f"#{event.seq} {event.at:.3f}s {body.key}: {body.status}, message {body.provider_id}"],
+                actual=[cited(event, f"{body.key}: {body.status}, message {body.provider_id}")],
                 evidence=[*(e.seq for facts in tries for e in facts.accepts), event.seq],
             )
 

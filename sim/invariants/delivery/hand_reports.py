@@ -16,7 +16,7 @@ from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, cited
 
 #: seconds within which an idle requester must begin to read a result
 _WITHIN = 60.0
@@ -30,7 +30,7 @@ _QUIET = {
 
 @dataclass(slots=True)
 class _Run:
-    """One run of a hand, from its dispatch until its result is reported."""
+    """A run of a hand, from its dispatch until its result is reported."""
 
     accepted: Event
     finished: Event | None = None
@@ -99,7 +99,7 @@ class EveryRunReports(Checker):
 
     @on(CallbackChanged)
     def _changed(self, event: Event, body: CallbackChanged) -> None:
-        """Nothing is reported where the operator or the caller wants that; and an operator may have it read again."""
+        """Note a report that is discarded, as the operator or the caller wants, or that an operator has read again."""
         run = self._runs.get(event.delegation or "")
         if run is None:
             return
@@ -164,7 +164,7 @@ class EveryRunReports(Checker):
             at=event.seq,
             summary=f"the result of {run.accepted.delegation} was handed to its requester twice",
             expected=["one callback for one run"],
-            actual=[f"#{e.seq} {e.at:.3f}s {e.kind} {e.inbound}" for e in (first, event)],
+            actual=[cited(e, f"{e.kind} {e.inbound}") for e in (first, event)],
             evidence=[run.accepted.seq, first.seq, event.seq],
         )
 
@@ -192,7 +192,7 @@ class EveryRunReports(Checker):
             at=event.seq,
             summary=f"the requester of {run.accepted.delegation} was idle for {idle}",
             expected=[f"its callback turn begins within {_WITHIN:.0f} s of {since:.3f}s"],
-            actual=[f"#{run.callback.seq} {run.callback.at:.3f}s stored", f"#{event.seq} {event.at:.3f}s begun"],
+            actual=[cited(run.callback, "stored"), cited(event, "begun")],
             evidence=[run.callback.seq, event.seq],
         )
 
@@ -217,7 +217,7 @@ class EveryRunReports(Checker):
         """Report every run whose requester never got the result."""
         for run in self._runs.values():
             if not run.reported:
-                self._lost(run, last)
+                self._report_loss(run, last)
             elif run.posted is not None and run.line is None and run.callback is None:
                 self._not_learned(run, run.posted, last)
 
@@ -227,12 +227,12 @@ class EveryRunReports(Checker):
             at=last.seq,
             summary=f"the result of {run.accepted.delegation} was posted, and its requester never learned of it",
             expected=["a line of the requester's transcript, or a callback turn"],
-            actual=[f"#{posted.seq} {posted.at:.3f}s {posted.kind}, and nothing for the requester"],
+            actual=[cited(posted, f"{posted.kind}, and nothing for the requester")],
             evidence=[run.accepted.seq, posted.seq],
             missing_after=posted.seq,
         )
 
-    def _lost(self, run: _Run, last: Event) -> None:
+    def _report_loss(self, run: _Run, last: Event) -> None:
         """The result was lost after the last event that is known of the run."""
         known = [run.accepted, run.finished, run.planned, run.callback, *run.turns[-1:]]
         steps = [event for event in known if event is not None]
@@ -242,7 +242,7 @@ class EveryRunReports(Checker):
             at=last.seq,
             summary=f"{hand} {how} for {run.accepted.delegation}, and its requester never got the result",
             expected=["a callback turn of the requester, or a message or a notice at the origin"],
-            actual=[f"#{event.seq} {event.at:.3f}s {event.kind}" for event in steps] + ["and nothing after it"],
+            actual=[cited(event) for event in steps] + ["and nothing after it"],
             evidence=[event.seq for event in steps],
             missing_after=steps[-1].seq,
         )

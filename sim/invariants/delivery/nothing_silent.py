@@ -1,4 +1,4 @@
-"""Nothing happens in silence: V1."""
+"""Loss is never silent: V1."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PlatformConnected, PlatformPushed
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, cited
 
 #: seconds within which a receipt must be stored, unless an event explains the delay
 _TO_STORE = 5.0
@@ -94,7 +94,7 @@ class NothingSilent(Checker):
     def _holds(self, push: PlatformPushed) -> bool:
         """Whether the gateway has received a message and not admitted it yet."""
         taken = (event.body for event in self._open.values() if isinstance(event.body, InboundReceived))
-        return any((one.address, one.message_id) == (push.address, push.message_id) for one in taken)
+        return any((body.address, body.message_id) == (push.address, push.message_id) for body in taken)
 
     @on(InboundReceived)
     def _received(self, event: Event, _body: InboundReceived) -> None:
@@ -138,7 +138,7 @@ class NothingSilent(Checker):
 
     @on(DelegationFinished, DelegationIgnored)
     def _result(self, event: Event, _body: DelegationFinished | DelegationIgnored) -> None:
-        """What the turn of a task returned is the result of its delegation."""
+        """The text that the turn of a task returned is the result of its delegation."""
         for turn in [turn for turn in self._tasks if turn in self._silent]:
             if self._silent[turn].delegation == event.delegation:
                 del self._silent[turn]
@@ -146,15 +146,15 @@ class NothingSilent(Checker):
     @on(IntentPrepared)
     def _prepared(self, event: Event, body: IntentPrepared) -> None:
         if body.intent_kind in (IntentKind.REPLY, IntentKind.HEARTBEAT):
-            self._answered(event)
+            self._settle_reply(event)
 
     @on(IntentSettled)
     def _settled(self, event: Event, body: IntentSettled) -> None:
         """A hook has cancelled the answer before it was stored."""
         if body.state is IntentState.CANCELLED:
-            self._answered(event)
+            self._settle_reply(event)
 
-    def _answered(self, event: Event) -> None:
+    def _settle_reply(self, event: Event) -> None:
         """A turn that replied has its answer, or the end of it."""
         if self._silent:
             self._silent.pop(event.turn or "", None)
@@ -171,7 +171,7 @@ class NothingSilent(Checker):
                 at=event.seq,
                 summary="a message was accepted that belongs to no intent",
                 expected=["an intent.prepared before the accept"],
-                actual=[f"#{event.seq} {event.at:.3f}s wire.accepted of {event.intent}"],
+                actual=[cited(event, f"wire.accepted of {event.intent}")],
             )
 
     @on(WireRefused)
@@ -186,7 +186,9 @@ class NothingSilent(Checker):
     @on(PlaceReopened)
     def _reopened(self, event: Event, _body: PlaceReopened) -> None:
         """A bound thread was unarchived: a refused send is repeated within the same attempt."""
-        for refused in [key for key, (one, _) in self._refused.items() if key[0] == event.intent and _for_place(one)]:
+        for refused in [
+            key for key, (address, _) in self._refused.items() if key[0] == event.intent and _for_place(address)
+        ]:
             del self._refused[refused]
 
     @on(AttemptEnded)
@@ -201,7 +203,7 @@ class NothingSilent(Checker):
             at=event.seq,
             summary=f"the platform refused {event.intent} chunk {body.chunk + 1} ({why}), and no event records it",
             expected=[f"an attempt.ended with the reason {why}"],
-            actual=[f"#{event.seq} {event.at:.3f}s attempt.ended: {body.reason.value}"],
+            actual=[cited(event, f"attempt.ended: {body.reason.value}")],
             evidence=[refused.seq, event.seq],
         )
 
@@ -248,7 +250,7 @@ class NothingSilent(Checker):
             at=event.seq,
             summary=summary,
             expected=["one hook.sent for each hook.sending, with the real outcome"],
-            actual=[f"#{event.seq} {event.at:.3f}s hook.sent: {getattr(event.body, 'state', '')}"],
+            actual=[cited(event, f"hook.sent: {getattr(event.body, 'state', '')}")],
             evidence=evidence,
         )
 
@@ -260,17 +262,19 @@ class NothingSilent(Checker):
         gone = event.generation
         self._receipts_kept(event, gone)
         self._dead.add(gone)
-        self._pushed = {seq: one for seq, one in self._pushed.items() if one[1] not in (gone, None)}
-        self._refused = {key: one for key, one in self._refused.items() if one[1] not in (gone, None)}
-        self._open = {name: one for name, one in self._open.items() if one.generation != gone}
+        self._pushed = {seq: pushed for seq, pushed in self._pushed.items() if pushed[1] not in (gone, None)}
+        self._refused = {key: refused for key, refused in self._refused.items() if refused[1] not in (gone, None)}
+        self._open = {name: opened for name, opened in self._open.items() if opened.generation != gone}
         # What was committed with the end of a turn is there, but the process had no time to record it.
-        self._silent = {turn: one for turn, one in self._silent.items() if one.generation != gone or one.at < event.at}
+        self._silent = {
+            turn: ended for turn, ended in self._silent.items() if ended.generation != gone or ended.at < event.at
+        }
         # Hooks see again what the process had not stored.
         stored = (self.run.intents, self.run.cancelled)
         self._hooked = {
-            name: one
-            for name, one in self._hooked.items()
-            if one.generation != gone or any(name in known for known in stored)
+            name: hooked
+            for name, hooked in self._hooked.items()
+            if hooked.generation != gone or any(name in known for known in stored)
         }
 
     def _receipts_kept(self, event: Event, process: int | None = None) -> None:
@@ -290,7 +294,7 @@ class NothingSilent(Checker):
                     at=event.seq,
                     summary=f"the receipt of {intent} chunk {facts.acked + 1} was not stored, and no event explains it",
                     expected=["a chunk.acked, or a store.failed"],
-                    actual=[f"#{ended.seq} {ended.at:.3f}s accepted, and no receipt {waited:.0f}s later"],
+                    actual=[cited(ended, f"accepted, and no receipt {waited:.0f}s later")],
                     evidence=[ended.seq, event.seq],
                     missing_after=ended.seq,
                 )
@@ -320,7 +324,7 @@ class NothingSilent(Checker):
                 at=last.seq,
                 summary=f"{name or event.turn or f'#{event.seq}'} {what}",
                 expected=["an event with a reason code"],
-                actual=[f"#{event.seq} {event.at:.3f}s {event.kind}, and no event that explains the outcome"],
+                actual=[cited(event, f"{event.kind}, and no event that explains the outcome")],
                 evidence=[event.seq],
                 missing_after=event.seq,
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from trunkline.core.events import Event
@@ -22,11 +23,57 @@ from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, LaneFacts, RunFacts
-from trunkline.sim.invariants.base import Checker
-from trunkline.sim.invariants.delivery.busy_time import BusyTime
+from trunkline.sim.invariants.base import Checker, cited
 
 #: seconds within which a due message must be attempted
 BOUND = 60.0
+
+
+class BusyTime:
+    """The times in which as many conversations were being sent to as the operator allows at once."""
+
+    def __init__(self) -> None:
+        self._sending: set[object] = set()
+        #: when such a time began and ended, in order, and the seconds of those before it
+        self._starts: list[float] = []
+        self._ends: list[float] = []
+        self._before: list[float] = []
+        self._full = False
+
+    def begins(self, lane: object, at: float, workers: int | None) -> None:
+        """A conversation is being sent to. `workers`: how many may be at once; none: any number."""
+        self._sending.add(lane)
+        if not self._full and workers is not None and len(self._sending) >= workers:
+            seconds = self._before[-1] + self._ends[-1] - self._starts[-1] if self._starts else 0.0
+            self._before.append(seconds)
+            self._starts.append(at)
+            self._full = True
+
+    def ends(self, lane: object, at: float) -> None:
+        """A conversation is not being sent to any more."""
+        self._sending.discard(lane)
+        self._free(at)
+
+    def clear(self, at: float) -> None:
+        """The process has ended."""
+        self._sending.clear()
+        self._free(at)
+
+    def _free(self, at: float) -> None:
+        if self._full:
+            self._ends.append(at)
+            self._full = False
+
+    def between(self, since: float, now: float) -> float:
+        """Seconds of a period in which every worker was busy."""
+        return self._until(now) - self._until(since)
+
+    def _until(self, at: float) -> float:
+        index = bisect_right(self._starts, at) - 1
+        if index < 0:
+            return 0.0
+        end = self._ends[index] if index < len(self._ends) else at
+        return self._before[index] + min(at, end) - self._starts[index]
 
 
 class NoHeadOfLine(Checker):
@@ -178,7 +225,7 @@ class NoHeadOfLine(Checker):
             at=event.seq,
             summary=f"{head} was due at {due:.0f}s, and nothing was attempted in its conversation for a minute",
             expected=[f"an attempt at {self.run.name(facts.body.address)} by {due + BOUND:.0f}s"],
-            actual=[f"#{evidence.seq} {evidence.at:.3f}s {evidence.kind}"],
+            actual=[cited(evidence)],
             evidence=[facts.prepared.seq, evidence.seq],
             missing_after=made_due.seq,
         )
@@ -209,7 +256,7 @@ class NoHeadOfLine(Checker):
                 at=last.seq,
                 summary=f"message {event.inbound} was never received, after a send had failed",
                 expected=["messages come in, whatever happens to sends"],
-                actual=[f"#{failed.seq} {failed.at:.3f}s {failed.kind}", f"#{event.seq} {event.at:.3f}s {event.kind}"],
+                actual=[cited(failed), cited(event)],
                 evidence=[failed.seq, event.seq],
                 missing_after=event.seq,
             )
@@ -262,7 +309,7 @@ class FifoDelivery(Checker):
             at=event.seq,
             summary=f"{event.intent} chunk {body.chunk + 1} was seen after {after.intent}, which was prepared later",
             expected=[f"in the order of preparation at {self.run.name(facts.body.address)}"],
-            actual=[f"#{e.seq} {e.at:.3f}s {e.intent}" for e in (after, event)],
+            actual=[cited(e, f"{e.intent}") for e in (after, event)],
             evidence=[facts.prepared.seq, after.seq, event.seq],
             first_wrong=after.seq,
         )

@@ -21,7 +21,7 @@ from trunkline.sim.events.wire import WireRefused
 from trunkline.sim.events.world import PlatformConnected
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, cited
 from trunkline.sim.invariants.delivery.unmade_attempts import UnmadeAttempts
 
 #: tolerance in seconds: times are rounded in events, and a write happens between the check and the send
@@ -91,21 +91,21 @@ class ReadyFirst(Checker):
     def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         gone = event.generation
         for account, absent in self._absent.items():
-            self._absent[account] = {lane: one for lane, one in absent.items() if one.generation != gone}
+            self._absent[account] = {lane: tried for lane, tried in absent.items() if tried.generation != gone}
         self._deaths += 1
-        self._unmade.died(event)
+        self._unmade.note_end(event)
 
     @on(RecoveryDecided)
     def _recovered(self, event: Event, body: RecoveryDecided) -> None:
         self._one_more(event)
-        self._unmade.recovered(event, body)
+        self._unmade.note_recovery(event, body)
 
     def _one_more(self, event: Event) -> None:
         self._more[event.intent or ""] = self._more.get(event.intent or "", 0) + 1
 
     @on(AttemptEnded)
     def _ended(self, event: Event, body: AttemptEnded) -> None:
-        self._unmade.ended(event, body)
+        self._unmade.note_outcome(event, body)
         if body.reason is Reason.LOOKUP_FAILED:
             self._one_more(event)
 
@@ -117,7 +117,7 @@ class ReadyFirst(Checker):
     @on(AttemptStarted)
     def _started(self, event: Event, body: AttemptStarted) -> None:
         facts = self.run.intents.get(event.intent or "")
-        self._unmade.started(event)
+        self._unmade.note_attempt(event)
         if self._absent:
             self._too_early(event, body)
         if facts is None:
@@ -133,7 +133,7 @@ class ReadyFirst(Checker):
             at=event.seq,
             summary=f"{event.intent} chunk {body.chunk + 1} counts {body.attempt} attempts; it has made {facts.tries}",
             expected=[f"attempt {facts.tries}" if most == facts.tries else f"attempt {facts.tries} to {most}"],
-            actual=[f"#{event.seq} {event.at:.3f}s attempt {body.attempt}"],
+            actual=[cited(event, f"attempt {body.attempt}")],
             evidence=[facts.prepared.seq, event.seq],
         )
 
@@ -152,7 +152,7 @@ class ReadyFirst(Checker):
             at=event.seq,
             summary=f"{event.intent} was attempted while {account[0]}:{account[1]} was not ready",
             expected=[f"no attempt before {since.body.until:.3f}s: {since.body.reason.value}"],
-            actual=[f"#{event.seq} {event.at:.3f}s attempt {body.attempt}"],
+            actual=[cited(event, f"attempt {body.attempt}")],
             evidence=[since.seq, event.seq],
         )
 
@@ -177,7 +177,7 @@ class ReadyFirst(Checker):
             at=event.seq,
             summary=f"{event.intent} was given up: {body.attempts} attempts are counted, {facts.tries} were made",
             expected=[f"{allowed} attempts of chunk {facts.acked + 1} before it is given up"],
-            actual=[f"#{event.seq} {event.at:.3f}s {body.state.value} after {facts.tries} attempts"],
+            actual=[cited(event, f"{body.state.value} after {facts.tries} attempts")],
             evidence=[facts.prepared.seq, event.seq],
             first_wrong=self._unmade.miscounted(event, body),
         )
@@ -203,7 +203,7 @@ class ReadyFirst(Checker):
             at=event.seq,
             summary=f"{event.intent} was given up for good ({body.reason.value}), though no platform refused it",
             expected=["it waits until its channel is ready or it expires"],
-            actual=[f"#{event.seq} {event.at:.3f}s {body.state.value} after {body.attempts} attempts"],
+            actual=[cited(event, f"{body.state.value} after {body.attempts} attempts")],
             evidence=[facts.prepared.seq, event.seq],
         )
 

@@ -22,7 +22,7 @@ from trunkline.sim.events.script import SaidTwice
 from trunkline.sim.events.wire import WireAccepted, WireLookedUp, WireRefused, WireResponseLost
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind
+from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 #: suppressed without any text to deliver
 _UNSAID = (Reason.NO_REPLY, Reason.NO_ORIGIN)
@@ -65,14 +65,14 @@ class SentOnce(Checker):
         first = said.setdefault((facts.lane, _words(facts.body.text)), event)
         if first.intent == event.intent or self._by_the_cast(turn) or self._by_the_cast(event.intent):
             return
-        if any(self.run.hooks.may_go(one.intent, facts.body.address) for one in (first, event)):
+        if any(self.run.hooks.may_go(sent.intent, facts.body.address) for sent in (first, event)):
             # A hook brought messages for two places to one.
             return
         self.violate(
             at=event.seq,
             summary=f"{turn} posted “{facts.body.text}” twice at {self.run.name(facts.body.address)}",
             expected=["the text once in one place, by the tool or as the final reply"],
-            actual=[f"#{e.seq} {e.at:.3f}s {e.intent}" for e in (first, event)],
+            actual=[cited(e, f"{e.intent}") for e in (first, event)],
             evidence=[first.seq, event.seq],
             first_wrong=facts.prepared.seq,
         )
@@ -89,7 +89,7 @@ class SentOnce(Checker):
             at=event.seq,
             summary=f"{event.turn} has two final replies, {first.intent} and {event.intent}",
             expected=["one final reply for one turn"],
-            actual=[f"#{e.seq} {e.at:.3f}s {e.intent}" for e in (first, event)],
+            actual=[cited(e, f"{e.intent}") for e in (first, event)],
             evidence=[first.seq, event.seq],
         )
 
@@ -127,7 +127,7 @@ class SentOnce(Checker):
                 at=last.seq,
                 summary=f"the final reply of {event.turn} was suppressed, and its place never got the text",
                 expected=["an accept of the text in the same place, in the same turn"],
-                actual=[f"#{event.seq} {event.at:.3f}s suppressed: {getattr(event.body, 'reason', '')}"],
+                actual=[cited(event, f"suppressed: {getattr(event.body, 'reason', '')}")],
                 evidence=[*(e.seq for e in elsewhere), event.seq],
                 first_wrong=event.seq,
             )
@@ -193,7 +193,7 @@ class NoBlindReplay(Checker):
 
     @on(ProcessCrashed, ProcessStopped, LeaseTaken)
     def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | LeaseTaken) -> None:
-        """Everything that a process had on the wire when it died or was replaced may have been accepted."""
+        """Requests that a process had on the wire when it died or was replaced may have been accepted."""
         replaced = isinstance(event.body, LeaseTaken)
         for intent, facts in self.run.intents.items():
             started = facts.started
@@ -296,7 +296,7 @@ class NoBlindReplay(Checker):
             at=event.seq,
             summary=summary,
             expected=["proof that it was not accepted, or an operator's confirmation"],
-            actual=[f"#{since.seq} {since.at:.3f}s {since.kind}", f"#{event.seq} {event.at:.3f}s {event.kind}"],
+            actual=[cited(since), cited(event)],
             evidence=[since.seq, event.seq],
             first_wrong=recovered.seq if recovered is not None and decided else event.seq,
         )
@@ -325,7 +325,7 @@ class ResumeAtFirst(Checker):
             at=event.seq,
             summary=f"{event.intent} chunk {body.chunk + 1} was sent {what}: {facts.acked} chunks have a receipt",
             expected=[f"chunk {facts.acked + 1} next"],
-            actual=[f"#{event.seq} {event.at:.3f}s chunk {body.chunk + 1}, attempt {body.attempt}"],
+            actual=[cited(event, f"chunk {body.chunk + 1}, attempt {body.attempt}")],
             evidence=[*(e.seq for e in facts.accepts), event.seq],
         )
 

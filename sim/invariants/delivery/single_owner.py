@@ -1,4 +1,4 @@
-"""One process sends at a time: D5."""
+"""A store has one owner at a time: D5."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trunkline.core.reasons import Reason
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, cited
 
 #: renewals are not recorded; a frozen process had renewed within this part of its lease
 _RENEWED_WITHIN = 1 / 3
@@ -136,7 +136,7 @@ class SingleClaim(Checker):
             at=event.seq,
             summary=f"{event.delegation} was started twice",
             expected=[f"the hand that {_who(other)} started at #{other.seq}, and no other"],
-            actual=[f"#{e.seq} {e.at:.3f}s started by {_who(e)}" for e in (other, event)],
+            actual=[cited(e, f"started by {_who(e)}") for e in (other, event)],
             evidence=[other.seq, event.seq],
         )
 
@@ -145,7 +145,7 @@ class SingleClaim(Checker):
             at=event.seq,
             summary=f"two attempts on {event.intent} overlap",
             expected=[f"the attempt of #{other.seq} ends before another one begins"],
-            actual=[f"#{e.seq} {e.at:.3f}s attempt by {_who(e)}" for e in (other, event)],
+            actual=[cited(e, f"attempt by {_who(e)}") for e in (other, event)],
             evidence=[other.seq, event.seq],
         )
 
@@ -160,7 +160,7 @@ class SingleClaim(Checker):
             at=event.seq,
             summary=f"{_who(event)} tried to send {event.intent}, and {lost}",
             expected=[f"only {_who(claim)} sends, which holds the store"],
-            actual=[_line(claim), f"#{event.seq} {event.at:.3f}s attempt by {_who(event)}"],
+            actual=[_line(claim), cited(event, f"attempt by {_who(event)}")],
             evidence=[*([own.seq] if own else []), claim.seq, event.seq],
             first_wrong=claim.seq if robbed else event.seq,
         )
@@ -171,4 +171,4 @@ def _who(event: Event) -> str:
 
 
 def _line(event: Event) -> str:
-    return f"#{event.seq} {event.at:.3f}s {_who(event)} took the store"
+    return cited(event, f"{_who(event)} took the store")

@@ -11,7 +11,7 @@ from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 
 
 class UnmadeAttempts:
-    """What counts as an attempt of the next chunk besides its ``attempt.started``: failed look-ups, and deaths.
+    """Attempts of the next chunk that no ``attempt.started`` shows: failed look-ups, and deaths.
 
     The first attempt of a chunk may leave no trace in the store, so the process after a death may count one. After
     that, a process may have been about to make one only if it could: not while its adapter was not ready, before the
@@ -32,14 +32,14 @@ class UnmadeAttempts:
     # ------------------------------------------------------------ folding
 
     def waits(self, event: Event) -> None:
-        """Its adapter is missing or not ready."""
+        """The adapter of an intent is missing or not ready."""
         self._since[event.intent or ""] = inf
 
-    def started(self, event: Event) -> None:
+    def note_attempt(self, event: Event) -> None:
         """An attempt that is recorded."""
         self._since[event.intent or ""] = inf
 
-    def ended(self, event: Event, body: AttemptEnded) -> None:
+    def note_outcome(self, event: Event, body: AttemptEnded) -> None:
         """An attempt or a look-up has its outcome."""
         intent, limits = event.intent or "", self._run.limits
         self._since[intent] = inf if body.decision == "lookup" else body.retry_at or event.at
@@ -48,12 +48,12 @@ class UnmadeAttempts:
         if limits is not None:
             self._limits[intent] = limits.max_attempts
 
-    def died(self, event: Event) -> None:
+    def note_end(self, event: Event) -> None:
         """A process ended."""
         if self._run.processes.holds(event.generation):
             self._died = event.at
 
-    def recovered(self, event: Event, body: RecoveryDecided) -> None:
+    def note_recovery(self, event: Event, body: RecoveryDecided) -> None:
         """The next process decides. The one before may have made an attempt, unless this one is sure."""
         intent = event.intent or ""
         facts = self._run.intents.get(intent)

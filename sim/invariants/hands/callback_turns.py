@@ -1,4 +1,4 @@
-"""What agents really get of a result: C2, C7, C8."""
+"""Results as agents really get them: C2, C7, C8."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.hand_facts import HandRun
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, cited
 
 #: how the sender of a result begins; no person's id does
 RESERVED = "hand:"
@@ -61,27 +61,27 @@ class CallbackShape(Checker):
         self.exercised += 1
         run = self.run.hands.runs.get(event.delegation or "")
         if run is None or run.accepted is None:
-            self._wrong(
+            self._report(
                 event, f"the agent got a result of {event.delegation}, which nobody delegated", ["no such turn"], ""
             )
             return
         self._from_the_hand(event, body, run)
         self._for_the_person(event, body, run)
         self._in_the_session(event, body, run)
-        self._prompted(event, body)
-        self._bounded(event, body)
+        self._check_prompt(event, body)
+        self._check_boundary(event, body)
 
     def _another_turn(self, event: Event, body: AgentGiven) -> None:
-        kept = [one for one in body.prompts if one.kind == "callback" or one.text in self._prompts]
+        kept = [prompt for prompt in body.prompts if prompt.kind == "callback" or prompt.text in self._prompts]
         if kept:
             expected = ["the prompt of a callback only in its own turn"]
-            self._wrong(event, "a turn that brings no result has the prompt of a callback", expected, kept[0].text)
+            self._report(event, "a turn that brings no result has the prompt of a callback", expected, kept[0].text)
 
     def _from_the_hand(self, event: Event, body: AgentGiven, run: HandRun) -> None:
         hand = body.hand if run.asked is None else run.asked.hand
         if (body.peer.id, body.peer.name) != (RESERVED + hand, hand):
             summary = f"the result of {run.id} did not come from its hand"
-            self._wrong(event, summary, [f"from {RESERVED}{hand} ({hand})"], f"{body.peer.id} ({body.peer.name})")
+            self._report(event, summary, [f"from {RESERVED}{hand} ({hand})"], f"{body.peer.id} ({body.peer.name})")
 
     def _for_the_person(self, event: Event, body: AgentGiven, run: HandRun) -> None:
         received = self.run.request_of(run.id)
@@ -92,33 +92,33 @@ class CallbackShape(Checker):
         if body.asked_by is None or not (body.asked_by.id == asker or _is_hand(asker)):
             got = "nobody" if body.asked_by is None else body.asked_by.id
             summary = f"the result of {run.id} was given for the wrong person"
-            self._wrong(event, summary, [f"for {asker}, who wrote #{received.seq}"], f"for {got}", received.seq)
+            self._report(event, summary, [f"for {asker}, who wrote #{received.seq}"], f"for {got}", received.seq)
 
     def _in_the_session(self, event: Event, body: AgentGiven, run: HandRun) -> None:
         asked = run.asked
         if asked is not None and (asked.agent, asked.session_id) != (body.agent, body.session_id):
             summary = f"the result of {run.id} was given to a session that did not delegate it"
             call = [] if run.call is None else [run.call.seq]
-            self._wrong(
+            self._report(
                 event, summary, [f"{asked.agent} in {asked.session_id}"], f"{body.agent} in {body.session_id}", *call
             )
 
-    def _prompted(self, event: Event, body: AgentGiven) -> None:
-        kinds = [one.kind for one in body.prompts]
-        self._prompts |= {one.text for one in body.prompts if one.kind == "callback"}
+    def _check_prompt(self, event: Event, body: AgentGiven) -> None:
+        kinds = [prompt.kind for prompt in body.prompts]
+        self._prompts |= {prompt.text for prompt in body.prompts if prompt.kind == "callback"}
         right = sorted(set(kinds), key=_ORDER.index) if set(kinds) <= set(_ORDER) else []
-        joined = "\n\n".join(one.text for one in body.prompts)
+        joined = "\n\n".join(prompt.text for prompt in body.prompts)
         missing = self._has_prompt and "callback" not in kinds
-        if kinds != right or missing or not all(one.text.strip() for one in body.prompts):
+        if kinds != right or missing or not all(prompt.text.strip() for prompt in body.prompts):
             summary = f"the result of {event.delegation} came without its prompt, or with others out of order"
-            self._wrong(
+            self._report(
                 event, summary, ["base, channel and callback prompts in order"], ", ".join(kinds) or "no prompt"
             )
         elif (body.prompt or "") != joined:
             summary = f"the prompts of {event.delegation} are not those of its turn"
-            self._wrong(event, summary, [_short(joined)], _short(body.prompt or ""))
+            self._report(event, summary, [_short(joined)], _short(body.prompt or ""))
 
-    def _bounded(self, event: Event, body: AgentGiven) -> None:
+    def _check_boundary(self, event: Event, body: AgentGiven) -> None:
         """A model gets the text inside a fence that the text cannot end, below a line that names the hand."""
         before, found, after = body.frame.partition("{text}")
         opened, closed = _last_line(before), _first_line(after)
@@ -126,16 +126,16 @@ class CallbackShape(Checker):
         if found and opened and closed and named and closed not in body.text:
             return
         summary = f"a model gets the result of {event.delegation} without a boundary"
-        self._wrong(
+        self._report(
             event, summary, [f"{body.peer.name} wrote, and the text inside a fence"], _short(body.frame or "{text}")
         )
 
-    def _wrong(self, event: Event, summary: str, expected: Sequence[str], actual: str, *more: int) -> None:
+    def _report(self, event: Event, summary: str, expected: Sequence[str], actual: str, *more: int) -> None:
         self.violate(
             at=event.seq,
             summary=summary,
             expected=expected,
-            actual=[f"#{event.seq} {event.at:.3f}s {actual}".rstrip()],
+            actual=[cited(event, f"{actual}").rstrip()],
             evidence=sorted({*more, event.seq}),
         )
 
@@ -173,7 +173,7 @@ class ReservedSenders(Checker):
             at=event.seq,
             summary=f"an agent takes {body.peer.id} ({body.peer.name}), who wrote a message, for a hand",
             expected=["another id and name, which show that they were escaped, or no turn"],
-            actual=[f"#{event.seq} {event.at:.3f}s {body.agent} got {_short(body.text)} from {body.peer.id}"],
+            actual=[cited(event, f"{body.agent} got {_short(body.text)} from {body.peer.id}")],
         )
 
 
@@ -208,6 +208,6 @@ class WholeResult(Checker):
             at=event.seq,
             summary=f"the agent did not get what {run.id} returned",
             expected=[f"{outcome.value}: {of}"],
-            actual=[f"#{event.seq} {event.at:.3f}s {body.outcome or outcome}: {_short(body.text)}"],
+            actual=[cited(event, f"{body.outcome or outcome}: {_short(body.text)}")],
             evidence=sorted({*(answer.seq for answer in run.answers), run.finished.seq, event.seq}),
         )

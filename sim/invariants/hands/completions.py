@@ -16,7 +16,7 @@ from trunkline.sim.index.hand_facts import HandRun
 from trunkline.sim.index.intent_facts import IntentFacts, Lane
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind
+from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 
 class RightPlace(Checker):
@@ -41,9 +41,9 @@ class RightPlace(Checker):
 
     @on(Fallback)
     def _fallback(self, event: Event, body: Fallback) -> None:
-        for one in (event.delegation, event.intent):
-            if one is not None:
-                self._fallbacks.setdefault(one, set()).add(body.used.lane)
+        for owner in (event.delegation, event.intent):
+            if owner is not None:
+                self._fallbacks.setdefault(owner, set()).add(body.used.lane)
 
     @on(WireAccepted)
     def _accepted(self, event: Event, body: WireAccepted) -> None:
@@ -64,7 +64,7 @@ class RightPlace(Checker):
             at=event.seq,
             summary=f"the result of {facts.prepared.delegation} went to {self.run.name(body.address)}",
             expected=[f"at {expected}, by the account that got the request"],
-            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
+            actual=[cited(event, f"“{body.text}” at {self.run.name(body.address)}")],
             evidence=[facts.prepared.seq, event.seq],
             first_wrong=self._first_wrong(event, facts, right),
         )
@@ -93,11 +93,11 @@ class RightPlace(Checker):
         place, message = received.body.address, received.body.subject
         inbound = received.inbound or ""
         found = [place, self.run.home(inbound), self.run.opened_on(place, message)]
-        return [one for one in found if one is not None]
+        return [place for place in found if place is not None]
 
     def _first_wrong(self, event: Event, facts: IntentFacts, right: set[Lane]) -> int:
         """The call, if its origin was already wrong; else the intent, or the request."""
-        run = self.run.hands.of(facts.prepared.delegation)
+        run = self.run.hands.run_of(facts.prepared.delegation)
         if run.accepted is not None and run.origin is not None and run.origin.lane not in right:
             return run.accepted.seq
         return facts.prepared.seq if facts.lane not in right else event.seq
@@ -154,31 +154,31 @@ class OneCompletion(Checker):
         before = self._reports.get(delegation)
         self._reports[delegation] = _Report(event, body)
         if before is not None and before.body.state is not body.before:
-            actual = [self._line(one) for one in (before.changed, event)]
-            self._wrong(
+            actual = [self._line(change) for change in (before.changed, event)]
+            self._report(
                 event, f"the report of {delegation} skipped a state", ["each change from the state before"], actual
             )
         if body.state is CallbackState.SUPPRESSED and body.reason is Reason.DISCARDED:
             self._discarded[delegation] = event
         if body.state is CallbackState.DELIVERED and self.run.witnessed and not self._was_seen(delegation):
             expected = ["a platform that accepted a message of it before"]
-            self._wrong(event, f"the report of {delegation} counts as delivered, and nobody saw it", expected)
+            self._report(event, f"the report of {delegation} counts as delivered, and nobody saw it", expected)
         elif body.state in (CallbackState.SUPPRESSED, CallbackState.UNDELIVERABLE, CallbackState.PARKED):
             self._unseen(event, body, delegation)
 
     @on(AttemptStarted)
     def _sent(self, event: Event, body: AttemptStarted) -> None:
-        """What is on its way when a report is discarded ends as it does; nothing else of it is sent."""
+        """A chunk on its way when a report is discarded ends as it does; nothing else of the report is sent."""
         facts = self.run.intents.get(event.intent or "")
         discarded = None if facts is None else self._discarded.get(facts.prepared.delegation or "")
         if facts is None or discarded is None or body.attempt > 1 or body.chunk > 0:
             return
         if event.at > discarded.at + _ON_ITS_WAY:
-            self._wrong(
+            self._report(
                 event,
                 f"the report of {facts.prepared.delegation} was discarded, and is sent all the same",
                 [f"nothing more of it after #{discarded.seq}"],
-                [self._line(discarded), f"#{event.seq} {event.at:.3f}s a request to {self.run.name(body.address)}"],
+                [self._line(discarded), cited(event, f"a request to {self.run.name(body.address)}")],
                 discarded.seq,
             )
 
@@ -193,12 +193,12 @@ class OneCompletion(Checker):
         if body.state is CallbackState.UNDELIVERABLE and body.before is CallbackState.IN_TURN and outcome == "silent":
             expected = ["suppressed: its agent wanted to say nothing"]
             of = [] if ended is None else [ended.seq]
-            self._wrong(
+            self._report(
                 event, f"the report of {delegation} counts as undeliverable, and nobody sent it", expected, None, *of
             )
             return
         if body.reason is None:
-            self._wrong(event, f"nothing says why the report of {delegation} is {body.state.value}", ["a reason"])
+            self._report(event, f"nothing says why the report of {delegation} is {body.state.value}", ["a reason"])
 
     def _was_seen(self, delegation: str) -> bool:
         """Whether a platform accepted a message of a report, or an operator says so."""
@@ -209,14 +209,14 @@ class OneCompletion(Checker):
     def finish(self, last: Event) -> None:
         """Report what never came to an end, and ends that are not what people saw."""
         for delegation, finished in self._finished.items():
-            report, run = self._reports.get(delegation), self.run.hands.of(delegation)
+            report, run = self._reports.get(delegation), self.run.hands.run_of(delegation)
             if report is None:
                 if self._has_columns(run):
                     self._missing(last, finished, delegation, "nothing was recorded of it")
             elif report.body.state not in CLOSED_CALLBACK and not self._waits(report, delegation):
                 self._missing(last, report.changed, delegation, f"it is {report.body.state.value}")
             elif report.body.state in (CallbackState.SUPPRESSED, CallbackState.UNDELIVERABLE):
-                self._contradicted(report, delegation)
+                self._report_contradiction(report, delegation)
 
     def _has_columns(self, run: HandRun) -> bool:
         """Whether the trace is of a version that records how far reports have come."""
@@ -228,7 +228,7 @@ class OneCompletion(Checker):
             return True
         return any(not facts.over for facts in self.run.intents.values() if facts.prepared.delegation == delegation)
 
-    def _contradicted(self, report: _Report, delegation: str) -> None:
+    def _report_contradiction(self, report: _Report, delegation: str) -> None:
         """A whole message that people saw is no missing report, unless the platform put it somewhere else."""
         for event in self._seen.get(delegation, ()):
             facts, at = self.run.intents[event.intent or ""], event.body
@@ -238,9 +238,9 @@ class OneCompletion(Checker):
             if facts.body.targeted or facts.body.intent_kind in (IntentKind.TOOL, IntentKind.NOTICE):
                 continue
             if len(facts.accepted_chunks) == facts.body.chunks and facts.acked == facts.body.chunks:
-                actual = [self._line(report.changed), f"#{event.seq} {event.at:.3f}s accepted"]
+                actual = [self._line(report.changed), cited(event, "accepted")]
                 summary = f"the report of {delegation} counts as {report.body.state.value}, and people saw it"
-                self._wrong(report.changed, summary, ["delivered"], actual, event.seq)
+                self._report(report.changed, summary, ["delivered"], actual, event.seq)
                 return
 
     def _missing(self, last: Event, after: Event, delegation: str, what: str) -> None:
@@ -253,7 +253,7 @@ class OneCompletion(Checker):
             missing_after=after.seq,
         )
 
-    def _wrong(
+    def _report(
         self, event: Event, summary: str, expected: list[str], actual: list[str] | None = None, *more: int
     ) -> None:
         self.violate(
@@ -269,4 +269,4 @@ class OneCompletion(Checker):
         body = event.body
         assert isinstance(body, CallbackChanged)
         reason = "no reason" if body.reason is None else body.reason.value
-        return f"#{event.seq} {event.at:.3f}s callback {body.before.value} → {body.state.value} ({reason})"
+        return cited(event, f"callback {body.before.value} → {body.state.value} ({reason})")

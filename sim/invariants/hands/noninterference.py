@@ -16,7 +16,7 @@ from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.intent_facts import IntentFacts, Lane
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind
+from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 _WORD = re.compile(r"\w{4,}")
 
@@ -79,9 +79,9 @@ class Noninterference(Checker):
 
     @on(Fallback)
     def _fallback(self, event: Event, body: Fallback) -> None:
-        for one in (event.delegation, event.intent):
-            if one is not None:
-                self._fallbacks.setdefault(one, set()).add(body.used.lane)
+        for owner in (event.delegation, event.intent):
+            if owner is not None:
+                self._fallbacks.setdefault(owner, set()).add(body.used.lane)
 
     # ------------------------------------------------------------ what people say and see
 
@@ -191,13 +191,13 @@ class Noninterference(Checker):
 
     def _leak(self, event: Event, word: str, mark: _Mark, where: str, first_wrong: int) -> None:
         answers = list(mark.answers.values())
-        places = [place for one in mark.answers for place in self._asked_at(one)]
+        places = [place for answer in mark.answers for place in self._asked_at(answer)]
         asked = ", ".join(dict.fromkeys(self.run.name(place) for place in places)) or "where it was asked for"
         self.violate(
             at=event.seq,
             summary=f"“{word}”, which {' and '.join(mark.answers)} returned, got elsewhere",
             expected=[f"only at {asked}"],
-            actual=[f"#{event.seq} {event.at:.3f}s {where}"],
+            actual=[cited(event, f"{where}")],
             evidence=sorted({*(answer.seq for answer in answers), first_wrong, event.seq}),
             first_wrong=first_wrong,
         )

@@ -1,4 +1,4 @@
-"""What is said in a call is heard in that call only: V2.
+"""An utterance is heard in its call only: V2.
 
 The platform records in which call people hear what, independently of the place that the gateway and its adapter name.
 """
@@ -13,7 +13,7 @@ from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.intent_facts import IntentFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind
+from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 #: the second channel's message is named after the one that could not be said
 _SECOND = ".second"
@@ -48,10 +48,10 @@ class SaidInItsCall(Checker):
         if asked is not None and not _names_another(facts, asked):
             place = asked.body.address if isinstance(asked.body, PeerSaid) else body.address
             if place.lane != body.address.lane:
-                self._wrong(event, body, facts, f"only in {self.run.name(place)}, where it was asked for", asked)
+                self._report(event, body, facts, f"only in {self.run.name(place)}, where it was asked for", asked)
         elif body.requested.thread is not None:
             if body.requested.lane != body.address.lane:
-                self._wrong(
+                self._report(
                     event, body, facts, f"only in {self.run.name(body.requested)}, for which it was meant", None
                 )
         else:
@@ -59,7 +59,7 @@ class SaidInItsCall(Checker):
             # The one in which it was heard may have ended in the middle of it.
             if body.address.lane[:3] != body.requested.lane[:3] or any(lane != body.address.lane for lane in there):
                 expected = f"in the only call with {self.run.name(body.requested)}, or nowhere"
-                self._wrong(event, body, facts, expected, None)
+                self._report(event, body, facts, expected, None)
 
     def _asked_in(self, facts: IntentFacts | None) -> Event | None:
         """The words of the person that a text answers, directly or after a hand has worked on it."""
@@ -67,7 +67,7 @@ class SaidInItsCall(Checker):
             return None
         return self._said.get(self.run.message_behind(facts.prepared.inbound))
 
-    def _wrong(
+    def _report(
         self, event: Event, body: SpeechHeard, facts: IntentFacts | None, expected: str, asked: Event | None
     ) -> None:
         whole = "" if body.whole else " in part"
@@ -76,7 +76,7 @@ class SaidInItsCall(Checker):
             at=event.seq,
             summary=f"{event.intent} was heard{whole} in {self.run.name(body.address)}, to which it does not belong",
             expected=[expected],
-            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” in {self.run.name(body.address)}"],
+            actual=[cited(event, f"“{body.text}” in {self.run.name(body.address)}")],
             evidence=[*(() if asked is None else (asked.seq,)), *prepared, event.seq],
             first_wrong=event.seq,
         )
@@ -110,7 +110,7 @@ class SaidInItsCall(Checker):
             at=event.seq,
             summary=f"{event.intent} went to a second channel, {self.run.name(body.address)}, against its rules",
             expected=[expected],
-            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
+            actual=[cited(event, f"“{body.text}” at {self.run.name(body.address)}")],
         )
 
 

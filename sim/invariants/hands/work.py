@@ -1,4 +1,4 @@
-"""What was accepted is worked on, and the first answer counts: C5, C6."""
+"""An accepted delegation is worked on, and its first answer counts: C5, C6."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.index.hand_facts import HandRun, answer_of
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, cited
 
 #: characters of a recorded text that are enough to know it by
 _ENOUGH = 200
@@ -57,7 +57,7 @@ class AcceptedMeansWork(Checker):
                 at=event.seq,
                 summary=f"{body.hand} works on {event.delegation or 'a task'}, which is not accepted",
                 expected=["a delegation that was committed before"],
-                actual=[f"#{event.seq} {event.at:.3f}s {body.hand} begins “{body.task}”"],
+                actual=[cited(event, f"{body.hand} begins “{body.task}”")],
             )
             return
         most = None if self.run.limits is None else self.run.limits.hand_age
@@ -66,7 +66,7 @@ class AcceptedMeansWork(Checker):
                 at=event.seq,
                 summary=f"{body.hand} began {run.id} when it was too old",
                 expected=[f"no start after {run.accepted.at + most:.0f}s, {most:.0f} s after #{run.accepted.seq}"],
-                actual=[f"#{event.seq} {event.at:.3f}s {body.hand} begins “{body.task}”"],
+                actual=[cited(event, f"{body.hand} begins “{body.task}”")],
                 evidence=[run.accepted.seq, event.seq],
             )
 
@@ -74,16 +74,16 @@ class AcceptedMeansWork(Checker):
     def _called(self, event: Event, body: AgentDelegated) -> None:
         self.exercised += 1
         if event.delegation is None:
-            self._refused(event, body)
+            self._check_refusal(event, body)
             return
         call = _Call(event.turn or "", body.call)
         known = self._calls.setdefault(event.delegation, (call, event))
         if known[0] != call:
-            self._shared(event, body, known[1])
-        self._waited(event, body)
+            self._report_shared(event, body, known[1])
+        self._report_wait(event, body)
 
-    def _refused(self, event: Event, body: AgentDelegated) -> None:
-        """What a refused call has started all the same: a delegation of its turn that no call has got."""
+    def _check_refusal(self, event: Event, body: AgentDelegated) -> None:
+        """Report a delegation that a refused call has started anyway: one of its turn that no call has got."""
         for run in self.run.hands.runs.values():
             accepted = run.accepted
             if accepted is None or run.call is not None or accepted.turn != event.turn or accepted.at < body.since:
@@ -94,33 +94,33 @@ class AcceptedMeansWork(Checker):
                     at=event.seq,
                     summary=f"{body.agent} was refused {body.hand}, and {run.id} was started",
                     expected=[f"nothing, after {body.refused}"],
-                    actual=[f"#{accepted.seq} {accepted.at:.3f}s {run.id} was accepted"],
+                    actual=[cited(accepted, f"{run.id} was accepted")],
                     evidence=[accepted.seq, event.seq],
                     first_wrong=accepted.seq,
                 )
 
-    def _shared(self, event: Event, body: AgentDelegated, first: Event) -> None:
+    def _report_shared(self, event: Event, body: AgentDelegated, first: Event) -> None:
         self.violate(
             at=event.seq,
             summary=f"two calls have the same delegation, {event.delegation}",
             expected=["an id of its own for each call"],
-            actual=[f"#{one.seq} {one.at:.3f}s call {number}" for one, number in ((first, 1), (event, body.call))],
+            actual=[cited(call, f"call {number}") for call, number in ((first, 1), (event, body.call))],
             evidence=[first.seq, event.seq],
         )
 
-    def _waited(self, event: Event, body: AgentDelegated) -> None:
+    def _report_wait(self, event: Event, body: AgentDelegated) -> None:
         """The hand took its time before the call returned, so the agent has waited for it."""
-        run = self.run.hands.of(event.delegation)
+        run = self.run.hands.run_of(event.delegation)
         if body.since <= self._thawed or (run.accepted is not None and run.accepted.at < body.since):
             # The process stood still, or the call is one of a turn that runs again.
             return
         for answer in run.answers:
-            if answer.at <= event.at and any(body.since <= one.at < answer.at for one in run.began):
+            if answer.at <= event.at and any(body.since <= begun.at < answer.at for begun in run.began):
                 self.violate(
                     at=event.seq,
                     summary=f"{body.agent} was kept waiting until {body.hand} had answered",
                     expected=["the call returns as soon as it is accepted"],
-                    actual=[f"#{answer.seq} {answer.at:.3f}s answered", f"#{event.seq} {event.at:.3f}s returned"],
+                    actual=[cited(answer, "answered"), cited(event, "returned")],
                     evidence=[answer.seq, event.seq],
                 )
                 return
@@ -128,7 +128,7 @@ class AcceptedMeansWork(Checker):
     def finish(self, last: Event) -> None:
         """Report accepted delegations that nobody has worked on, although they have not ended either."""
         for delegation, (_, event) in self._calls.items():
-            run = self.run.hands.of(delegation)
+            run = self.run.hands.run_of(delegation)
             if run.finished is not None or run.began:
                 continue
             if not self._may_wait(run, last):
@@ -181,10 +181,10 @@ class FirstResultWins(Checker):
                 at=event.seq,
                 summary=f"{delegation} ended twice",
                 expected=[f"the first end, #{first.seq}, and a record that the later one is ignored"],
-                actual=[f"#{event.seq} {event.at:.3f}s {body.outcome.value}: “{body.text}”"],
+                actual=[cited(event, f"{body.outcome.value}: “{body.text}”")],
                 evidence=[first.seq, event.seq],
             )
-        run = self.run.hands.of(delegation)
+        run = self.run.hands.run_of(delegation)
         if run.began and body.outcome in (HandOutcome.OK, HandOutcome.ERROR):
             self._was_answered(event, body, run)
 
@@ -202,7 +202,7 @@ class FirstResultWins(Checker):
             at=event.seq,
             summary=f"{run.id} ended with what its hand did not return",
             expected=[f"{got.value}: “{text}”" for got, text in map(answer_of, run.answers)] or ["no result yet"],
-            actual=[f"#{event.seq} {event.at:.3f}s {body.outcome.value}: “{body.text}”"],
+            actual=[cited(event, f"{body.outcome.value}: “{body.text}”")],
             evidence=sorted({*(answer.seq for answer in answers), event.seq}),
         )
 

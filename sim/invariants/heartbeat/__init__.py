@@ -1,1 +1,1 @@
-"""What is promised of heartbeats: what they say and when, and that a restart neither repeats nor forgets one."""
+"""Promises about heartbeats: what they say and when, and that a restart neither repeats nor forgets one."""

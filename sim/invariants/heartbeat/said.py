@@ -1,4 +1,4 @@
-"""What heartbeats say, and when: H1, H2 and H3. Judged by what platforms accepted."""
+"""Alerts of heartbeats, and their times: H1, H2 and H3. Judged by what platforms accepted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trunkline.core.values import IntentKind, IntentState
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, cited
 
 _DAY = 86_400.0
 #: seconds for which a request that left in time may be on its way
@@ -58,7 +58,7 @@ class OkUnseen(Checker):
             at=event.seq,
             summary=f"{event.intent} shows the token of the heartbeat in {self.run.name(body.address)}",
             expected=["nothing, or what was said beside the token"],
-            actual=[f"#{event.seq} {event.at:.3f}s {body.text!r}"],
+            actual=[cited(event, f"{body.text!r}")],
         )
 
 
@@ -130,7 +130,7 @@ class OncePerDay(Checker):
             at=event.seq,
             summary=f"the heartbeat of {agent} was left out as a repetition, and it was not said there",
             expected=[f"{body.preview!r} in {self.run.name(body.to)}"],
-            actual=[f"#{event.seq} {event.at:.3f}s {Reason.DUPLICATE.value}"],
+            actual=[cited(event, f"{Reason.DUPLICATE.value}")],
         )
 
 

@@ -19,7 +19,7 @@ from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.world import WorldHeartbeat
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, cited
 
 #: seconds within which a process that can act starts what is due, or says why not
 _LATE = 90.0
@@ -140,13 +140,13 @@ class DueOnce(Checker):
             at=event.seq,
             summary=f"the {name} is {how}: it was due at {due:.3f}",
             expected=[f"it takes place, as #{promised.seq} {promised.at:.3f}s promised"],
-            actual=[f"#{event.seq} {event.at:.3f}s {event.kind}"],
+            actual=[cited(event)],
             evidence=[promised.seq, event.seq],
             missing_after=promised.seq if how == "forgotten" else None,
         )
 
     def finish(self, last: Event) -> None:
-        """What is still promised at the end, and was due."""
+        """Report the promises that were due, and still stand at the end."""
         self._look(last)
 
 
@@ -188,6 +188,6 @@ class RouteStays(Checker):
             at=event.seq,
             summary=f"the heartbeat of {body.agent} goes to {self.run.name(body.to)}, where nobody wrote to it last",
             expected=[f"{self.run.name(place)}, by #{wrote.seq} {wrote.at:.3f}s"],
-            actual=[f"#{event.seq} {event.at:.3f}s {self.run.name(body.to)}"],
+            actual=[cited(event, f"{self.run.name(body.to)}")],
             evidence=[wrote.seq, event.seq],
         )

@@ -14,7 +14,7 @@ from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind
+from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 
 class AddressFidelity(Checker):
@@ -69,7 +69,7 @@ class AddressFidelity(Checker):
         if body.address.account not in there:
             known = ", ".join(sorted(there)) or "none"
             why = f"{body.address.channel} has no such account; it has: {known}"
-            self._wrong(event, body.address, why, [event.seq])
+            self._report(event, body.address, why, [event.seq])
 
     @on(WireAccepted, WireRefused)
     def _asked(self, event: Event, body: WireAccepted | WireRefused) -> None:
@@ -90,11 +90,11 @@ class AddressFidelity(Checker):
             return
         if facts is None or facts.lane != asked.lane:
             # The intent names another place: the id was changed on its way to the wire.
-            self._wrong(event, asked, f"{asked.channel} has issued no such id", [event.seq])
+            self._report(event, asked, f"{asked.channel} has issued no such id", [event.seq])
         elif isinstance(body, WireAccepted) or not self._invented(facts, asked):
             why = f"{asked.channel} has issued no such id"
             missing = facts.prepared.seq if asked.lane in self._to_open else None
-            self._wrong(event, asked, why, [facts.prepared.seq, event.seq], missing)
+            self._report(event, asked, why, [facts.prepared.seq, event.seq], missing)
 
     def _invented(self, facts: IntentFacts, asked: Address) -> bool:
         """Whether the agent, the client or the hook that named the target made the refused id up."""
@@ -117,10 +117,10 @@ class AddressFidelity(Checker):
         ids = self._ids.get(asked.channel, ())
         # Blame falls on what changed the spelling of an id that the platform did issue.
         # The channel of a thread is not what was changed: the agent names the thread apart from it.
-        meant = any(_spelled(one, target) for one in ids if one != asked.parent)
+        meant = any(_spelled(number, target) for number in ids if number != asked.parent)
         return asked.conversation not in ids and (_spelled(asked.conversation, target) or not meant)
 
-    def _wrong(
+    def _report(
         self, event: Event, asked: Address, why: str, evidence: list[int], missing_after: int | None = None
     ) -> None:
         """`missing_after`: the address is right, and nothing opened the thread after that event."""
@@ -128,7 +128,7 @@ class AddressFidelity(Checker):
             at=event.seq,
             summary=f"{event.intent} was addressed to {asked}: {why}",
             expected=["an address that the platform issued"],
-            actual=[f"#{event.seq} {event.at:.3f}s {asked}"],
+            actual=[cited(event, f"{asked}")],
             evidence=evidence,
             first_wrong=evidence[0] if missing_after is None else None,
             missing_after=missing_after,
@@ -167,7 +167,7 @@ class AudienceConfinement(Checker):
             self._secrets.setdefault(body.secret, (body.address, event))
 
     def _audience(self, place: Address) -> tuple[str, ...]:
-        """Who reads a place: the person, on any platform, or the members of the room."""
+        """The readers of a place: the person, on any platform, or the members of the room."""
         name = self._above.get(place.lane, place.conversation)
         return (name,) if place.kind is ChatKind.DIRECT else (place.channel, name)
 
@@ -181,9 +181,9 @@ class AudienceConfinement(Checker):
             explicit = facts is not None and facts.body.targeted
             merged = self.run.scopes.may_be_main(place) and self.run.scopes.may_be_main(body.address)
             if secret in body.text and not explicit and not merged:
-                self._leaked(secret, said, event)
+                self._report_leak(secret, said, event)
 
-    def _leaked(self, secret: str, said: Event, event: Event) -> None:
+    def _report_leak(self, secret: str, said: Event, event: Event) -> None:
         body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
         routed = None if facts is None else self.run.routed.get(facts.prepared.inbound or "")
@@ -191,7 +191,7 @@ class AudienceConfinement(Checker):
             at=event.seq,
             summary=f"“{secret}”, said at {self.run.name(getattr(said.body, 'address', None))}, was seen elsewhere",
             expected=[f"not visible at {self.run.name(body.address)}"],
-            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
+            actual=[cited(event, f"“{body.text}” at {self.run.name(body.address)}")],
             evidence=[said.seq, event.seq],
             first_wrong=event.seq if routed is None else routed.seq,
         )

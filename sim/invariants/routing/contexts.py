@@ -21,7 +21,7 @@ from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import AgentContexts, ThreadOpened, WorldLimits, WorldPlace
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind
+from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 #: turns that work in no conversation, and what a mark calls them
 _NOWHERE = {WorkKind.HEARTBEAT: "heartbeat", WorkKind.CRON: "schedule", WorkKind.WAKE: "wake-up"}
@@ -33,7 +33,7 @@ _CHANNEL = re.escape("{channel}")
 
 @dataclass(slots=True)
 class _Decision:
-    """What the gateway decided, and what the configuration said at that time."""
+    """A decision of the gateway, and the configuration of that time."""
 
     event: Event
     body: PolicyDecided
@@ -54,7 +54,7 @@ class _Turn:
 
 @dataclass(slots=True, kw_only=True)
 class _Crossing:
-    """Something that people see outside of the conversation of its turn."""
+    """A crossing: what people see outside of the conversation of its turn."""
 
     facts: IntentFacts
     turn: _Turn
@@ -64,7 +64,7 @@ class _Crossing:
 
 
 class _Contexts(Checker):
-    """What the three checkers share: turns with their places, and the decisions on what leaves these."""
+    """Base of the three checkers: turns with their places, and the decisions on what leaves these."""
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
@@ -79,7 +79,7 @@ class _Contexts(Checker):
 
     @on(WorldLimits)
     def _limits(self, event: Event, body: WorldLimits) -> None:
-        self._settings = {one.agent: one for one in body.contexts or ()}
+        self._settings = {settings.agent: settings for settings in body.contexts or ()}
 
     @on(WorldPlace, ThreadOpened)
     def _place(self, event: Event, body: WorldPlace | ThreadOpened) -> None:
@@ -141,25 +141,27 @@ class _Contexts(Checker):
         return place if parent is None else msgspec.structs.replace(place, parent=parent)
 
     def _crossing(self, event: Event, requested: Address) -> _Crossing | None:
-        """What an accepted request did outside of the conversation of its turn; none: nothing that is judged."""
+        """The crossing that an accepted request made out of the conversation of its turn; None if none is judged."""
         facts = self.run.intents.get(event.intent or "")
         if facts is None or facts.body.intent_kind is not IntentKind.TOOL or not _is_guarded(facts):
             return None
         turn, place = self._turn(facts.prepared.turn), self._whole(requested)
         if turn is None or turn.agent not in self._settings:
             return None
-        if any(same_conversation(one, place) for one in turn.places):
+        if any(same_conversation(spoken, place) for spoken in turn.places):
             return None
-        before = (one for one in reversed(turn.decisions) if one.event.seq < facts.prepared.seq)
-        decided = next((one for one in before if same_conversation(self._whole(one.body.target), place)), None)
+        before = (decision for decision in reversed(turn.decisions) if decision.event.seq < facts.prepared.seq)
+        decided = next(
+            (decision for decision in before if same_conversation(self._whole(decision.body.target), place)), None
+        )
         return _Crossing(facts=facts, turn=turn, place=place, decided=decided)
 
     def _shown(self, crossing: _Crossing, event: Event) -> str:
         at = self.run.name(crossing.place)
         if isinstance(event.body, WireActed):
-            return f"#{event.seq} {event.at:.3f}s {event.body.action.value} at {at}"
+            return cited(event, f"{event.body.action.value} at {at}")
         text = event.body.text if isinstance(event.body, WireAccepted) else ""
-        return f"#{event.seq} {event.at:.3f}s “{text}” at {at}"
+        return cited(event, f"“{text}” at {at}")
 
     def _unmarked(self, text: str) -> str:
         """The text without the mark of an uncertain repeat."""
@@ -204,7 +206,7 @@ class CrossingsAreDecided(_Contexts):
             at=event.seq,
             summary=f"{body.action} from {self._from(turn)} is denied, but the configuration allows it",
             expected=[f"{body.action} to {self.run.name(body.target)} is allowed"],
-            actual=[f"#{event.seq} {event.at:.3f}s denied"],
+            actual=[cited(event, "denied")],
         )
 
     @on(WireAccepted, WireActed)
@@ -241,13 +243,17 @@ class MarksAreSeen(_Contexts):
         crossing = self._crossing(event, body.requested)
         if crossing is None or (body.parts is not None and body.parts.sticker is not None and not body.text):
             return
-        seen = {one.body.chunk: one.body for one in crossing.facts.accepts if isinstance(one.body, WireAccepted)}
+        seen = {
+            accept.body.chunk: accept.body for accept in crossing.facts.accepts if isinstance(accept.body, WireAccepted)
+        }
         if len(seen) < crossing.facts.body.chunks:
             # A long mark may be cut where a short message ends.
             return
         chunks = [seen[number] for number in sorted(seen)]
-        embed = next((one.parts.embed for one in chunks if one.parts is not None and one.parts.embed is not None), None)
-        whole = "".join(self._unmarked(one.text) for one in chunks)
+        embed = next(
+            (chunk.parts.embed for chunk in chunks if chunk.parts is not None and chunk.parts.embed is not None), None
+        )
+        whole = "".join(self._unmarked(chunk.text) for chunk in chunks)
         self._judge(event, crossing, (whole, *body.poll[:1]), embed)
 
     @on(WireActed)
@@ -289,7 +295,7 @@ def _has_mark(body: PolicyDecided) -> bool:
 def _is_marked(turn: _Turn, place: Address, settings: AgentContexts) -> bool:
     if not turn.places:
         return settings.marks_nowhere
-    across = all(one.channel != place.channel for one in turn.places)
+    across = all(spoken.channel != place.channel for spoken in turn.places)
     return settings.marks_across if across else settings.marks_within
 
 
@@ -364,7 +370,9 @@ class DeniedIsNotDone(_Contexts):
 
     def _judge_text(self, event: Event, turn: str) -> None:
         facts = self.run.intents[event.intent or ""]
-        seen = {one.body.chunk: one.body.text for one in facts.accepts if isinstance(one.body, WireAccepted)}
+        seen = {
+            accept.body.chunk: accept.body.text for accept in facts.accepts if isinstance(accept.body, WireAccepted)
+        }
         whole = "".join(self._unmarked(seen[number]) for number in sorted(seen))
         denied = self._denied[turn].get(_bare(whole))
         if denied is None:
@@ -373,7 +381,7 @@ class DeniedIsNotDone(_Contexts):
             at=event.seq,
             summary=f"{event.intent} says what {turn} was not allowed to say elsewhere",
             expected=["nobody sees the text"],
-            actual=[f"#{event.seq} {event.at:.3f}s “{whole}” at {self.run.name(facts.body.address)}"],
+            actual=[cited(event, f"“{whole}” at {self.run.name(facts.body.address)}")],
             evidence=sorted((denied, facts.prepared.seq, event.seq)),
             first_wrong=facts.prepared.seq,
         )

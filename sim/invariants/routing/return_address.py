@@ -13,7 +13,15 @@ from trunkline.core.events.delivery import (
     MirrorRefused,
     TransportFallback,
 )
-from trunkline.core.events.gateway import InboundAdmitted, RouteDecided, SessionLeft
+from trunkline.core.events.gateway import (
+    ConfigReloaded,
+    InboundAdmitted,
+    InboundReceived,
+    ProcessStarted,
+    RouteDecided,
+    SessionLeft,
+    TurnStarted,
+)
 from trunkline.core.events.hands import CompletionPlanned
 from trunkline.core.keys import parse_v1
 from trunkline.core.reasons import Reason
@@ -22,12 +30,66 @@ from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind
-from trunkline.sim.invariants.routing.reply_references import ReplyReferences
-from trunkline.sim.invariants.sessions.binding_freshness import IdentityFidelity
+from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
+from trunkline.sim.invariants.routing.binding_freshness import IdentityFidelity
 
 #: how an intent ends that a platform put elsewhere
 _MISPLACED = "an end as misplaced, not as delivered"
+
+
+class ReplyReferences(Checker):
+    """The part of R1 about reply references (``reply_reference`` of a channel)."""
+
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
+        #: process -> channels whose answers quote their message
+        self._quoting: dict[int, frozenset[str]] = {}
+        #: the same at the start of each turn: a reload may come while it runs
+        self._at_turn: dict[str, frozenset[str]] = {}
+        #: intent -> the message that it must quote
+        self._quotes: dict[str, str] = {}
+
+    @on(ProcessStarted, ConfigReloaded)
+    def _configured(self, event: Event, body: ProcessStarted | ConfigReloaded) -> None:
+        self._quoting[event.generation] = frozenset(body.quoting)
+
+    @on(TurnStarted)
+    def _turn_started(self, event: Event, body: TurnStarted) -> None:
+        """Only turns of messages quote; the answer to a chat command does not."""
+        quoting = self._quoting.get(event.generation)
+        if quoting and body.work is WorkKind.MESSAGE:
+            self._at_turn[event.turn or ""] = quoting
+
+    @on(IntentPrepared)
+    def _answer_prepared(self, event: Event, body: IntentPrepared) -> None:
+        """Only the answer of the turn quotes, and only in the message's own place."""
+        channel = body.address.channel
+        if channel not in self._at_turn.get(event.turn or "", ()) or channel not in self._quoting[event.generation]:
+            return
+        received = self.run.received.get(event.inbound or "")
+        if body.intent_kind is not IntentKind.REPLY or body.targeted or received is None:
+            return
+        assert isinstance(received.body, InboundReceived)
+        if received.body.address.lane == body.address.lane:
+            self._quotes[event.intent or ""] = received.body.subject
+
+    def meant(self, prepared: Event) -> tuple[str | None, ...]:
+        """The messages that an intent may quote because a hook or its agent says so."""
+        return (*self.run.hooks.quotable(prepared.intent), *self.run.answered.quotable(prepared.turn))
+
+    def check_quote(self, event: Event, body: WireAccepted) -> None:
+        """Compare the reference of an accepted answer with the message that it answers."""
+        message = self._quotes.get(event.intent or "", body.reply_to)
+        prepared = self.run.intents[event.intent or ""].prepared
+        if body.reply_to in (message, *self.meant(prepared)):
+            return
+        self.violate(
+            at=event.seq,
+            summary=f"the answer to {prepared.inbound} does not quote it",
+            expected=[f"a reply reference to {message}"],
+            actual=[cited(event, f"reply reference: {body.reply_to or 'none'}")],
+            evidence=[prepared.seq, event.seq],
+        )
 
 
 class ExactReturnAddress(ReplyReferences):
@@ -47,7 +109,7 @@ class ExactReturnAddress(ReplyReferences):
         self.exercised += 1
         if self.run.hooks.may_go(event.intent, body.address) or self.run.calls.goes_second(event.intent, body.address):
             return
-        self.quoted(event, body)
+        self.check_quote(event, body)
         place, message = origin
         opened = self.run.opened_on(place, message)
         bound = self.run.bindings.of_delegation.get(facts.prepared.delegation or "")
@@ -69,7 +131,7 @@ class ExactReturnAddress(ReplyReferences):
             at=event.seq,
             summary=f"the answer to {facts.prepared.inbound} went to {self.run.name(body.address)}",
             expected=[f"at {self.run.name(opened or place)}, the place of {facts.prepared.inbound}"],
-            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
+            actual=[cited(event, f"“{body.text}” at {self.run.name(body.address)}")],
             evidence=[facts.prepared.seq, event.seq],
             first_wrong=self._first_wrong(facts, right, event),
         )
@@ -79,7 +141,9 @@ class ExactReturnAddress(ReplyReferences):
         if notice.body.intent_kind is not IntentKind.NOTICE:
             return False
         rules, cause = rules_for(body.address.channel), notice.prepared.cause
-        answers = ((one, end.body) for one in self.run.intents.values() for end in one.settled if end.seq == cause)
+        answers = (
+            (intent, end.body) for intent in self.run.intents.values() for end in intent.settled if end.seq == cause
+        )
         return any(
             isinstance(end, IntentSettled)
             and end.reason is Reason.PLACE_GONE
@@ -101,7 +165,7 @@ class ExactReturnAddress(ReplyReferences):
             at=event.seq,
             summary=f"the completion of {facts.prepared.delegation} went to {self.run.name(body.address)}",
             expected=[f"at {self.run.name(right)}, which is bound to its session by {bound.id}"],
-            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
+            actual=[cited(event, f"“{body.text}” at {self.run.name(body.address)}")],
             evidence=[bound.bound.seq, facts.prepared.seq, event.seq],
             first_wrong=self._leaving(facts, {right.lane}, event),
         )
@@ -156,7 +220,7 @@ class NoHiddenRedirect(IdentityFidelity):
                     at=event.seq,
                     summary=f"{what} was accepted, and goes to the {body.used.value} path",
                     expected=["a fallback only for a chunk that provably did not reach the platform"],
-                    actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (accept, event)],
+                    actual=[cited(e) for e in (accept, event)],
                     evidence=[accept.seq, event.seq],
                 )
 
@@ -164,13 +228,13 @@ class NoHiddenRedirect(IdentityFidelity):
     def _settled(self, event: Event, body: IntentSettled) -> None:
         accepted = self._put_elsewhere.pop(event.intent or "", None)
         if accepted is not None and body.state is IntentState.DELIVERED:
-            self._elsewhere(accepted, _MISPLACED, first_wrong=event.seq)
+            self._report_place(accepted, _MISPLACED, first_wrong=event.seq)
 
     def finish(self, last: Event) -> None:
         """Report misplaced deliveries that the gateway never recorded as such; it cannot if it got no answer."""
         for intent, accepted in self._put_elsewhere.items():
             if not _in_doubt(self.run.intents[intent]):
-                self._elsewhere(accepted, _MISPLACED, missing_after=accepted.seq)
+                self._report_place(accepted, _MISPLACED, missing_after=accepted.seq)
 
     @on(Fallback)
     def _fallback(self, event: Event, body: Fallback) -> None:
@@ -191,13 +255,13 @@ class NoHiddenRedirect(IdentityFidelity):
         if body.requested.lane == wanted:
             self._put_elsewhere[event.intent or ""] = event
             return
-        self._redirected(event)
+        self._report_redirect(event)
 
-    def _redirected(self, event: Event) -> None:
+    def _report_redirect(self, event: Event) -> None:
         right = self.run.intents[event.intent or ""].body.address
-        self._elsewhere(event, f"at {self.run.name(right)}, or a fallback event before it", first_wrong=event.seq)
+        self._report_place(event, f"at {self.run.name(right)}, or a fallback event before it", first_wrong=event.seq)
 
-    def _elsewhere(
+    def _report_place(
         self, event: Event, expected: str, *, first_wrong: int | None = None, missing_after: int | None = None
     ) -> None:
         body, facts = event.body, self.run.intents[event.intent or ""]
@@ -206,7 +270,7 @@ class NoHiddenRedirect(IdentityFidelity):
             at=event.seq,
             summary=f"{event.intent} was meant for {self.run.name(facts.body.address)}, and arrived elsewhere",
             expected=[expected],
-            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
+            actual=[cited(event, f"“{body.text}” at {self.run.name(body.address)}")],
             evidence=[facts.prepared.seq, event.seq],
             first_wrong=first_wrong,
             missing_after=missing_after,
@@ -273,8 +337,12 @@ class MirrorOnce(Checker):
         mirrors = facts.mirrors
         if len(mirrors) > 1 and not _grows(mirrors[-2], body):
             # The entry that nobody had accepted yet is the wrong one, else the later one.
-            early = next((one for one in mirrors if not any(seen.seq < one.seq for seen in facts.accepts)), event)
-            self._wrong(facts, event, f"{event.intent} is in transcripts {len(mirrors)} times", mirrors, early.seq)
+            early = next(
+                (mirror for mirror in mirrors if not any(seen.seq < mirror.seq for seen in facts.accepts)), event
+            )
+            self._report_mirror(
+                facts, event, f"{event.intent} is in transcripts {len(mirrors)} times", mirrors, early.seq
+            )
         place = _seen_at(facts)
         if self.run.scopes.upstream or facts.body.named_session or self._at_home(facts, body, place):
             return
@@ -283,21 +351,21 @@ class MirrorOnce(Checker):
             return
         if bound is not None and bound.routes(facts.prepared.at):
             summary = f"{event.intent}, seen at {self.run.name(place)}, is not in the bound session"
-            self._misfiled(facts, event, body, summary)
+            self._report_misfiled(facts, event, body, summary)
             return
         if self._has_left(place, body):
             summary = f"{event.intent}, seen at {self.run.name(place)}, was mirrored into a session that it has left"
-            self._wrong(facts, event, summary, (event,), event.seq)
+            self._report_mirror(facts, event, summary, (event,), event.seq)
             return
         fitted = event.intent in self._fitted and facts.lane == place.lane and body.session_key == facts.body.mirror_key
         if not fitted and not key_is_of(body.session_key, place, self.run):
             summary = f"{event.intent}, seen at {self.run.name(place)}, was mirrored into another session"
-            self._misfiled(facts, event, body, summary)
+            self._report_misfiled(facts, event, body, summary)
 
-    def _misfiled(self, facts: IntentFacts, event: Event, body: MirrorAppended, summary: str) -> None:
+    def _report_misfiled(self, facts: IntentFacts, event: Event, body: MirrorAppended, summary: str) -> None:
         """Mirrored into the wrong session: as it was prepared, unless people see it elsewhere than prepared."""
         planned = facts.body.mirror_key == body.session_key and facts.lane == _seen_at(facts).lane
-        self._wrong(facts, event, summary, (event,), facts.prepared.seq if planned else event.seq)
+        self._report_mirror(facts, event, summary, (event,), facts.prepared.seq if planned else event.seq)
 
     def _at_home(self, facts: IntentFacts, body: MirrorAppended, place: Address) -> bool:
         """Whether this is an answer at the place of its message, mirrored into the session of that message."""
@@ -330,9 +398,9 @@ class MirrorOnce(Checker):
 
     def _missing(self, facts: IntentFacts, event: Event, after: int) -> None:
         summary = f"{facts.prepared.intent} was delivered to {self.run.name(_seen_at(facts))} and is in no transcript"
-        self._wrong(facts, event, summary, (), None, after)
+        self._report_mirror(facts, event, summary, (), None, after)
 
-    def _wrong(
+    def _report_mirror(
         self,
         facts: IntentFacts,
         event: Event,
@@ -342,7 +410,7 @@ class MirrorOnce(Checker):
         missing_after: int | None = None,
     ) -> None:
         place = _seen_at(facts)
-        found = [f"#{e.seq} {e.at:.3f}s in session {getattr(e.body, 'session_key', '')}" for e in mirrors]
+        found = [cited(e, f"in session {getattr(e.body, 'session_key', '')}") for e in mirrors]
         self.violate(
             at=event.seq,
             summary=summary,

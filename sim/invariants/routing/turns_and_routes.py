@@ -19,8 +19,8 @@ from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind
-from trunkline.sim.invariants.sessions.binding_freshness import FreshActivity
+from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
+from trunkline.sim.invariants.routing.binding_freshness import FreshActivity
 
 #: the gateway's own messages; a notice replaces an answer at its place, and R1 and R2 judge it
 _NO_ANSWERS = (IntentKind.ANNOUNCE, IntentKind.NOTICE, IntentKind.SECOND)
@@ -73,7 +73,7 @@ class FrozenRoute(Checker):
             at=event.seq,
             summary=summary,
             expected=[f"at {self.run.name(right)}"],
-            actual=[f"#{event.seq} {event.at:.3f}s at {self.run.name(wrong)}"],
+            actual=[cited(event, f"at {self.run.name(wrong)}")],
             evidence=evidence,
         )
 
@@ -127,27 +127,29 @@ class OneSession(Checker):
         self.exercised += 1
         other = self._running.get(session)
         if other is not None and other.turn != event.turn:
-            self._wrong(event, f"{event.turn} began while {other.turn} ran in the same session", [other.seq, event.seq])
+            self._report(
+                event, f"{event.turn} began while {other.turn} ran in the same session", [other.seq, event.seq]
+            )
         elif event.inbound in waiting and waiting[0] != event.inbound:
             self._overtaken.setdefault(waiting[0], (self._admissions[waiting[0]], event))
         overtaken = self._overtaken.pop(event.inbound or "", None)
         if overtaken is not None:
             early = overtaken[1]
-            self._wrong(early, f"{early.turn} began before that of {event.inbound}, which came first", [early.seq])
+            self._report(early, f"{early.turn} began before that of {event.inbound}, which came first", [early.seq])
         self._running[session] = event
 
     def finish(self, last: Event) -> None:
         """Report turns that never began, although those of later work did."""
         for inbound, (admitted, early) in self._overtaken.items():
             summary = f"{early.turn} began before that of {inbound}, which came first"
-            self._wrong(early, summary, [admitted.seq, early.seq], missing_after=admitted.seq)
+            self._report(early, summary, [admitted.seq, early.seq], missing_after=admitted.seq)
 
-    def _wrong(self, event: Event, summary: str, evidence: list[int], missing_after: int | None = None) -> None:
+    def _report(self, event: Event, summary: str, evidence: list[int], missing_after: int | None = None) -> None:
         self.violate(
             at=event.seq,
             summary=summary,
             expected=["one turn at a time in a session, in order of admission"],
-            actual=[f"#{event.seq} {event.at:.3f}s {event.turn}"],
+            actual=[cited(event, f"{event.turn}")],
             evidence=evidence,
             missing_after=missing_after,
         )
@@ -200,7 +202,7 @@ class GenerationFence(Checker):
                 at=event.seq,
                 summary=f"{event.turn} belongs to session {belongs} and runs in {body.session_id}",
                 expected=[f"no turn in the session that began at #{reset.seq}"],
-                actual=[f"#{event.seq} {event.at:.3f}s a turn for a {body.work.value} of {belongs}"],
+                actual=[cited(event, f"a turn for a {body.work.value} of {belongs}")],
                 evidence=[reset.seq, event.seq],
             )
 
@@ -236,6 +238,6 @@ class CurrentRoute(FreshActivity):
                 at=event.seq,
                 summary=f"{event.inbound} was routed by configuration {body.revision}, not {reload.body.revision}",
                 expected=[f"configuration {reload.body.revision}, loaded at #{reload.seq}"],
-                actual=[f"#{event.seq} {event.at:.3f}s configuration {body.revision}, agent {body.agent}"],
+                actual=[cited(event, f"configuration {body.revision}, agent {body.agent}")],
                 evidence=[reload.seq, event.seq],
             )

@@ -23,7 +23,7 @@ from trunkline.sim.events.world import PeerSaid, ThreadClosed, ThreadOpened, Thr
 from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, cited
 from trunkline.sim.invariants.routing.return_address import key_is_of
 
 #: precedes the name of delegated work in its session key
@@ -93,7 +93,7 @@ class BindingLife(Checker):
             at=admitted.seq,
             summary=f"{admitted.inbound} was taken by another account than {account}, which {place} is bound through",
             expected=[f"inbound.dropped (bound-to-other-account): {owner.id} belongs to {account}"],
-            actual=[f"#{admitted.seq} {admitted.at:.3f}s {admitted.kind}"],
+            actual=[cited(admitted)],
             evidence=[owner.bound.seq, admitted.seq],
         )
 
@@ -109,10 +109,10 @@ class BindingLife(Checker):
         self.exercised += 1
         active = self.run.bindings.routing(place, event.at)
         if active is not None and body.session_key != active.body.session_key:
-            self._wrong(event, place, f"session {active.body.session_key}, by {active.id}", active.bound)
+            self._report(event, place, f"session {active.body.session_key}, by {active.id}", active.bound)
         elif active is None and self._taken_still(place, body.session_key):
             last = facts.ended or facts.ending or facts.bound if facts is not None else event
-            self._wrong(event, place, "the default route: the binding is over", last)
+            self._report(event, place, "the default route: the binding is over", last)
 
     def _taken_still(self, place: Address, session_key: str) -> bool:
         """Whether a place was bound to this session, and the session is not its own by default."""
@@ -120,14 +120,14 @@ class BindingLife(Checker):
             return False
         return self.run.bindings.holds(place, session_key) and not key_is_of(session_key, place, self.run)
 
-    def _wrong(self, event: Event, place: Address, expected: str, evidence: Event) -> None:
+    def _report(self, event: Event, place: Address, expected: str, evidence: Event) -> None:
         body = event.body
         assert isinstance(body, RouteDecided)
         self.violate(
             at=event.seq,
             summary=f"{event.inbound}, posted at {self.run.name(place)}, went to session {body.session_key}",
             expected=[expected],
-            actual=[f"#{event.seq} {event.at:.3f}s session {body.session_key}, by {body.matched_by}"],
+            actual=[cited(event, f"session {body.session_key}, by {body.matched_by}")],
             evidence=[evidence.seq, event.seq],
         )
 
@@ -141,7 +141,7 @@ class BindingLife(Checker):
             at=event.seq,
             summary=f"the completion of {event.delegation} was routed to a binding that is not active",
             expected=["an active, unexpired binding, or none"],
-            actual=[f"#{event.seq} {event.at:.3f}s {event.binding}"],
+            actual=[cited(event, f"{event.binding}")],
         )
 
     @on(BindingBound)
@@ -155,7 +155,7 @@ class BindingLife(Checker):
                     at=event.seq,
                     summary=f"{self.run.name(body.conversation)} was bound while {other.id} still held it",
                     expected=["the end of the binding before it"],
-                    actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (other.bound, event)],
+                    actual=[cited(e) for e in (other.bound, event)],
                     evidence=[other.bound.seq, event.seq],
                 )
 
@@ -169,7 +169,7 @@ class BindingLife(Checker):
             at=event.seq,
             summary=f"{event.binding} ended, but was never bound there",
             expected=["a binding.bound of the same conversation before it"],
-            actual=[f"#{event.seq} {event.at:.3f}s {event.kind} at {self.run.name(body.conversation)}"],
+            actual=[cited(event, f"{event.kind} at {self.run.name(body.conversation)}")],
         )
 
     @on(ThreadOpened)
@@ -227,7 +227,7 @@ class BindingLife(Checker):
                     at=event.seq,
                     summary=f"a binding was refused, and {name} was left behind",
                     expected=["no thread"],
-                    actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (opened, event)],
+                    actual=[cited(e) for e in (opened, event)],
                     evidence=[opened.seq, event.seq],
                 )
 
@@ -271,7 +271,7 @@ class NoSelfEcho(Checker):
             at=event.seq,
             summary=f"the gateway's own words came back as {event.inbound}, and {event.kind} followed",
             expected=["inbound.dropped (own-echo)"],
-            actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (said, event)],
+            actual=[cited(e) for e in (said, event)],
             evidence=[said.seq, event.seq],
         )
 
@@ -290,7 +290,7 @@ class NoSelfEcho(Checker):
             at=event.seq,
             summary=f"{event.inbound}, posted by {who.peer.name}, was dropped as {body.reason.value}",
             expected=["the policy for other bots applies" if who.bot else "a turn: a person posted it"],
-            actual=[f"#{event.seq} {event.at:.3f}s {event.kind} ({body.reason.value})"],
+            actual=[cited(event, f"{event.kind} ({body.reason.value})")],
             evidence=[said.seq, event.seq],
         )
 

@@ -19,7 +19,7 @@ from trunkline.sim.events.script import ClientRequested
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
-from trunkline.sim.invariants.base import Checker, EvidenceKind
+from trunkline.sim.invariants.base import Checker, EvidenceKind, cited
 
 #: ends that leave a note; a part is marked as one
 NOTED = frozenset(
@@ -74,7 +74,7 @@ class MirrorIsTruth(Checker):
         home = self.run.admitted.get(event.inbound or "", body.session_id)
         if facts is not None and not (bad and home == body.session_id):
             where = "in another session" if bad else "and it did not end badly"
-            self._wrong(event, facts, f"{event.intent} is noted as not arrived, {where}", "no note")
+            self._report(event, facts, f"{event.intent} is noted as not arrived, {where}", "no note")
         self._unnoted.pop(event.intent or "", None)
         self._has_note.add(event.intent or "")
 
@@ -85,7 +85,7 @@ class MirrorIsTruth(Checker):
                 at=last.seq,
                 summary=f"{intent} did not arrive, and the session that sent it has no note of it",
                 expected=["a transcript line with the role delivery, in the transaction of the end"],
-                actual=[f"#{settled.seq} {settled.at:.3f}s {settled.kind}, and no note"],
+                actual=[cited(settled, f"{settled.kind}, and no note")],
                 evidence=[settled.seq],
                 missing_after=settled.seq,
             )
@@ -99,24 +99,24 @@ class MirrorIsTruth(Checker):
         if facts is not None and facts.vouched:
             return  # an operator vouches for what people saw
         if facts is None or not facts.accepts:
-            self._wrong(event, facts, f"{event.intent} was mirrored, but never accepted", "no entry")
+            self._report(event, facts, f"{event.intent} was mirrored, but never accepted", "no entry")
             return
         if len(facts.mirrors) > 1 and facts.mirrors[-2].seq > facts.accepts[-1].seq:
-            self._wrong(event, facts, f"{event.intent} was mirrored again, and nothing was accepted since", "no entry")
+            self._report(event, facts, f"{event.intent} was mirrored again, and nothing was accepted since", "no entry")
         texts, media = self._seen(facts)
         if texts == [body.text]:
             said = body.text
         elif media:
-            said = ", ".join(media_name(one) for one in media)
+            said = ", ".join(media_name(file) for file in media)
         else:
             said = "\n".join(texts)
         if body.text != said and _words(body.text) != _words(said):
             summary = f"{event.intent} is mirrored as “{body.text[:60]}”, and people saw “{said[:60]}”"
-            self._wrong(event, facts, summary, f"“{said[:200]}”")
+            self._report(event, facts, summary, f"“{said[:200]}”")
         if body.partial is not (facts.acked < facts.body.chunks):
             whole = f"{facts.acked} of {facts.body.chunks} chunks have a receipt"
             summary = f"the entry of {event.intent} is {'' if body.partial else 'not '}marked as a part; {whole}"
-            self._wrong(event, facts, summary, whole)
+            self._report(event, facts, summary, whole)
 
     def _seen(self, facts: IntentFacts) -> tuple[list[str], tuple[str, ...]]:
         """The texts of the chunks with a receipt, as people see them, and the attached files."""
@@ -130,13 +130,13 @@ class MirrorIsTruth(Checker):
                 media = media or made.media
         return [texts[chunk] for chunk in sorted(texts)], media
 
-    def _wrong(self, event: Event, facts: IntentFacts | None, summary: str, expected: str) -> None:
+    def _report(self, event: Event, facts: IntentFacts | None, summary: str, expected: str) -> None:
         accepts = () if facts is None else facts.accepts
         self.violate(
             at=event.seq,
             summary=summary,
             expected=[expected],
-            actual=[f"#{event.seq} {event.at:.3f}s “{getattr(event.body, 'text', '')[:200]}”"],
+            actual=[cited(event, f"“{getattr(event.body, 'text', '')[:200]}”")],
             evidence=[*(accept.seq for accept in accepts), event.seq],
         )
 
@@ -187,18 +187,18 @@ class DryRunHasNoEffect(Checker):
             return
         cancelled = self._cancelled.get(event.intent or "")
         if cancelled is not None:
-            self._wrong(event, cancelled, f"{event.intent} was cancelled by a hook, and has an effect all the same")
+            self._report(event, cancelled, f"{event.intent} was cancelled by a hook, and has an effect all the same")
         _, client = self.run.asked.get(event.cause or 0, ("", None))
         preview = self._previews.get(event.cause or 0) or self._dry_runs.get(client)
         if preview is not None:
-            self._wrong(event, preview, f"a dry run has an effect: {event.kind}")
+            self._report(event, preview, f"a dry run has an effect: {event.kind}")
 
     @on(HookSent)
     def _told(self, event: Event, body: HookSent) -> None:
         cancelled = self._cancelled.get(event.intent or "")
         self._outcomes.add(event.intent or "")
         if cancelled is not None and body.state is not IntentState.CANCELLED:
-            self._wrong(
+            self._report(
                 event, cancelled, f"{event.intent} was cancelled, and hooks were notified that it is {body.state}"
             )
 
@@ -217,16 +217,16 @@ class DryRunHasNoEffect(Checker):
                     at=last.seq,
                     summary=f"{intent} was cancelled, and the hooks were never notified of its outcome",
                     expected=["hook.sent (cancelled)"],
-                    actual=[f"#{end.seq} {end.at:.3f}s {end.kind}, and nothing after it"],
+                    actual=[cited(end, f"{end.kind}, and nothing after it")],
                     evidence=sorted({cancelled.seq, end.seq}),
                     missing_after=end.seq,
                 )
 
-    def _wrong(self, event: Event, since: Event, summary: str) -> None:
+    def _report(self, event: Event, since: Event, summary: str) -> None:
         self.violate(
             at=event.seq,
             summary=summary,
             expected=["no effect except the answer to the caller"],
-            actual=[f"#{event.seq} {event.at:.3f}s {event.kind}"],
+            actual=[cited(event)],
             evidence=sorted((since.seq, event.seq)),
         )

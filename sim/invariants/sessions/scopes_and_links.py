@@ -114,7 +114,7 @@ class ScopesAndLinks(Checker):
         return people
 
     def _speaker(self, turn: Event, place: Address) -> tuple[str, str]:
-        """Who wrote the message of a turn."""
+        """The person who wrote the message of a turn."""
         received = self.run.received.get(turn.inbound or "")
         body = None if received is None else received.body
         return _raw(place.channel, body.peer if isinstance(body, InboundReceived) else Peer(id=place.conversation))

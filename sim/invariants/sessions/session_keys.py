@@ -95,7 +95,7 @@ class OneKey(Checker):
 
     @on(SessionLeft)
     def _left(self, event: Event, body: SessionLeft) -> None:
-        """One conversation has another session, and its key, from its next message on."""
+        """A conversation has another session, and its key, from its next message on."""
         self._told.add(body.old_session_id)
         leaving = self._routed
         place = None if leaving is None or leaving.seq != event.cause else self.run.home(leaving.inbound)
@@ -117,7 +117,7 @@ class OneKey(Checker):
             return
         key, lane = body.session_key, place.lane
         agent = _agent(key)
-        if not self._known(agent, lane, key) and key_is_of(key, place, self.run):
+        if not self._is_known(agent, lane, key) and key_is_of(key, place, self.run):
             self._one_key(place, lane, key, event)
         self._one_id(key, body.session_id, event)
         self._same_session((agent, lane), place, body, event)
@@ -127,7 +127,7 @@ class OneKey(Checker):
         routed = self.run.routed.get(admitted.inbound or "")
         return routed is not None and routed.binding is not None
 
-    def _known(self, agent: str, lane: Lane, key: str) -> bool:
+    def _is_known(self, agent: str, lane: Lane, key: str) -> bool:
         """Whether this is the known key of the place under the current scopes."""
         if self._scopes != self.run.scopes.changes:
             # Another scope gives other keys; `_same_session` checks that the session continues.
@@ -171,7 +171,7 @@ class OneKey(Checker):
     def _prepared(self, event: Event, body: IntentPrepared) -> None:
         named = self._asked.get(event.cause or 0) if self._asked else None
         if named is not None:
-            self._obeyed(named, body, event)
+            self._check_obeyed(named, body, event)
         if body.mirror_key is None or body.named_session or event.binding is not None or self._own(event, body):
             return
         self.exercised += 1
@@ -188,7 +188,7 @@ class OneKey(Checker):
         home = self.run.home(event.inbound)
         return home is not None and (home == body.address or home.lane == body.address.lane)
 
-    def _obeyed(self, named: str, body: IntentPrepared, event: Event) -> None:
+    def _check_obeyed(self, named: str, body: IntentPrepared, event: Event) -> None:
         self.exercised += 1
         try:
             wanted = str(canonical_key(named))
@@ -211,7 +211,7 @@ class OneKey(Checker):
 
     def _one_key(self, place: Address, lane: Lane, key: str, event: Event) -> None:
         agent = _agent(key)
-        if self._known(agent, lane, key):
+        if self._is_known(agent, lane, key):
             return
         first, since = self._keys.setdefault((agent, lane), (key, event))
         if first != key:
@@ -247,7 +247,7 @@ def _is_main(key: str) -> bool:
 
 
 def identity(place: Address, scope: str, run: RunFacts) -> tuple[str, ...]:
-    """What two places must have in common to share a session under a scope (`core.routing.session_keys`)."""
+    """The facts that two places must share to share a session under a scope (`core.routing.session_keys`)."""
     if scope == DmScope.MAIN:
         return ("main",)
     # A session outlives the calls of its person.

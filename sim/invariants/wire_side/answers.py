@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 from trunkline.core.events import Body, Event
-from trunkline.sim.attach.marks import AnswerMark
 from trunkline.sim.events.attach import GatewayExited, GatewayLaunched
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.index.answer_parts import PART, ModelTurn
 from trunkline.sim.index.bot_messages import BotMessage, letters
+from trunkline.sim.index.marks import AnswerMark
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.index.wire_side import MarkedQuestion
+from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
 from trunkline.sim.invariants.base import EvidenceKind
 from trunkline.sim.invariants.wire_side.base import ANYTHING, WholeRunChecker, WireSideChecker, marked, when
-from trunkline.sim.invariants.wire_side.standing import Pair, StandingAnswers
 
 #: seconds for which an answer may stand beside the draft that it replaces
 _REPLACED = 2.0
@@ -25,11 +26,67 @@ _REPLACED = 2.0
 _HANGS = 15.0
 #: the fault of a model that answers late, and does not fail
 _SLOW = "model/slow"
+#: the numbers of the events by which two messages were accepted
+Pair = tuple[int, int]
+
+
+class StandingAnswers:
+    """Follows the answers to each question that people see at the same time.
+
+    Two of them are no copies while one is the beginning of the other: a draft, and the answer that replaces it. What
+    has been two answers for longer than `replaced` seconds stays that, whatever is edited or deleted later.
+    """
+
+    def __init__(self, wire: RunWireSide, replaced: float) -> None:
+        self._wire = wire
+        self._replaced = replaced
+        #: question -> pairs of messages that are two answers now, each with when that began
+        self._since: dict[str, dict[Pair, float]] = {}
+        #: questions that have had two answers for too long
+        self._sure: set[str] = set()
+        #: questions that have two answers now, and had none for too long, in the order in which that began
+        self.doubtful: dict[str, None] = {}
+
+    def pass_to(self, at: float) -> Iterator[tuple[str, Pair, float]]:
+        """The questions that have had two answers for too long by then, each once: these answers, and since when."""
+        for question in list(self.doubtful):
+            pairs = self._since[question].items()
+            found = next(((pair, since) for pair, since in pairs if at - since > self._replaced), None)
+            if found is not None:
+                del self.doubtful[question]
+                self._sure.add(question)
+                yield question, *found
+
+    def change(self, event: Event, message: BotMessage) -> None:
+        """A message was accepted, edited or deleted."""
+        marks = {mark.question for shown in message.texts for mark in shown.marks}
+        for question in marks - self._sure:
+            standing = [seen for seen in self._wire.messages.answering(question) if _shows(seen, question)]
+            before, now = self._since.get(question, {}), dict[Pair, float]()
+            for first, second in combinations(standing, 2):
+                pair = first.accepted.seq, second.accepted.seq
+                if _are_two(first, second):
+                    now[pair] = before.get(pair, event.at)
+            self._since[question] = now
+            if now:
+                self.doubtful.setdefault(question)
+            else:
+                self.doubtful.pop(question, None)
+
+
+def _shows(message: BotMessage, question: str) -> bool:
+    return message.deleted is None and any(mark.question == question for mark in message.marks)
+
+
+def _are_two(this: BotMessage, other: BotMessage) -> bool:
+    """Whether neither is the beginning of the other."""
+    first, second = letters(this.text), letters(other.text)
+    return first == second or not (first.startswith(second) or second.startswith(first))
 
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """One message that answers a question: since when, and until when; None: it does at the end."""
+    """A message that answers a question: since when, and until when; None: it does at the end."""
 
     message: BotMessage
     mark: AnswerMark
@@ -76,8 +133,8 @@ class AnsweredOnce(WholeRunChecker):
 
     def _are_two(self, question: MarkedQuestion, pair: Pair, how_long: str) -> None:
         every = self._copies(question)
-        stand = [one for one in every if one.until is None and not how_long]
-        copies = [one for one in every if one in stand or one.message.accepted.seq in pair]
+        stand = [copy for copy in every if copy.until is None and not how_long]
+        copies = [copy for copy in every if copy in stand or copy.message.accepted.seq in pair]
         self.exercised += 1
         self._sure[question.mark] = len(copies)
         self._report(question, copies, how_long)
@@ -105,21 +162,21 @@ class AnsweredOnce(WholeRunChecker):
         for message in self.wire.answers(question):
             spans = list(message.shown(question.mark))
             since, _, mark = spans[0]
-            text = [one.text for one in message.ever(question.mark)][-1]
+            text = [shown.text for shown in message.ever(question.mark)][-1]
             found.append(_Copy(message, mark, text, since, spans[-1][1]))
-        return sorted(found, key=lambda one: one.since)
+        return sorted(found, key=lambda copy: copy.since)
 
     def _judge(self, question: MarkedQuestion, copies: list[_Copy]) -> None:
-        left = [one for one in copies if one.until is None]
+        left = [copy for copy in copies if copy.until is None]
         if len(left) > max(1, self._sure.get(question.mark, 0)):
             self._report(question, left, "")
         if len(left) > 1 or question.mark in self._sure:
             return
-        for one in copies:
-            beside = [other for other in copies if other.since <= one.since and not self._over(other, one)]
+        for copy in copies:
+            beside = [other for other in copies if other.since <= copy.since and not self._over(other, copy)]
             if len(beside) > 1:
                 until = min(other.until for other in beside if other.until is not None)
-                seconds = self._at[until] - self._at[one.since]
+                seconds = self._at[until] - self._at[copy.since]
                 self._report(question, beside, f" for {seconds:.1f} s, at its worst")
                 return
 
@@ -132,8 +189,8 @@ class AnsweredOnce(WholeRunChecker):
         return beside <= _REPLACED or (draft != whole and whole.startswith(draft))
 
     def _report(self, question: MarkedQuestion, copies: list[_Copy], how_long: str) -> None:
-        places = {one.message.address.lane for one in copies}
-        turns = {one.mark.generation for one in copies}
+        places = {copy.message.address.lane for copy in copies}
+        turns = {copy.mark.generation for copy in copies}
         what = "one answer, sent more than once" if len(turns) == 1 else f"the answers of {len(turns)} turns"
         where = "" if len(places) == 1 else f" in {len(places)} places"
         first = copies[1].since
@@ -141,27 +198,30 @@ class AnsweredOnce(WholeRunChecker):
             at=first,
             summary=f"{self.asked(question)} is answered {len(copies)} times{where}{how_long}: {what}",
             expected=["one visible answer"],
-            actual=[f"{marked(one.mark)} in {self.place(one.message.address)}, {when(one.message)}" for one in copies],
-            evidence=[question.event.seq, *(one.since for one in copies)],
+            actual=[
+                f"{marked(copy.mark)} in {self.place(copy.message.address)}, {when(copy.message)}" for copy in copies
+            ],
+            evidence=[question.event.seq, *(copy.since for copy in copies)],
             first_wrong=first,
         )
 
     def _parts(self) -> None:
         """Messages without a mark whose words stand in their place more often than the model said them."""
-        standing = [one for one in self.wire.messages.all if one.deleted is None]
-        seen = {one.accepted.seq: letters(one.text) for one in standing}
+        standing = [there for there in self.wire.messages.all if there.deleted is None]
+        seen = {there.accepted.seq: letters(there.text) for there in standing}
         judged: set[tuple[object, str]] = set()
         for message in standing:
             part, lane = seen[message.accepted.seq], message.address.lane
-            of = [one for one in self.wire.parts_of(message) if one.last]
+            of = [turn for turn in self.wire.parts_of(message) if turn.last]
             if message.marks or len(part) < PART or not of or (lane, part) in judged:
                 continue
             judged.add((lane, part))
-            copies = [one for one in standing if one.address.lane == lane and part in seen[one.accepted.seq]]
+            here = (there for there in standing if there.address.lane == lane)
+            copies = [there for there in here if part in seen[there.accepted.seq]]
             for number, copy in enumerate(copies[1:], 2):
-                said = [one for one in self.wire.turns if self._may_show(one, copy)]
-                if number > max(1, sum(letters(one.answer).count(part) for one in said)):
-                    turn = next((one for one in reversed(said) if part in letters(one.answer)), of[0])
+                said = [told for told in self.wire.turns if self._may_show(told, copy)]
+                if number > max(1, sum(letters(told.answer).count(part) for told in said)):
+                    turn = next((told for told in reversed(said) if part in letters(told.answer)), of[0])
                     self._report_part(turn, copies[number - 2], copy)
 
     def _report_part(self, turn: ModelTurn, before: BotMessage, message: BotMessage) -> None:
@@ -257,19 +317,19 @@ class OneTurn(WireSideChecker):
         if before.event.seq in self._orphans and not self._seen_before(mark, event.seq):
             return True
         first, last = before.event.seq, event.seq
-        for one in self.wire.troubles:
-            if not first < one.seq < last:
+        for trouble in self.wire.troubles:
+            if not first < trouble.seq < last:
                 continue
-            if one.cause == before.event.seq and _is_failure_of_the_model(one):
+            if trouble.cause == before.event.seq and _is_failure_of_the_model(trouble):
                 return True
-            if one in self.wire.interruptions and not self._seen_before(mark, one.seq):
+            if trouble in self.wire.interruptions and not self._seen_before(mark, trouble.seq):
                 return True
         return False
 
     def _seen_before(self, mark: str, seq: int) -> bool:
         """Whether people had an answer before an event."""
-        shown = (one for message in self.wire.messages.answering(mark) for one in message.ever(mark))
-        return any(one.event.seq < seq for one in shown)
+        shown = (shown_text for message in self.wire.messages.answering(mark) for shown_text in message.ever(mark))
+        return any(shown_text.event.seq < seq for shown_text in shown)
 
 
 def _is_failure_of_the_model(trouble: Event) -> bool:

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from trunkline.core.events import Event
 from trunkline.core.values import Address
-from trunkline.sim.attach.marks import AnswerMark
 from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
@@ -21,6 +20,7 @@ from trunkline.sim.events.wire import (
 )
 from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformPushed
 from trunkline.sim.index.bot_messages import BotMessage
+from trunkline.sim.index.marks import AnswerMark
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
 from trunkline.sim.invariants.base import Checker, Verdict
@@ -79,7 +79,7 @@ class WholeRunChecker(WireSideChecker):
             self._note = f"not judged to its end: the run was cut {when}"
 
     def so_far(self) -> str:
-        """What is not sure yet, and is violated if nothing more happens; empty: nothing."""
+        """The violation that is not sure yet, and stays if nothing more happens; empty for none."""
         return ""
 
     def verdict(self) -> Verdict:

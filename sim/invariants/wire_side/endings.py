@@ -1,4 +1,4 @@
-"""What becomes of each question, and what is said that nobody asked for: X4 and X6."""
+"""The outcome of each question, and turns that nobody asked for: X4 and X6."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from trunkline.core.events import Body, Event
 from trunkline.core.values import ChatKind
-from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformPushed
 from trunkline.sim.index.answer_parts import PART, ModelTurn, is_part_missing
 from trunkline.sim.index.bot_messages import BotMessage, letters
+from trunkline.sim.index.marks import answers_in, questions_in
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
@@ -86,7 +86,7 @@ class NothingLostInSilence(WholeRunChecker):
             if answered and not ended:
                 self._lost_in_part(question)
             elif not ended:
-                self._lost(question, last, None if waited < patience else patience)
+                self._report_loss(question, last, None if waited < patience else patience)
         if unjudged:
             which = "1 question is" if unjudged == 1 else f"{unjudged} questions are"
             self._note = f"{which} not judged: the run ended before its patience of {patience:g} s was over"
@@ -96,14 +96,16 @@ class NothingLostInSilence(WholeRunChecker):
         for turn in self.wire.turns_about(question):
             if len(letters(turn.answer)) >= PART:
                 own = set(answers_in(turn.answer))
-                if any(one.deleted is None and own & set(one.marks) for one in self.wire.answers(question)):
-                    shown = [one for one in self.wire.messages.all if one.accepted.seq > turn.event.seq]
-                    return self._is_part_missing(turn, [one for one in shown if one.deleted is None])
+                if any(answer.deleted is None and own & set(answer.marks) for answer in self.wire.answers(question)):
+                    shown = [message for message in self.wire.messages.all if message.accepted.seq > turn.event.seq]
+                    return self._is_part_missing(turn, [message for message in shown if message.deleted is None])
         return False
 
     def _is_part_missing(self, turn: ModelTurn, shown: Sequence[BotMessage]) -> bool:
-        files = any(isinstance(one.accepted.body, WireAccepted) and one.accepted.body.media for one in shown)
-        return not files and is_part_missing(turn.answer, (one.text for one in shown))
+        files = any(
+            isinstance(message.accepted.body, WireAccepted) and message.accepted.body.media for message in shown
+        )
+        return not files and is_part_missing(turn.answer, (message.text for message in shown))
 
     def _lost_in_part(self, question: MarkedQuestion) -> None:
         answers = self.wire.answers(question)
@@ -111,8 +113,8 @@ class NothingLostInSilence(WholeRunChecker):
             at=answers[-1].accepted.seq,
             summary=f"a part of the answer to {self.asked(question)} is lost in silence",
             expected=["the whole answer, or a notice to its asker"],
-            actual=[f"{when(one)} has the end of it, and nothing has the rest" for one in answers],
-            evidence=[question.event.seq, *(one.accepted.seq for one in answers)],
+            actual=[f"{when(answer)} has the end of it, and nothing has the rest" for answer in answers],
+            evidence=[question.event.seq, *(answer.accepted.seq for answer in answers)],
         )
 
     def _is_left_out(self, question: MarkedQuestion) -> bool:
@@ -132,24 +134,26 @@ class NothingLostInSilence(WholeRunChecker):
     def _is_answered(self, question: MarkedQuestion) -> bool:
         if self.wire.answered_by_model(question):
             return True
-        return any(end is None for one in self.wire.answers(question) for _, end, _ in one.shown(question.mark))
+        return any(end is None for answer in self.wire.answers(question) for _, end, _ in answer.shown(question.mark))
 
     def _since(self, question: MarkedQuestion) -> float:
         """From when its answer is awaited."""
-        struck = (one.at for one in self.wire.troubles if isinstance(one.body, FaultFired))
-        return max(question.event.at, *(one.at for one in self.wire.ready), *struck)
+        struck = (trouble.at for trouble in self.wire.troubles if isinstance(trouble.body, FaultFired))
+        return max(question.event.at, *(ready.at for ready in self.wire.ready), *struck)
 
-    def _lost(self, question: MarkedQuestion, last: Event, waited: float | None) -> None:
+    def _report_loss(self, question: MarkedQuestion, last: Event, waited: float | None) -> None:
         answers = self.wire.answers(question)
         if answers:
             # It was shown, and taken away.
-            gone = next((one.deleted for one in answers if one.deleted is not None), answers[-1].texts[-1].event)
+            gone = next(
+                (answer.deleted for answer in answers if answer.deleted is not None), answers[-1].texts[-1].event
+            )
             self.violate(
                 at=gone.seq,
                 summary=f"the answer to {self.asked(question)} is taken away, and nothing takes its place",
                 expected=["an answer that stays, or a notice to its asker"],
-                actual=[f"{when(one)} is gone" for one in answers],
-                evidence=[question.event.seq, *(one.accepted.seq for one in answers), gone.seq],
+                actual=[f"{when(answer)} is gone" for answer in answers],
+                evidence=[question.event.seq, *(answer.accepted.seq for answer in answers), gone.seq],
             )
             return
         way = self._last.get(question.mark, question.event)
@@ -171,7 +175,7 @@ class NothingLostInSilence(WholeRunChecker):
         turns = self.wire.turns_about(question)
         if not turns:
             return ", and the model was never asked"
-        return ", although the model answered" if any(one.answer for one in turns) else ""
+        return ", although the model answered" if any(turn.answer for turn in turns) else ""
 
 
 def is_notified(wire: RunWireSide, question: MarkedQuestion) -> bool:
@@ -196,9 +200,9 @@ def is_notified(wire: RunWireSide, question: MarkedQuestion) -> bool:
 
 def replies_to_another(wire: RunWireSide, question: MarkedQuestion, message: BotMessage) -> bool:
     """Whether a message replies to another question that waits, and that no turn had in its prompt with this one."""
-    waiting = [one for one in wire.open_at(message.address, message.accepted.seq) if one is not question]
-    replied = [one.mark for one in waiting if one.body.message_id == message.reply_to]
-    return bool(replied) and not any({question.mark, *replied} <= set(one.body.marks) for one in wire.turns)
+    waiting = [other for other in wire.open_at(message.address, message.accepted.seq) if other is not question]
+    replied = [other.mark for other in waiting if other.body.message_id == message.reply_to]
+    return bool(replied) and not any({question.mark, *replied} <= set(turn.body.marks) for turn in wire.turns)
 
 
 def was_taken_up(wire: RunWireSide, question: MarkedQuestion, before: int) -> bool:
@@ -207,7 +211,7 @@ def was_taken_up(wire: RunWireSide, question: MarkedQuestion, before: int) -> bo
     What a model says in a turn of its own notifies nobody of a question that the gateway never had: one that drops what
     waits, and then resumes an older session with such a turn, does not know that there is a question.
     """
-    return any(one.event.seq < before for one in wire.turns_about(question))
+    return any(turn.event.seq < before for turn in wire.turns_about(question))
 
 
 class NothingUnasked(WholeRunChecker):
@@ -227,7 +231,7 @@ class NothingUnasked(WholeRunChecker):
 
     def so_far(self) -> str:
         for message in self.wire.messages.all[: -_NEWEST - 1 : -1]:
-            marks = {mark.question for one in message.texts for mark in one.marks}
+            marks = {mark.question for shown in message.texts for mark in shown.marks}
             if not marks & self.wire.questions.keys() and not self._is_asked_for(message):
                 return f"nobody has asked for {short(message.text)} in {self.place(message.address)}"
         return ""
@@ -235,7 +239,7 @@ class NothingUnasked(WholeRunChecker):
     def finish(self, last: Event) -> None:
         super().finish(last)
         for message in self.wire.messages.all:
-            marks = [mark for one in message.texts for mark in one.marks]
+            marks = [mark for shown in message.texts for mark in shown.marks]
             if any(mark.question in self.wire.questions for mark in marks):
                 continue
             if marks:
@@ -253,7 +257,7 @@ class NothingUnasked(WholeRunChecker):
             return True
         waiting = [*self.wire.open_at(message.address, seq), *self.wire.in_doubt_at(message.address, seq)]
         if turn is None or waiting:
-            known = self.wire.remarked(message.text) or any(self.wire.notified(one.text) for one in message.texts)
+            known = self.wire.remarked(message.text) or any(self.wire.notified(shown.text) for shown in message.texts)
             if known:
                 return True
         return any(self._is_about(message, question) for question in waiting)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trunkline.core.events import Event
-from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.events.wire import WireAccepted, WireEdited, WireRefused
 from trunkline.sim.events.world import PeerSaid, ThreadClosed
 from trunkline.sim.index.answer_parts import PART, ModelTurn
 from trunkline.sim.index.bot_messages import BotMessage, letters
+from trunkline.sim.index.marks import answers_in, questions_in
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import MarkedQuestion, RunWireSide
@@ -93,7 +93,7 @@ class NothingNextDoor(WireSideChecker):
         message = self.wire.messages.shown_by(event)
         if message is None:
             return
-        for mark in dict.fromkeys((*(one.question for one in message.marks), *questions_in(body.text))):
+        for mark in dict.fromkeys((*(answer_mark.question for answer_mark in message.marks), *questions_in(body.text))):
             question = self.wire.questions.get(mark)
             gone = None if question is None else self.wire.gone_since(question.place)
             if question is None or gone is None or self.wire.in_place(question, message.address):
@@ -136,7 +136,9 @@ class InOrder(WireSideChecker):
 
     @on(PeerSaid)
     def _said(self, event: Event, body: PeerSaid) -> None:
-        waiting = (one for one in self.wire.open_at(body.address, event.seq) if one.place.lane == body.address.lane)
+        waiting = (
+            earlier for earlier in self.wire.open_at(body.address, event.seq) if earlier.place.lane == body.address.lane
+        )
         if questions_in(body.text) and any(waiting):
             self.exercised += 1
 
@@ -145,7 +147,7 @@ class InOrder(WireSideChecker):
         message = self.wire.messages.shown_by(event)
         if message is None:
             return
-        for mark in dict.fromkeys(one.question for one in message.marks):
+        for mark in dict.fromkeys(answer_mark.question for answer_mark in message.marks):
             question = self.wire.questions.get(mark)
             if (
                 question is None
@@ -166,8 +168,8 @@ class InOrder(WireSideChecker):
                 )
 
     def _answered_before(self, question: MarkedQuestion, event: Event) -> bool:
-        shown = (one for message in self.wire.answers(question) for one in message.ever(question.mark))
-        return any(one.event.seq < event.seq for one in shown)
+        shown = (text for message in self.wire.answers(question) for text in message.ever(question.mark))
+        return any(text.event.seq < event.seq for text in shown)
 
     def _later_answer(
         self, question: MarkedQuestion, event: Event, message: BotMessage
@@ -175,10 +177,10 @@ class InOrder(WireSideChecker):
         """A question of the same place that was asked later and is answered already, further up in the place."""
         for other in self.wire.questions.values():
             if other.place.lane == question.place.lane and _reached(other) > _reached(question):
-                for one in self.wire.answers(other):
-                    first, above = next(one.ever(other.mark)), one.accepted.seq < message.accepted.seq
-                    if first.event.seq < event.seq and above and one.address.lane == question.place.lane:
-                        return other, one
+                for answer in self.wire.answers(other):
+                    first, above = next(answer.ever(other.mark)), answer.accepted.seq < message.accepted.seq
+                    if first.event.seq < event.seq and above and answer.address.lane == question.place.lane:
+                        return other, answer
         return None
 
     def finish(self, last: Event) -> None:
@@ -231,4 +233,4 @@ def _was_gone(wire: RunWireSide, question: MarkedQuestion, message: BotMessage) 
 
 def _marks_before(message: BotMessage) -> set[str]:
     """The questions that a message answered before its last text."""
-    return {mark.question for one in message.texts[:-1] for mark in one.marks}
+    return {mark.question for shown in message.texts[:-1] for mark in shown.marks}

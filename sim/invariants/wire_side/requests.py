@@ -1,12 +1,12 @@
-"""What arrives on the wire: waits that a platform asks for, and requests that it refused for good: X7 and X10."""
+"""Requests on the wire: they wait when a platform asks for it, and are not repeated once refused: X7 and X10."""
 
 from __future__ import annotations
 
 from trunkline.core.events import Event
 from trunkline.core.reasons import Reason
-from trunkline.sim.attach.marks import answers_in
 from trunkline.sim.events.wire import WireCalled, WireRefused
 from trunkline.sim.events.world import PeerSaid, ThreadOpened, ThreadReopened
+from trunkline.sim.index.marks import answers_in
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.index.wire_side import PASSING, Lane, RefusedCall
@@ -83,7 +83,7 @@ class RefusedIsNotRepeated(WireSideChecker):
 
     @on(WireRefused)
     def _refused(self, event: Event, body: WireRefused) -> None:
-        refusal = next((one for one in self.wire.refusals if one.event is event), None)
+        refusal = next((known for known in self.wire.refusals if known.event is event), None)
         if refusal is None or refusal.request.what != "send" or body.reason in _NOT_FOR_GOOD:
             return
         self.exercised += 1
@@ -99,9 +99,9 @@ class RefusedIsNotRepeated(WireSideChecker):
         self._forget(body.address.lane, answers=False)
 
     def _forget(self, lane: Lane, *, answers: bool) -> None:
-        keep = [one for one in self._final if one.body.address.lane != lane]
-        mine = [one for one in self._final if one.body.address.lane == lane and not answers]
-        self._final = keep + [one for one in mine if answers_in(one.request.text)]
+        keep = [refused for refused in self._final if refused.body.address.lane != lane]
+        mine = [refused for refused in self._final if refused.body.address.lane == lane and not answers]
+        self._final = keep + [refused for refused in mine if answers_in(refused.request.text)]
 
     @on(WireCalled)
     def _called(self, event: Event, body: WireCalled) -> None:
@@ -123,11 +123,11 @@ class RefusedIsNotRepeated(WireSideChecker):
                 return
 
 
-def _same(one: WireCalled, other: WireCalled) -> bool:
+def _same(this: WireCalled, other: WireCalled) -> bool:
     """Whether two requests ask for the same."""
-    if one.address is None or other.address is None or one.address.lane != other.address.lane:
+    if this.address is None or other.address is None or this.address.lane != other.address.lane:
         return False
-    return (one.method, one.text, one.digest) == (other.method, other.text, other.digest)
+    return (this.method, this.text, this.digest) == (other.method, other.text, other.digest)
 
 
 def _why(body: WireRefused) -> str:

@@ -18,7 +18,7 @@ def buttons_of(message: BoardMessage) -> dict[str, str]:
     parts = message.request.parts if isinstance(message, PostedMessage) else None
     if parts is None:
         return {}
-    found = {one.text: one.value or one.text for row in parts.buttons for one in row if one.url is None}
+    found = {button.text: button.value or button.text for row in parts.buttons for button in row if button.url is None}
     for source in (parts.components, parts.card):
         for component in _components(None if source is None else json.loads(source)):
             text = next((component[name] for name in _TEXTS if isinstance(component.get(name), str)), "")

@@ -1,27 +1,25 @@
-"""What a change is given and what it leaves behind, and the changes of messages: edits, deletions, reactions, pins."""
+"""Changes: their request and their outcome, and those of messages: edits, deletions, reactions, pins."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import Refused
 from trunkline.core.values import Address
+from trunkline.sim.platforms.actions.hosts import ActionHost
 from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.platforms.rooms import Room
-
-if TYPE_CHECKING:
-    from trunkline.sim.platforms.base import FakePlatform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedChange:
     """A change that a platform is asked for."""
 
-    platform: FakePlatform
+    platform: ActionHost
     request: ActionRequest
     #: the parameters beside the text, with the names of the tool
     fields: dict[str, Any]
@@ -69,7 +67,7 @@ class RequestedChange:
             raise Refused(f"{names[0]} is missing")
         return found
 
-    def on(self, message: BoardMessage, *, text: str = "", before: str = "", repeated: bool = False) -> Done:
+    def done_to(self, message: BoardMessage, *, text: str = "", before: str = "", repeated: bool = False) -> Done:
         """The outcome of a change of a message."""
         return Done(
             address=message.room.address(self.account),
@@ -80,7 +78,7 @@ class RequestedChange:
             repeated=repeated,
         )
 
-    def of(self, provider_id: str, *, text: str = "", before: str = "", repeated: bool = False) -> Done:
+    def done_with(self, provider_id: str, *, text: str = "", before: str = "", repeated: bool = False) -> Done:
         """The outcome of a change of something else: its id, and its new name or value."""
         where = self.request.address if self.place is None else self.place.address(self.account)
         return Done(address=where, provider_id=provider_id, text=text, before=before, repeated=repeated)
@@ -124,7 +122,7 @@ def _edit(change: RequestedChange) -> Done:
             raise Refused(f"the message was edited {rules.edits} times")
         message.text = change.request.text
         message.edits += 1
-    return change.on(message, text=change.request.text, before=before, repeated=same)
+    return change.done_to(message, text=change.request.text, before=before, repeated=same)
 
 
 def _delete(change: RequestedChange) -> Done:
@@ -135,7 +133,7 @@ def _delete(change: RequestedChange) -> Done:
     if not repeated and rules.delete_seconds is not None and change.now - message.at > rules.delete_seconds:
         raise Refused("the message is too old to be deleted")
     message.deleted, message.pinned = True, False
-    return change.on(message, before=message.text, repeated=repeated)
+    return change.done_to(message, before=message.text, repeated=repeated)
 
 
 def _react(change: RequestedChange) -> Done:
@@ -146,11 +144,11 @@ def _react(change: RequestedChange) -> Done:
         gone = [name for name in mine if emoji in ("", name)]
         for name in gone:
             _withdraw(message, name, change.actor)
-        return change.on(message, text=emoji, before=" ".join(gone), repeated=not gone)
+        return change.done_to(message, text=emoji, before=" ".join(gone), repeated=not gone)
     if not emoji:
         raise Refused("there is no emoji")
     react(message, emoji, change.actor, alone=change.platform.rules.one_reaction)
-    return change.on(message, text=emoji, before=" ".join(mine), repeated=emoji in mine)
+    return change.done_to(message, text=emoji, before=" ".join(mine), repeated=emoji in mine)
 
 
 def react(message: BoardMessage, emoji: str, who: str, *, alone: bool) -> bool:
@@ -179,17 +177,17 @@ def _withdraw(message: BoardMessage, emoji: str, who: str) -> None:
 
 def _pin(change: RequestedChange) -> Done:
     message, most = change.living, change.platform.rules.pins
-    pinned = sum(one.pinned for one in change.platform.board.within(message.room))
+    pinned = sum(other.pinned for other in change.platform.board.within(message.room))
     if not message.pinned and most is not None and pinned >= most:
         raise Refused(f"{message.room.name} has {most} pinned messages already")
     repeated, message.pinned = message.pinned, True
-    return change.on(message, repeated=repeated)
+    return change.done_to(message, repeated=repeated)
 
 
 def _unpin(change: RequestedChange) -> Done:
     message = change.living
     repeated, message.pinned = not message.pinned, False
-    return change.on(message, repeated=repeated)
+    return change.done_to(message, repeated=repeated)
 
 
 #: the changes of messages

@@ -11,7 +11,7 @@ from trunkline.sim.platforms.rooms import Room
 
 @dataclass(slots=True, kw_only=True)
 class BoardMessage:
-    """One message of a person or of the gateway."""
+    """A message of a person or of the gateway."""
 
     room: Room
     id: str
@@ -38,7 +38,7 @@ class BoardMessage:
 
     @property
     def emoji(self) -> tuple[str, ...]:
-        """Its reactions, in the order in which they appeared."""
+        """The reactions to the message, in the order in which they appeared."""
         return tuple(self.reactions)
 
 
@@ -85,11 +85,13 @@ class MessageBoard:
     @property
     def sent(self) -> tuple[PostedMessage, ...]:
         """The gateway's messages that are still visible, in order of acceptance."""
-        return tuple(one for one in self._by_id.values() if isinstance(one, PostedMessage) and not one.deleted)
+        return tuple(
+            message for message in self._by_id.values() if isinstance(message, PostedMessage) and not message.deleted
+        )
 
     def sent_at(self, address: Address, message_id: str) -> PostedMessage | None:
         """The gateway's message with this id at an address, still visible or not."""
-        for one in self._by_id.values():
-            if isinstance(one, PostedMessage) and one.id == message_id and one.receipt.address == address:
-                return one
+        for message in self._by_id.values():
+            if isinstance(message, PostedMessage) and message.id == message_id and message.receipt.address == address:
+                return message
         return None

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import cast
 
 from trunkline.core.action_names import Action
 from trunkline.core.errors import Refused
 from trunkline.core.values import Poll
 from trunkline.sim.platforms.actions.changes import Done, Handler, RequestedChange
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
-
-if TYPE_CHECKING:
-    from trunkline.sim.platforms.actions.questions import Question
 
 _HOUR = 3600.0
 
@@ -47,23 +44,6 @@ def vote(message: BoardMessage, voter: str, options: Iterable[int], now: float) 
     return True
 
 
-def results(question: Question) -> dict[str, Any]:
-    """The votes of a poll so far. An anonymous poll does not say who voted."""
-    message = question.message
-    poll = poll_of(message)
-    chosen = [option for options in message.votes.values() for option in options]
-    found: dict[str, Any] = {
-        "messageId": message.id,
-        "pollId": cast("PostedMessage", message).receipt.poll_id,
-        "question": poll.question,
-        "options": [{"text": text, "votes": chosen.count(number)} for number, text in enumerate(poll.options)],
-        "voters": len(message.votes),
-    }
-    if not poll.anonymous:
-        found["votes"] = {voter: [poll.options[one] for one in options] for voter, options in message.votes.items()}
-    return found
-
-
 def _bot_votes(change: RequestedChange) -> Done:
     """The bot votes: options by their number from 1, or by their text."""
     message, poll = change.living, poll_of(change.living)
@@ -71,18 +51,18 @@ def _bot_votes(change: RequestedChange) -> Done:
     given = fields.get("pollOptionIndexes") or fields.get("pollOptionIndex") or fields.get("pollOption")
     wanted = cast("list[object]", given) if isinstance(given, list) else [given or change.request.text]
     chosen: list[int] = []
-    for one in wanted:
-        text = str(one)
+    for option in wanted:
+        text = str(option)
         if text in poll.options:
             chosen.append(poll.options.index(text))
         elif text.isdecimal():
             chosen.append(int(text[:4]) - 1)
         else:
             raise Refused(f"the poll has no option {text!r}")
-    before = ", ".join(poll.options[one] for one in message.votes.get(change.actor, ()))
+    before = ", ".join(poll.options[number] for number in message.votes.get(change.actor, ()))
     changed = vote(message, change.actor, chosen, change.now)
-    text = ", ".join(poll.options[one] for one in sorted(set(chosen)))
-    return change.on(message, text=text, before=before, repeated=not changed)
+    text = ", ".join(poll.options[number] for number in sorted(set(chosen)))
+    return change.done_to(message, text=text, before=before, repeated=not changed)
 
 
 #: the changes of polls

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 from trunkline.core.action_names import Action
 from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.errors import Refused
-from trunkline.sim.platforms.actions.message_board import BoardMessage
-from trunkline.sim.platforms.actions.polls import results
+from trunkline.sim.platforms.actions.hosts import ActionHost
+from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
+from trunkline.sim.platforms.actions.polls import poll_of
 from trunkline.sim.platforms.rooms import Room
-
-if TYPE_CHECKING:
-    from trunkline.sim.platforms.base import FakePlatform
 
 #: entries of a list, unless the question asks for fewer
 _MOST = 50
@@ -24,7 +22,7 @@ _MOST = 50
 class Question:
     """A question that a platform is asked."""
 
-    platform: FakePlatform
+    platform: ActionHost
     query: ActionQuery
     #: the parameters, with the names of the tool
     fields: dict[str, Any]
@@ -49,7 +47,9 @@ class Question:
         named, poll = self.query.message_id, self.fields.get("pollId")
         found = None if named is None else self.platform.board.get(self.room, named)
         if named is None and poll is not None:
-            of_poll = (one for one in self.platform.board.sent if one.receipt.poll_id == poll and one.room is self.room)
+            of_poll = (
+                post for post in self.platform.board.sent if post.receipt.poll_id == poll and post.room is self.room
+            )
             found = next(of_poll, None)
         if found is None or found.deleted:
             raise Refused("no such message")
@@ -59,15 +59,15 @@ class Question:
         """The last messages, newest first, as many as `limit` says."""
         limit = self.fields.get("limit", _MOST)
         most = min(_MOST, limit) if isinstance(limit, int) and limit > 0 else _MOST
-        return [_message(one) for one in reversed(messages[-most:])]
+        return [_message(message) for message in reversed(messages[-most:])]
 
 
 #: answers one question
 Answer = Callable[[Question], Any]
 
 
-def _message(one: BoardMessage) -> dict[str, Any]:
-    return {"messageId": one.id, "authorId": one.author, "text": one.text, "at": one.at, "pinned": one.pinned}
+def _message(post: BoardMessage) -> dict[str, Any]:
+    return {"messageId": post.id, "authorId": post.author, "text": post.text, "at": post.at, "pinned": post.pinned}
 
 
 def _reactions(question: Question) -> list[dict[str, Any]]:
@@ -81,7 +81,24 @@ def _read(question: Question) -> list[dict[str, Any]]:
 
 
 def _pins(question: Question) -> list[dict[str, Any]]:
-    return question.newest([one for one in question.platform.board.within(question.room) if one.pinned])
+    return question.newest([message for message in question.platform.board.within(question.room) if message.pinned])
+
+
+def _poll_results(question: Question) -> dict[str, Any]:
+    """The votes of a poll so far. An anonymous poll does not say who voted."""
+    message = question.message
+    poll = poll_of(message)
+    chosen = [option for options in message.votes.values() for option in options]
+    found: dict[str, Any] = {
+        "messageId": message.id,
+        "pollId": cast("PostedMessage", message).receipt.poll_id,
+        "question": poll.question,
+        "options": [{"text": text, "votes": chosen.count(number)} for number, text in enumerate(poll.options)],
+        "voters": len(message.votes),
+    }
+    if not poll.anonymous:
+        found["votes"] = {voter: [poll.options[index] for index in options] for voter, options in message.votes.items()}
+    return found
 
 
 #: the questions about messages
@@ -89,5 +106,5 @@ MESSAGE_QUESTIONS: dict[Action, Answer] = {
     Action.REACTIONS: _reactions,
     Action.READ: _read,
     Action.LIST_PINS: _pins,
-    Action.POLL_RESULTS: results,
+    Action.POLL_RESULTS: _poll_results,
 }

@@ -6,7 +6,7 @@ import msgspec
 
 
 class ActionRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What a platform allows to be done, and how often and how long."""
+    """The actions that a platform allows, how often and how long."""
 
     #: a bot has one reaction on a message, and another one replaces it
     one_reaction: bool = False

@@ -1,4 +1,4 @@
-"""What a platform knows beside its messages: members and their roles, objects of a server, presences, groups."""
+"""The server of a platform: members and their roles, objects, presences, groups."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Server:
             return None
         return member.out or ("timed out" if now < member.timeout else None)
 
-    def kept(self, kind: str) -> dict[str, dict[str, Any]]:
+    def objects_of(self, kind: str) -> dict[str, dict[str, Any]]:
         """The objects of a kind."""
         return self.objects.setdefault(kind, {})
 

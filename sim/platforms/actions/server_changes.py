@@ -80,7 +80,7 @@ def _timeout(change: RequestedChange) -> Done:
     until = change.now + 60.0 * minutes
     repeated = not minutes and member.timeout <= change.now
     member.timeout = until
-    return change.of(member.peer.id, text=f"{minutes:g} min", repeated=repeated)
+    return change.done_with(member.peer.id, text=f"{minutes:g} min", repeated=repeated)
 
 
 def _remove(how: str) -> Handler:
@@ -88,7 +88,7 @@ def _remove(how: str) -> Handler:
         member = _member(change)
         before, repeated = member.out or "", member.out in (how, "banned")
         member.out = member.out if repeated else how
-        return change.of(member.peer.id, text=how, before=before, repeated=repeated)
+        return change.done_with(member.peer.id, text=how, before=before, repeated=repeated)
 
     return remove
 
@@ -100,7 +100,7 @@ def _role(*, give: bool) -> Handler:
         repeated = role in gains
         gains.add(role)
         loses.discard(role)
-        return change.of(member.peer.id, text=role, repeated=repeated)
+        return change.done_with(member.peer.id, text=role, repeated=repeated)
 
     return change_role
 
@@ -172,33 +172,33 @@ def _not_direct(change: RequestedChange) -> Room:
 
 def _create(kind: str, *names: str) -> Handler:
     def create(change: RequestedChange) -> Done:
-        name, there = change.word(*names), change.platform.server.kept(kind)
+        name, there = change.word(*names), change.platform.server.objects_of(kind)
         made = change.platform.new_id(kind, name, str(len(there)))
         there[made] = {**_stored(change), "name": name}
-        return change.of(made, text=name)
+        return change.done_with(made, text=name)
 
     return create
 
 
 def _edit_category(change: RequestedChange) -> Done:
-    number, there = change.word("categoryId"), change.platform.server.kept("category")
+    number, there = change.word("categoryId"), change.platform.server.objects_of("category")
     if number not in there:
         raise Refused("unknown category")
     given = {key: value for key, value in _stored(change).items() if key != "categoryId"}
     before, repeated = str(there[number]["name"]), all(there[number].get(key) == given[key] for key in given)
     there[number].update(given)
-    return change.of(number, text=str(there[number]["name"]), before=before, repeated=repeated)
+    return change.done_with(number, text=str(there[number]["name"]), before=before, repeated=repeated)
 
 
 def _delete_category(change: RequestedChange) -> Done:
-    number, there = change.word("categoryId"), change.platform.server.kept("category")
-    gone = change.platform.server.kept("deleted category")
+    number, there = change.word("categoryId"), change.platform.server.objects_of("category")
+    gone = change.platform.server.objects_of("deleted category")
     if number not in there and number not in gone:
         raise Refused("unknown category")
     repeated = number in gone
     if not repeated:
         gone[number] = there.pop(number)
-    return change.of(number, text=str(gone[number]["name"]), repeated=repeated)
+    return change.done_with(number, text=str(gone[number]["name"]), repeated=repeated)
 
 
 def _presence(change: RequestedChange) -> Done:
@@ -208,7 +208,9 @@ def _presence(change: RequestedChange) -> Done:
         raise Refused(f"status is one of {', '.join(_STATUSES)}")
     before = there.get(change.account, {})
     there[change.account] = given
-    return change.of(change.actor, text=str(status), before=str(before.get("status", "")), repeated=before == given)
+    return change.done_with(
+        change.actor, text=str(status), before=str(before.get("status", "")), repeated=before == given
+    )
 
 
 def _profile(change: RequestedChange) -> Done:
@@ -216,7 +218,7 @@ def _profile(change: RequestedChange) -> Done:
     repeated = all(there.get(key) == value for key, value in given.items())
     there.update(given)
     name = given.get("displayName") or given.get("name") or change.request.text
-    return change.of(change.actor, text=str(name), repeated=repeated)
+    return change.done_with(change.actor, text=str(name), repeated=repeated)
 
 
 def _stored(change: RequestedChange) -> dict[str, object]:

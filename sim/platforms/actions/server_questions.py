@@ -95,7 +95,7 @@ def _permissions(question: Question) -> dict[str, Any]:
 
 def _objects(kind: str) -> Answer:
     def listed(question: Question) -> list[dict[str, Any]]:
-        there = question.platform.server.kept(kind)
+        there = question.platform.server.objects_of(kind)
         return [{**fields, f"{kind}Id": number} for number, fields in there.items()]
 
     return listed
@@ -103,11 +103,11 @@ def _objects(kind: str) -> Answer:
 
 def _stickers(question: Question) -> list[dict[str, Any]]:
     wanted = str(question.fields.get("query", "")).strip().lower()
-    return [one for one in _objects("sticker")(question) if wanted in str(one["name"]).lower()]
+    return [sticker for sticker in _objects("sticker")(question) if wanted in str(sticker["name"]).lower()]
 
 
 def _voice(question: Question) -> dict[str, Any]:
-    """Nobody is ever in a voice channel here."""
+    """The voice state of a person, who is never in a voice channel here."""
     return {"userId": str(question.fields.get("userId", "")), "connected": False}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -28,11 +28,10 @@ from trunkline.sim.platforms.actions.polls import POLL_CHANGES
 from trunkline.sim.platforms.actions.questions import MESSAGE_QUESTIONS, Answer, Question
 from trunkline.sim.platforms.actions.server_changes import IN_ROOMS_LEFT, SERVER_CHANGES
 from trunkline.sim.platforms.actions.server_questions import SERVER_QUESTIONS
+from trunkline.sim.platforms.api.hosts import ApiHost
 from trunkline.sim.platforms.api.wire_faults import BEFORE, HALF, LOST, StruckAnswer, raise_refusal, struck
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
 
-if TYPE_CHECKING:
-    from trunkline.sim.platforms.base import FakePlatform
 #: action -> how a platform carries it out
 _CHANGES: dict[Action, Handler] = {**MESSAGE_CHANGES, **POLL_CHANGES, **SERVER_CHANGES}
 #: question -> how a platform answers it
@@ -67,7 +66,7 @@ _SEEN_CHANGES: dict[Action, Callable[[Done, str, str], Body]] = {
 class ActionWire:
     """Handles actions on one platform."""
 
-    def __init__(self, platform: FakePlatform, world: WorldPort) -> None:
+    def __init__(self, platform: ApiHost, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
         #: number of requests so far
@@ -85,7 +84,7 @@ class ActionWire:
                 self._answer(answer, before[0], what)
             return
         delay = self._platform.latency("act", *what) + (extra if kind == "slow" else 0.0)
-        self._world.at(self._world.now() + delay, self._arrive, request, answer, kind, extra, token)
+        self._world.call_at(self._world.now() + delay, self._arrive, request, answer, kind, extra, token)
 
     def _arrive(self, request: ActionRequest, answer: asyncio.Future[Any], kind: str, extra: float, token: int) -> None:
         what = (request.action.value, request.key, str(request.attempt))
@@ -96,7 +95,7 @@ class ActionWire:
                 self._platform.webhooks.check(request.identity, request.address)
             done = self._carry_out(request)
         except PlatformError as error:
-            self._refused(request, token, error)
+            self._record_refusal(request, token, error)
             self._answer(answer, error, what)
             return
         self._record(request, done, token)
@@ -156,7 +155,7 @@ class ActionWire:
         body = _SEEN_CHANGES[request.action](done, message.id, "bot" if own else "other")
         self._platform.events.record(body, request.cause)
 
-    def _refused(self, request: ActionRequest, token: int, error: PlatformError) -> None:
+    def _record_refusal(self, request: ActionRequest, token: int, error: PlatformError) -> None:
         body = WireRefused(
             address=request.address,
             reason=error.reason,
@@ -181,9 +180,11 @@ class ActionWire:
                 self._answer(answer, before[0], what)
             return
         delay = self._platform.latency("ask", *what) + (extra if kind == "slow" else 0.0)
-        self._world.at(self._world.now() + delay, self._asked, query, answer, kind, extra, token)
+        self._world.call_at(self._world.now() + delay, self._arrive_question, query, answer, kind, extra, token)
 
-    def _asked(self, query: ActionQuery, answer: asyncio.Future[Any], kind: str, extra: float, token: int) -> None:
+    def _arrive_question(
+        self, query: ActionQuery, answer: asyncio.Future[Any], kind: str, extra: float, token: int
+    ) -> None:
         what = (query.action.value, query.address.conversation, query.message_id or "", query.fields or "")
         found: object
         try:
@@ -226,7 +227,7 @@ class ActionWire:
         return self._world.act_fault(address, action, text, attempt) or ("", 0.0)
 
     def _before(self, address: Address, kind: str) -> tuple[PlatformError | StruckAnswer, ...] | None:
-        """What the caller gets from a request that does not reach the platform; empty: nothing. None: it does."""
+        """The answer to a request that does not reach the platform; empty for no answer. None if it does reach it."""
         gateway = self._platform.capabilities[address.account].mode.first is Transport.GATEWAY
         if gateway and self._world.account_fault("connect", address.channel, address.account):
             return (NotSent("there is no connection"),)
@@ -250,7 +251,7 @@ class ActionWire:
 
     def _answer(self, answer: asyncio.Future[Any], what: object, about: tuple[str, ...]) -> None:
         when = self._world.now() + self._platform.latency("acted", *about)
-        self._world.at(when, resolve, answer, what)
+        self._world.call_at(when, resolve, answer, what)
 
 
 def _count(found: object) -> int:

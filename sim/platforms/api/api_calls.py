@@ -10,15 +10,13 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trunkline.core.errors import PlatformError, Refused
 from trunkline.core.values import Address
 from trunkline.sim.events.world import ThreadRequestAbandoned
+from trunkline.sim.platforms.api.hosts import ApiHost
 from trunkline.sim.platforms.rooms import WorldPort, resolve
-
-if TYPE_CHECKING:
-    from trunkline.sim.platforms.base import FakePlatform
 
 _TOKEN = "token-"
 #: the call that opens a thread of its own
@@ -57,7 +55,7 @@ def number_of(token: str) -> int:
 class Calls:
     """Handles API calls to one platform."""
 
-    def __init__(self, platform: FakePlatform, world: WorldPort) -> None:
+    def __init__(self, platform: ApiHost, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
 
@@ -84,7 +82,7 @@ class Calls:
             answer.add_done_callback(partial(self._given_up, place, what[-1]))
         back = self._platform.latency("answer", *what) if there_and_back else 0.0
         when = self._world.now() + self._platform.latency(*what) + (extra if kind == "slow" else 0.0)
-        self._world.at(when, self._arrive, place.account, token, kind, do, answer, back)
+        self._world.call_at(when, self._arrive, place.account, token, kind, do, answer, back)
         return answer
 
     def _given_up(self, place: Address, key: str, answer: asyncio.Future[Any]) -> None:
@@ -108,6 +106,6 @@ class Calls:
         if kind == "lose-response":
             return
         if back:
-            self._world.at(self._world.now() + back, resolve, answer, found)
+            self._world.call_at(self._world.now() + back, resolve, answer, found)
         else:
             resolve(answer, found)

@@ -10,8 +10,8 @@ from trunkline.core.records.bindings import Placement, PlaceState
 from trunkline.core.values import Address, Identity, SendRequest
 from trunkline.sim.platforms.api.api_calls import number_of, token_text
 from trunkline.sim.platforms.api.discord_rest import FakeDiscordRest
+from trunkline.sim.platforms.api.hosts import ApiHost
 from trunkline.sim.platforms.api.telegram_bot import FakeTelegramBot
-from trunkline.sim.platforms.base import FakePlatform
 
 
 class Binding:
@@ -41,7 +41,7 @@ class Binding:
         if request.identity is not None:
             raise IdentityGone("there are no webhooks here")
 
-    def gone(self, identity: Identity) -> None:
+    def forget_identity(self, identity: Identity) -> None:
         """Forget an identity that the platform refused."""
 
     async def open_child(self, parent: Address, title: str, key: str) -> Address:
@@ -60,7 +60,7 @@ class Binding:
 class DiscordBinding(Binding):
     """Threads and webhooks: `trunkline.core.channels.bindings.discord_threads` over the fake's REST API."""
 
-    def __init__(self, platform: FakePlatform, account: str, token: int) -> None:
+    def __init__(self, platform: ApiHost, account: str, token: int) -> None:
         super().__init__(token)
         self._account = account
         self._managers = ThreadManagers(FakeDiscordRest(platform, account))
@@ -90,7 +90,7 @@ class DiscordBinding(Binding):
         except Refused as error:
             raise IdentityGone(error.facts) from error
 
-    def gone(self, identity: Identity) -> None:
+    def forget_identity(self, identity: Identity) -> None:
         """Forget it, so that the next use looks up or creates a webhook."""
         self._manager.forget_webhook(identity.id)
 
@@ -98,7 +98,7 @@ class DiscordBinding(Binding):
 class TelegramBinding(Binding):
     """Topics: `trunkline.core.channels.bindings.telegram_topics` over the fake's Bot API."""
 
-    def __init__(self, platform: FakePlatform, account: str, token: int) -> None:
+    def __init__(self, platform: ApiHost, account: str, token: int) -> None:
         super().__init__(token)
         self._topics = TelegramTopics(FakeTelegramBot(platform, account, lambda: self.token))
 
@@ -112,7 +112,7 @@ class PlainBinding(Binding):
 
     placements = (Placement.CURRENT,)
 
-    def __init__(self, platform: FakePlatform, token: int) -> None:
+    def __init__(self, platform: ApiHost, token: int) -> None:
         super().__init__(token)
         self._platform = platform
 
@@ -121,7 +121,7 @@ class PlainBinding(Binding):
         return await self._platform.calls.call(("info", *place.lane), place, self.token, lambda: threads.state(place))
 
 
-def binding_of(platform: FakePlatform, account: str, token: int) -> Binding:
+def binding_of(platform: ApiHost, account: str, token: int) -> Binding:
     """The binding support of an account on a platform."""
     if platform.channel == "discord":
         return DiscordBinding(platform, account, token)

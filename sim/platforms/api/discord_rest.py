@@ -10,14 +10,14 @@ from trunkline.core.channels.bindings.discord_threads import DiscordChannel, Web
 from trunkline.core.errors import PlaceGone
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.platforms.api.api_calls import asked_key, number_of
-from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.api.hosts import ApiHost
 from trunkline.sim.platforms.rooms import Room
 
 
 class FakeDiscordRest:
     """Requests of one account. As in the real API, an id alone names a channel or thread."""
 
-    def __init__(self, platform: FakePlatform, account: str) -> None:
+    def __init__(self, platform: ApiHost, account: str) -> None:
         self._platform = platform
         self._account = account
 
@@ -48,7 +48,7 @@ class FakeDiscordRest:
     async def create_webhook(self, token: str, channel: str, name: str) -> Webhook:
 
         def make() -> Webhook:
-            return self._shown(self._account, self._platform.webhooks.make(self._at(channel), name), name)
+            return self._shown(self._account, self._platform.webhooks.create(self._at(channel), name), name)
 
         return await self._call(("webhook", channel), channel, token, make)
 

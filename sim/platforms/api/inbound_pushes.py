@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,10 +12,8 @@ from trunkline.core.errors import NotSent, PlatformError
 from trunkline.core.values import Address, Envelope
 from trunkline.sim.events.world import PlatformConfirmed, PlatformConnected, PlatformPushed
 from trunkline.sim.loop import Node
+from trunkline.sim.platforms.api.hosts import ApiHost
 from trunkline.sim.platforms.rooms import WorldPort
-
-if TYPE_CHECKING:
-    from trunkline.sim.platforms.base import FakePlatform
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,7 +37,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speaker:
-    """What a platform reports beside name and text. The default is a person who writes."""
+    """The author of a message, as a platform reports them beside name and text. The default is a person who writes."""
 
     bot: bool = False
     #: id of the posting webhook
@@ -78,7 +75,7 @@ class Posted:
 class Pushes:
     """The connections of one platform, and everything that was not acknowledged yet."""
 
-    def __init__(self, platform: FakePlatform, world: WorldPort) -> None:
+    def __init__(self, platform: ApiHost, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
         self._connections: dict[str, Connection] = {}
@@ -89,9 +86,9 @@ class Pushes:
     def deliver(self, posted: Posted, key: str, delay: float) -> None:
         """Push a message after a delay; `key` identifies it among those that wait for the account."""
         self._unacked[posted.envelope.address.account][key] = posted
-        self._world.at(self._world.now() + delay, self._arrived, posted)
+        self._world.call_at(self._world.now() + delay, self._arrive, posted)
 
-    def _arrived(self, posted: Posted) -> None:
+    def _arrive(self, posted: Posted) -> None:
         posted.due = True
         self._push(posted)
 
@@ -151,7 +148,7 @@ class Pushes:
         """Open a process's connection, and deliver everything unacknowledged, possibly again.
 
         An account has one connection: the reader of the earlier one gets `NotSent`, and may connect again. `deliver`
-        False: what waits stays in the history (`due`), until that is read (`read`).
+        False: what waits stays in the history (`due`), until that is read (`deliver_from_history`).
         """
         replaced = self._connections.get(account)
         if replaced is not None and replaced.node.alive:
@@ -169,7 +166,7 @@ class Pushes:
         """The messages that wait for an account and have arrived at the platform."""
         return [posted.envelope for posted in self._unacked[account].values() if posted.due]
 
-    def read(self, envelope: Envelope) -> None:
+    def deliver_from_history(self, envelope: Envelope) -> None:
         """A message that waits was read in the history: it is delivered, and acknowledged."""
         self.repeat(envelope)
         self.ack(envelope)
@@ -185,7 +182,7 @@ class Pushes:
         if seconds is not None:
             self.changes += 1
             connection.silent = True
-            self._world.at(self._world.now() + seconds, self._break_silent, account, connection)
+            self._world.call_at(self._world.now() + seconds, self._break_silent, account, connection)
 
     def _break_silent(self, account: str, connection: Connection) -> None:
         if self._connections.get(account) is connection:
@@ -220,7 +217,7 @@ class Pushes:
         unacked = self._unacked[envelope.address.account]
         for key in [key for key, posted in unacked.items() if posted.envelope.message_id == envelope.message_id]:
             if envelope.address in (unacked[key].envelope.address, unacked[key].place):
-                self._confirmed(unacked.pop(key))
+                self._record_confirmed(unacked.pop(key))
         self._world.poke()
 
     def forget(self, account: str) -> None:
@@ -228,10 +225,10 @@ class Pushes:
         self.changes += 1
         unacked = self._unacked[account]
         for key in [key for key, posted in unacked.items() if posted.due]:
-            self._confirmed(unacked.pop(key), dropped=True)
+            self._record_confirmed(unacked.pop(key), dropped=True)
         self._world.poke()
 
-    def _confirmed(self, posted: Posted, *, dropped: bool = False) -> None:
+    def _record_confirmed(self, posted: Posted, *, dropped: bool = False) -> None:
         if self._world.wire_side:
             body = PlatformConfirmed(address=posted.place, message_id=posted.envelope.message_id, dropped=dropped)
             self._platform.events.record(body, posted.cause)

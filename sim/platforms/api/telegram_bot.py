@@ -10,13 +10,13 @@ from trunkline.core.errors import PlaceArchived, PlaceGone, Refused
 from trunkline.core.records.bindings import PlaceState
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.platforms.api.api_calls import asked_key
-from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.api.hosts import ApiHost
 
 
 class FakeTelegramBot:
     """Requests of one bot. `token` is called for each request: the real API has it in the URL."""
 
-    def __init__(self, platform: FakePlatform, account: str, token: Callable[[], int]) -> None:
+    def __init__(self, platform: ApiHost, account: str, token: Callable[[], int]) -> None:
         self._platform = platform
         self._account = account
         self._token = token

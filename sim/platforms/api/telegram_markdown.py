@@ -51,7 +51,7 @@ class _MarkdownText:
         self._at += signs
 
     def _style(self) -> bool:
-        mark = next((one for one in _STYLES if self._source.startswith(one, self._at)), None)
+        mark = next((style for style in _STYLES if self._source.startswith(style, self._at)), None)
         if mark is None:
             return False
         if mark in self._open:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from trunkline.core.channels.voice import Speech
 from trunkline.core.errors import (
     Ambiguous,
     NotSent,
@@ -23,19 +22,16 @@ from trunkline.core.errors import (
 from trunkline.core.values import Address, Capabilities, Capability, Idempotency, Receipt, SendRequest, Transport
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 from trunkline.sim.platforms.actions.message_board import PostedMessage
+from trunkline.sim.platforms.api.hosts import ApiHost
 from trunkline.sim.platforms.api.request_checks import check_request
 from trunkline.sim.platforms.api.wire_faults import BEFORE, HALF, LOST, raise_refusal, struck
-from trunkline.sim.platforms.calls.call import ChooseCall
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
-
-if TYPE_CHECKING:
-    from trunkline.sim.platforms.base import FakePlatform
 
 
 class Wire:
     """Handles requests to one platform."""
 
-    def __init__(self, platform: FakePlatform, world: WorldPort) -> None:
+    def __init__(self, platform: ApiHost, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
         #: (account, key) -> receipt and time of acceptance
@@ -61,13 +57,13 @@ class Wire:
                 self._answer(answer, error, request)
             return
         delay = self._platform.latency("send", request.key, str(request.attempt)) + (extra if kind == "slow" else 0.0)
-        self._world.at(self._world.now() + delay, self._arrive, request, answer, kind, extra, token)
+        self._world.call_at(self._world.now() + delay, self._arrive, request, answer, kind, extra, token)
 
     def _arrive(self, request: SendRequest, answer: asyncio.Future[Any], kind: str, extra: float, token: int) -> None:
         try:
             receipt = self._accept(request, kind, extra, token)
         except PlatformError as error:
-            self.refused(request, token, error)
+            self.record_refusal(request, token, error)
             self._answer(answer, error, request)
             return
         self._respond(request, answer, receipt, kind, extra)
@@ -90,18 +86,7 @@ class Wire:
             receipt = msgspec.structs.replace(receipt, provider_id="\ud83d")
         self._answer(answer, struck(kind, extra, receipt), request)
 
-    def receive_speech(
-        self,
-        request: SendRequest,
-        speech: Speech,
-        answer: asyncio.Future[Any],
-        token: int,
-        choose: ChooseCall | None = None,
-    ) -> None:
-        """Receive a send with its sound; only a platform with calls can. `choose`: into which call it is sent."""
-        raise NotImplementedError
-
-    def refused(self, request: SendRequest, token: int, error: PlatformError) -> None:
+    def record_refusal(self, request: SendRequest, token: int, error: PlatformError) -> None:
         """Record the refusal of a send, or of a call that it needed first."""
         body = WireRefused(
             address=request.address,
@@ -130,9 +115,9 @@ class Wire:
         check_request(request, can, self._platform.rules.effects)
         self._platform.part_limits.check(request)
         known = None if request.identity is not None else self._known(place.account, request.key, can)
-        return self._post(request, room, token) if known is None else self._deduplicated(request, known)
+        return self._post(request, room, token) if known is None else self._record_repeat(request, known)
 
-    def _deduplicated(self, request: SendRequest, known: Receipt) -> Receipt:
+    def _record_repeat(self, request: SendRequest, known: Receipt) -> Receipt:
         """Record that a request repeats an earlier one; returns the receipt of that."""
         body = WireDeduplicated(
             address=known.address,
@@ -214,7 +199,7 @@ class Wire:
 
     def _answer(self, answer: asyncio.Future[Any], what: object, request: SendRequest) -> None:
         when = self._world.now() + self._platform.latency("answer", request.key, str(request.attempt))
-        self._world.at(when, resolve, answer, what)
+        self._world.call_at(when, resolve, answer, what)
 
     # ------------------------------------------------------------ requests other than sends
 
@@ -224,13 +209,13 @@ class Wire:
             return
         if token < self._platform.tokens.newest(address.account):
             when = self._world.now() + self._platform.latency("lookup", key) * 2
-            self._world.at(when, resolve, answer, Unauthorized(f"token {token} was replaced"))
+            self._world.call_at(when, resolve, answer, Unauthorized(f"token {token} was replaced"))
             return
         found, _ = self._keys.get((address.account, key), (None, 0.0))
         self._platform.events.record(WireLookedUp(address=address, key=key, found=found is not None))
         what: Any = PlatformError("the look-up failed") if kind in ("error", "refuse", "rate-limit") else found
         when = self._world.now() + self._platform.latency("lookup", key) * 2 + (extra if kind == "slow" else 0.0)
-        self._world.at(when, resolve, answer, what)
+        self._world.call_at(when, resolve, answer, what)
 
     def open_thread(self, place: Address, message_id: str, title: str, token: int) -> asyncio.Future[Any]:
         """Open a thread on a message, or find the existing one."""

@@ -35,8 +35,8 @@ def struck(kind: str, seconds: float, what: object) -> object:
     return StruckAnswer(kind, seconds, what) if kind in (HALF, LORIS) else what
 
 
-async def received(answer: asyncio.Future[Any]) -> Any:
-    """What a sender without a socket learns of a response. Raises `PlatformError`."""
+async def response_of(answer: asyncio.Future[Any]) -> Any:
+    """The response to a request, as a sender without a socket learns of it. Raises `PlatformError`."""
     found = await answer
     if not isinstance(found, StruckAnswer):
         return found

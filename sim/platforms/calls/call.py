@@ -1,4 +1,4 @@
-"""One call: its state, what is being said in it, and what waits to be said."""
+"""A call: its state, the utterance that is being said, and those that wait."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ChooseCall = Callable[[Address, Sequence["VoiceCall"]], "VoiceCall | None"]
 
 
 class CallState(StrEnum):
-    """What a call is doing."""
+    """The state of a call."""
 
     RINGING = "ringing"
     ON = "on"
@@ -27,7 +27,7 @@ class CallState(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class Utterance:
-    """What the gateway says. A request that is made again under the same key is answered with the first one."""
+    """An utterance of the gateway. A request that is made again under the same key is answered with the first one."""
 
     request: SendRequest
     speech: Speech

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from trunkline.core.values import Peer
 from trunkline.sim.platforms.api.inbound_pushes import PERSON, Speaker
+from trunkline.sim.platforms.calls.hosts import CallsHost
 from trunkline.sim.platforms.people import People
 from trunkline.sim.platforms.rooms import Room, WorldPort
-
-if TYPE_CHECKING:
-    from trunkline.sim.platforms.channels.voice import FakeVoice
 
 
 class Callers(People):
     """The people who call."""
 
-    def __init__(self, platform: FakeVoice, world: WorldPort) -> None:
+    def __init__(self, platform: CallsHost, world: WorldPort) -> None:
         super().__init__(platform, world)
         self._voice = platform
 

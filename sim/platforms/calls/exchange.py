@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from trunkline.core.errors import CallEnded, UnknownName
 from trunkline.core.values import Address, ChatKind, Peer
@@ -12,10 +11,8 @@ from trunkline.sim.events.calls import CallChanged, CallStarted
 from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.platforms.calls.call import CallState, VoiceCall
 from trunkline.sim.platforms.calls.engine import seconds_of
+from trunkline.sim.platforms.calls.hosts import CallsHost
 from trunkline.sim.platforms.rooms import Room, WorldPort
-
-if TYPE_CHECKING:
-    from trunkline.sim.platforms.channels.voice import FakeVoice
 
 #: seconds until a connected gateway answers, and until a caller gives up
 _RINGS = 1.0
@@ -26,7 +23,7 @@ _HUNG_UP, _BUSY, _NO_ANSWER = "hung-up", "busy", "no-answer"
 class Exchange:
     """The calls of one platform."""
 
-    def __init__(self, platform: FakeVoice, world: WorldPort) -> None:
+    def __init__(self, platform: CallsHost, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
         #: (account, id of the call) -> the call
@@ -102,20 +99,20 @@ class Exchange:
         if platform.spec.lines is not None and taken >= platform.spec.lines:
             self._end(call, _BUSY)
         else:
-            self._later(_RINGS, self._ring, call)
+            self._call_later(_RINGS, self._ring, call)
         return call
 
     def _ring(self, call: VoiceCall) -> None:
         if call.state is not CallState.RINGING:
             return
         if self._platform.pushes.is_connected(call.account):
-            self.answer(call)
+            self.answer_call(call)
         elif self._world.now() - call.began >= _PATIENCE:
             self._end(call, _NO_ANSWER)
         else:
-            self._later(_RINGS, self._ring, call)
+            self._call_later(_RINGS, self._ring, call)
 
-    def answer(self, call: VoiceCall) -> None:
+    def answer_call(self, call: VoiceCall) -> None:
         """Connect a call; the caller begins to speak."""
         self._change(call, CallState.ON, "answered")
         for name, seconds, post in call.unsaid:
@@ -135,7 +132,7 @@ class Exchange:
 
     def _speak(self, call: VoiceCall, name: str, seconds: float, post: Callable[[], None]) -> None:
         call.talks_until = max(call.talks_until, self._world.now()) + seconds
-        self._later(call.talks_until - self._world.now(), post)
+        self._call_later(call.talks_until - self._world.now(), post)
 
     def hang_up(self, room: Room, cause: int | None = None) -> None:
         """A person ends a call, after having finished their sentence. Raises `UnknownName`."""
@@ -143,7 +140,7 @@ class Exchange:
         if call.state is CallState.ENDED:
             raise UnknownName(f"{call.room.name} has ended already")
         call.leaving = True
-        self._later(max(0.0, call.talks_until - self._world.now()), self._end, call, _HUNG_UP)
+        self._call_later(max(0.0, call.talks_until - self._world.now()), self._end, call, _HUNG_UP)
 
     def hold(self, room: Room, *, on: bool) -> None:
         """A person puts a call on hold, or takes it off hold. Raises `UnknownName`."""
@@ -177,9 +174,9 @@ class Exchange:
         call.state = state
         self._platform.events.record(CallChanged(address=call.room.address(call.account), state=word, why=why))
 
-    def _later(self, seconds: float, do: Callable[..., None], *args: object) -> None:
+    def _call_later(self, seconds: float, do: Callable[..., None], *args: object) -> None:
         self._pending += 1
-        self._world.at(self._world.now() + seconds, self._now, do, args)
+        self._world.call_at(self._world.now() + seconds, self._now, do, args)
 
     def _now(self, do: Callable[..., None], args: tuple[object, ...]) -> None:
         self._pending -= 1

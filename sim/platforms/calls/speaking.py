@@ -1,4 +1,4 @@
-"""What the gateway says in calls: one utterance after another, each accepted when it was heard to its end.
+"""The speech of the gateway in calls: one utterance after another, each accepted when it was heard to its end.
 
 A response means that the person has heard everything. So an utterance that a hang-up cuts off is refused: the person
 has heard a part of it, which `speech.heard` records, and the gateway may send them the whole at another place. One that
@@ -8,7 +8,7 @@ was not heard to its end for another reason is in doubt, and asking again under 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trunkline.core.channels.voice import Speech
 from trunkline.core.errors import CallEnded, PlatformError, Refused
@@ -19,16 +19,14 @@ from trunkline.sim.platforms.api.wire import Wire
 from trunkline.sim.platforms.api.wire_faults import raise_refusal
 from trunkline.sim.platforms.calls.call import CallState, ChooseCall, Utterance, VoiceCall
 from trunkline.sim.platforms.calls.engine import PACE
+from trunkline.sim.platforms.calls.hosts import CallsHost
 from trunkline.sim.platforms.rooms import WorldPort
-
-if TYPE_CHECKING:
-    from trunkline.sim.platforms.channels.voice import FakeVoice
 
 
 class Speaking(Wire):
     """The wire of a platform with calls."""
 
-    def __init__(self, platform: FakeVoice, world: WorldPort) -> None:
+    def __init__(self, platform: CallsHost, world: WorldPort) -> None:
         super().__init__(platform, world)
         self._voice = platform
         #: (account, key) -> the sound of the request, and what chooses its call
@@ -53,7 +51,7 @@ class Speaking(Wire):
             self._platform.tokens.check(account, token)
             known = self._known(account, request.key, self._can(request))
             if known is not None:
-                self._respond(request, answer, self._deduplicated(request, known), kind, extra)
+                self._respond(request, answer, self._record_repeat(request, known), kind, extra)
                 return
             if len(self._platform.visible(request)) > self._platform.text_limit:
                 raise Refused(f"longer than {self._platform.text_limit}")
@@ -65,12 +63,12 @@ class Speaking(Wire):
             call = None if choose is None else choose(request.address, exchange.open_calls(account))
             call = call or exchange.meant(request.address)
         except PlatformError as error:
-            self.refused(request, token, error)
+            self.record_refusal(request, token, error)
             self._answer(answer, error, request)
             return
         asked = (request, answer, kind, extra)
         keyed = self._can(request).idempotency is Idempotency.KEY
-        same = (one for one in call.queue if keyed and one.request.key == request.key)
+        same = (queued for queued in call.queue if keyed and queued.request.key == request.key)
         if (utterance := next(same, None)) is not None:
             utterance.asked.append(asked)
             return
@@ -85,7 +83,7 @@ class Speaking(Wire):
             return
         first, now = call.queue[0], self._world.now()
         first.since = now
-        self._world.at(now + first.speech.seconds - first.heard, self._finish, call, first, now)
+        self._world.call_at(now + first.speech.seconds - first.heard, self._finish, call, first, now)
 
     def pause(self, call: VoiceCall) -> None:
         """Stop in the middle of an utterance."""
@@ -100,13 +98,13 @@ class Speaking(Wire):
             return
         call.queue.remove(utterance)
         request = utterance.request
-        self._heard(call, utterance, utterance.speech.text, utterance.speech.seconds, whole=True)
+        self._record_heard(call, utterance, utterance.speech.text, utterance.speech.seconds, whole=True)
         room = self._platform.room_at(request.address)
         assert room is not None
         receipt = self._post(request, room, utterance.token)
-        for number, (one, answer, kind, extra) in enumerate(utterance.asked):
-            given = receipt if number == 0 else self._deduplicated(one, receipt)
-            self._respond(one, answer, given, kind, extra)
+        for number, (asked, answer, kind, extra) in enumerate(utterance.asked):
+            given = receipt if number == 0 else self._record_repeat(asked, receipt)
+            self._respond(asked, answer, given, kind, extra)
         self.go_on(call)
 
     def cut_off(self, call: VoiceCall) -> None:
@@ -117,14 +115,14 @@ class Speaking(Wire):
             heard = ""
             if utterance.heard > 0:
                 heard = utterance.speech.text[: int(utterance.heard * PACE)]
-                self._heard(call, utterance, heard, utterance.heard, whole=False)
+                self._record_heard(call, utterance, heard, utterance.heard, whole=False)
             part = f"cut off after {utterance.heard:.1f} of {utterance.speech.seconds:.1f} s" if heard else "unheard"
-            for one, answer, _, _ in utterance.asked:
+            for request, answer, _, _ in utterance.asked:
                 error = CallEnded(f"the call {call.room.thread} has ended: {part}")
-                self.refused(one, utterance.token, error)
-                self._answer(answer, error, one)
+                self.record_refusal(request, utterance.token, error)
+                self._answer(answer, error, request)
 
-    def _heard(self, call: VoiceCall, utterance: Utterance, text: str, seconds: float, *, whole: bool) -> None:
+    def _record_heard(self, call: VoiceCall, utterance: Utterance, text: str, seconds: float, *, whole: bool) -> None:
         request = utterance.request
         body = SpeechHeard(
             address=call.room.address(call.account),

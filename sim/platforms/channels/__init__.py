@@ -1,1 +1,1 @@
-"""One fake platform per module."""
+"""The fake platforms, one per module."""

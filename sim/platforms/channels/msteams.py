@@ -46,7 +46,7 @@ class FakeMsTeams(FakePlatform):
         return f"16{digits(self.channel, *what, length=11)}"
 
     def message_id(self, name: str, room: Room) -> str:
-        """Its time in milliseconds, or the next free one in the conversation."""
+        """The time of a message in milliseconds, or the next free one in the conversation."""
         return str(_BEGAN + self._times.next(room.conversation, by_gateway=False))
 
     def posted_id(self, room: Room, *what: str) -> str:

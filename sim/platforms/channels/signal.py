@@ -52,7 +52,7 @@ class FakeSignal(FakePlatform):
         return next((number for number in direct if self.account_id(number) == account_id), None)
 
     def message_id(self, name: str, room: Room) -> str:
-        """Its time in milliseconds, or the next free one in the conversation."""
+        """The time of a message in milliseconds, or the next free one in the conversation."""
         return str(_BEGAN + self._times.next(room.conversation, by_gateway=False))
 
     def posted_id(self, room: Room, *what: str) -> str:

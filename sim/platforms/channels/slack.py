@@ -60,7 +60,7 @@ class FakeSlack(FakePlatform):
         return f"{_LETTERS.get(what[0], 'O')}0{letters(self.channel, *what, length=9, alphabet=_SIGNS)}"
 
     def message_id(self, name: str, room: Room) -> str:
-        """Its time in microseconds, or the next free one in the channel."""
+        """The time of a message in microseconds, or the next free one in the channel."""
         return self._time(self._times.next(room.conversation, by_gateway=False))
 
     def posted_id(self, room: Room, *what: str) -> str:

@@ -53,7 +53,7 @@ class FakeVoice(FakePlatform):
         return f"{prefix}{letters(self.channel, *what, length=16, alphabet=_HEX)}"
 
     def _can(self, account: AccountSpec) -> Capabilities:
-        """Nothing but texts can be said."""
+        """The capabilities of an account: only texts can be said."""
         found = super()._can(account)
         return Capabilities(
             can=found.can - {Capability.MEDIA},
@@ -87,7 +87,7 @@ class FakeVoice(FakePlatform):
         return Ready(ok=not held, reason="call-on-hold" if held else "")
 
     def heal(self) -> None:
-        """Nobody stays on hold for ever."""
+        """End the calls on hold: nobody holds for ever."""
         self.exchange.end_held()
 
     @property

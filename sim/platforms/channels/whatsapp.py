@@ -91,10 +91,10 @@ class FakeWhatsApp(FakePlatform):
 
 
 def _check_form(request: SendRequest) -> None:
-    buttons = () if request.parts is None else tuple(one for row in request.parts.buttons for one in row)
+    buttons = () if request.parts is None else tuple(button for row in request.parts.buttons for button in row)
     if len(request.media) > 1:
         raise Refused("a message has one file")
-    if len(buttons) > _BUTTONS or any(not 0 < len(one.text) <= _BUTTON for one in buttons):
+    if len(buttons) > _BUTTONS or any(not 0 < len(button.text) <= _BUTTON for button in buttons):
         raise Refused(f"more than {_BUTTONS} buttons, or one with more than {_BUTTON} characters")
     if (request.media or buttons) and len(request.text) > _CAPTION:
         raise Refused(f"longer than {_CAPTION}")

@@ -11,9 +11,9 @@ from trunkline.sim.platforms import FakeVoice
 from trunkline.sim.platforms.actions.buttons import value_of_button
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
 from trunkline.sim.platforms.people import People
-from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.model.scenario import ScriptStep
+from trunkline.sim.scenario.text_pattern import text_matches
 
 
 class PeopleSteps:
@@ -43,7 +43,7 @@ class PeopleSteps:
         return partial(self._unsend, step) if step.unsend else None
 
     def _act_in_call(self, step: ScriptStep) -> Callable[[], object] | None:
-        """What a person does with a call; None: nothing. The file is only read with a place that has calls."""
+        """The action of a person on a call; None for none. The file is only read with a place that has calls."""
         if not (step.call or step.hang_up or step.hold or step.resume):
             return None
         ref = self._world.place(step.place or "")
@@ -63,11 +63,11 @@ class PeopleSteps:
         self._people(step).press(f"press{self._presses}", self._peer(step), roles, message, button)
 
     def _react(self, step: ScriptStep, emoji: str) -> None:
-        message = self._message(step, lambda one: isinstance(one, PostedMessage) or step.of is not None)
+        message = self._message(step, lambda seen: isinstance(seen, PostedMessage) or step.of is not None)
         self._people(step).react(self._peer(step), message, emoji, remove=bool(step.remove))
 
     def _vote(self, step: ScriptStep, options: tuple[str, ...]) -> None:
-        message = self._message(step, lambda one: isinstance(one, PostedMessage) and one.request.poll is not None)
+        message = self._message(step, lambda seen: isinstance(seen, PostedMessage) and seen.request.poll is not None)
         self._people(step).vote(self._peer(step), message, options)
 
     def _edit(self, step: ScriptStep, text: str) -> None:
@@ -78,13 +78,13 @@ class PeopleSteps:
 
     def _own(self, step: ScriptStep) -> BoardMessage:
         author = self._peer(step).id
-        return self._message(step, lambda one: one.author == author)
+        return self._message(step, lambda message: message.author == author)
 
     def _message(self, step: ScriptStep, fits: Callable[[BoardMessage], bool]) -> BoardMessage:
         """The message that a step is about: named by `of`, else the newest one that fits."""
 
-        def both(one: BoardMessage) -> bool:
-            return fits(one) and (step.of is None or text_matches(step.of, _shown(one)))
+        def both(message: BoardMessage) -> bool:
+            return fits(message) and (step.of is None or text_matches(step.of, _shown(message)))
 
         room = self._world.room(self._world.place(step.place or ""))
         return self._people(step).message(room, step.of, both)
@@ -97,7 +97,7 @@ class PeopleSteps:
 
 
 def _shown(message: BoardMessage) -> str:
-    """What people read first: the question of a poll, else the text."""
+    """The text that people read first: the question of a poll, else the message's own."""
     poll = message.request.poll if isinstance(message, PostedMessage) else None
     return message.text if poll is None else poll.question
 

@@ -37,7 +37,7 @@ class ScriptPlayer:
     def __init__(self, world: World, processes: Processes, outside: OutsideStore) -> None:
         self._world = world
         self._processes = processes
-        self._process = processes.named("gateway")
+        self._process = processes.process("gateway")
         self._outside = outside
         self._steps = WorldSteps(world, processes.renew)
         self._says = iter(world.file.say_ids)
@@ -48,14 +48,14 @@ class ScriptPlayer:
             "send": self._send,
             "bind": self._process.bind,
             "unbind": self._process.unbind,
-            "queue": lambda step: processes.named(step.process).operate(step),
+            "queue": lambda step: processes.process(step.process).operate(step),
             "hands": self._operate_hands,
             "wake": lambda step: self._process.wake(step.agent, step.text),
             "wake_heartbeat": self._process.wake_heartbeat,
             "system_event": self._process.system_event,
             "crash": self._crash,
             "restart": self._restart,
-            "second": lambda _: processes.named("second").boot(),
+            "second": lambda _: processes.process("second").boot(),
             "freeze": self._freeze,
             "clock": self._set_clock,
             "reload": lambda _: processes.reload(next(self._reloads)),
@@ -73,9 +73,9 @@ class ScriptPlayer:
     def start(self) -> None:
         for step, at in zip(self._world.scenario.script, self._world.file.times, strict=True):
             name = next(self._says) if step.say is not None else ""
-            self._world.at(at, self._play, step, name)
+            self._world.call_at(at, self._play, step, name)
         for said in self._chatter:
-            self._world.at(said.at, self._chat, said)
+            self._world.call_at(said.at, self._chat, said)
 
     def heal(self) -> None:
         """Drop triggers that have not fired."""
@@ -83,7 +83,7 @@ class ScriptPlayer:
 
     def _play(self, step: ScriptStep, name: str) -> None:
         self.left -= 1
-        self._world.moved()
+        self._world.note_change()
         if step.when is None:
             self._play_now(step, name)
         else:
@@ -97,7 +97,7 @@ class ScriptPlayer:
     def _chat(self, said: ChatterMessage) -> None:
         """Say what one of the crowd says by itself."""
         self.left -= 1
-        self._world.moved()
+        self._world.note_change()
         self._steps.if_possible(said.name, partial(self._steps.chat, said))
         self._world.poke()
 
@@ -116,14 +116,14 @@ class ScriptPlayer:
         if step.outside:
             operate_outside(self._outside, step, self._world.wall_clock())
         else:
-            self._processes.named(step.process).operate_hands(step)
+            self._processes.process(step.process).operate_hands(step)
 
     def _set_clock(self, step: ClockStep) -> None:
         self._world.clock_set_by += step.forward - step.back
-        self._steps.fired("clock", f"{step.forward - step.back:+g} s")
+        self._steps.record_fault("clock", f"{step.forward - step.back:+g} s")
 
     def _restart(self, step: RestartStep) -> None:
-        process = self._processes.named(step.process)
+        process = self._processes.process(step.process)
 
         def stop(why: str, cause: int) -> None:
             process.stop(why, cause, step.down)
@@ -132,7 +132,7 @@ class ScriptPlayer:
 
     def _send(self, send: SendStep) -> None:
         self._sends += 1
-        process = self._processes.named(send.process)
+        process = self._processes.process(send.process)
         agent = send.agent or process.config.default_agent
         places = [self._world.address(place) for place in send.to]
         to = places[0] if places else send.target or ""
@@ -155,7 +155,7 @@ class ScriptPlayer:
         process.send(message, [Target(to=place) for place in places] if len(places) > 1 else (), self._sends)
 
     def _crash(self, crash: CrashStep) -> None:
-        process = self._processes.named(crash.process)
+        process = self._processes.process(crash.process)
 
         def kill(why: str, cause: int) -> None:
             process.kill(why, cause, crash.restart_after)
@@ -163,7 +163,7 @@ class ScriptPlayer:
         self._now_or_at("crash", crash.when, kill)
 
     def _freeze(self, freeze: FreezeStep) -> None:
-        process = self._processes.named(freeze.process)
+        process = self._processes.process(freeze.process)
 
         def stop(why: str, cause: int) -> None:
             process.freeze(why, cause, freeze.for_)
@@ -173,13 +173,13 @@ class ScriptPlayer:
     def _now_or_at(self, fault: str, when: When | None, do: Callable[[str, int], None]) -> None:
         """Do something now, or at the end of the callback that records an event."""
         if when is None:
-            do(fault, self._steps.fired(fault))
+            do(fault, self._steps.record_fault(fault))
             return
 
         def fire(event: Event) -> None:
             end = partial(do, f"{fault} at {event.kind}", event.seq)
             if self._world.departure and isinstance(event.body, AttemptStarted):
-                self._world.at(self._world.now() + self._world.departure, end)
+                self._world.call_at(self._world.now() + self._world.departure, end)
             else:
                 self._world.after_step(end)
 
@@ -187,6 +187,6 @@ class ScriptPlayer:
 
 
 def _parts(send: SendStep) -> MessageParts | None:
-    """What a client's message has beside its text, if anything."""
-    buttons = (tuple(Button(text=one, value=one) for one in send.buttons),) if send.buttons else ()
+    """The parts of a client's message beside its text; None without any."""
+    buttons = (tuple(Button(text=text, value=text) for text in send.buttons),) if send.buttons else ()
     return MessageParts(silent=send.silent, buttons=buttons) if buttons or send.silent else None

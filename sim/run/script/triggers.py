@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from trunkline.core.events import BODIES, Body, Event
 from trunkline.sim.events.wire import WireDeduplicated, WireRefused, WireResponseLost
 from trunkline.sim.events.world import PeerSaid, PlatformConfirmed, PlatformConfirming, PlatformPushed
-from trunkline.sim.run.fault_board import PLACES, text_matches
+from trunkline.sim.run.fault_board import PLACES
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.model.steps import When
+from trunkline.sim.scenario.text_pattern import text_matches
 
 #: events about a message of a person, which do not have its text
 OF_A_MESSAGE = (PlatformPushed, PlatformConfirming, PlatformConfirmed)
@@ -37,7 +38,7 @@ class _Trigger:
 
 
 class Triggers:
-    """What waits for events of a world. `awaited`: everything that may wait, so that only these kinds are looked at.
+    """Steps and faults that wait for events of a world. `awaited`: all that may wait; only their kinds are looked at.
 
     `delayed`: called when an event begins a wait for the time that follows it, and at the end of that.
     """
@@ -87,7 +88,7 @@ class Triggers:
             begun, ended = self._delayed
             begun()
             fire = _then(fire, ended)
-        self._world.at(self._world.now() + trigger.when.delay, fire, event)
+        self._world.call_at(self._world.now() + trigger.when.delay, fire, event)
 
     def _fits(self, when: When, event: Event) -> bool:
         if not self._world.matches(event, place=when.place):

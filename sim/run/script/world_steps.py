@@ -75,7 +75,7 @@ class WorldSteps:
         except (UnknownName, ConfigError) as error:
             self._world.events.record(ScriptSkipped(step=what, why=error.facts))
 
-    def fired(self, fault: str, detail: str = "") -> int:
+    def record_fault(self, fault: str, detail: str = "") -> int:
         """Record that a part of the script struck."""
         return self._world.events.record(FaultFired(fault=fault, detail=detail))
 
@@ -102,23 +102,25 @@ class WorldSteps:
             post = partial(say, more, hook, (), message_id=platform.message_id(more, room), speaker=again)
             repost = partial(self.if_possible, more, post)
             # The proxy receives the message as the gateway does, and then needs the same time again.
-            world.at(world.now() + 2 * platform.spec.latency, repost)
+            world.call_at(world.now() + 2 * platform.spec.latency, repost)
 
     def _close(self, step: ScriptStep, how: str) -> None:
         ref = self._world.place(step.place or "")
         room = self._world.room(ref)
         detail = f"{ref.tail}, locked" if step.locked else ref.tail
-        self._world.platforms[ref.platform].threads.close(room, how, self.fired(how, detail), locked=bool(step.locked))
+        self._world.platforms[ref.platform].threads.close(
+            room, how, self.record_fault(how, detail), locked=bool(step.locked)
+        )
 
     def _reopen(self, step: ScriptStep) -> None:
         ref = self._world.place(step.place or "")
         room = self._world.room(ref)
         if room.closed != "archived":
             raise UnknownName(f"{ref.key} is {room.closed or 'open'}, not archived")
-        self._world.platforms[ref.platform].threads.reopen(room, self.fired("unarchived", ref.tail))
+        self._world.platforms[ref.platform].threads.reopen(room, self.record_fault("unarchived", ref.tail))
 
     def _replay(self, step: ReplayStep) -> None:
-        fired = self.fired("replay", ", ".join(step.messages))
+        fired = self.record_fault("replay", ", ".join(step.messages))
         for platform in self._world.platforms.values():
             platform.people.replay(step.messages, fired)
 
@@ -128,16 +130,16 @@ class WorldSteps:
         place = self._world.room(ref).address(ref.account)
         if step.state == "deleted" and webhooks.found(place) is None:
             raise UnknownName(f"the gateway has no webhook in {ref.key}")
-        webhooks.end(place, step.state, self.fired(f"webhook/{step.state}", ref.tail))
+        webhooks.end(place, step.state, self.record_fault(f"webhook/{step.state}", ref.tail))
 
     def _rotate(self, step: RotateStep) -> None:
         """Rotate a token; after a delay the running processes receive the newest one."""
         world = self._world
         account = world.account_of(step.platform, step.account)
-        fired = self.fired("rotate", f"{step.platform}:{account}")
+        fired = self.record_fault("rotate", f"{step.platform}:{account}")
         world.platforms[step.platform].tokens.rotate(account, fired, step.tell)
         if step.tell > 0:
-            world.at(world.now() + step.tell, self._renew, step.platform, account)
+            world.call_at(world.now() + step.tell, self._renew, step.platform, account)
         else:
             self._renew(step.platform, account)
 

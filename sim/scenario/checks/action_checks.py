@@ -12,8 +12,10 @@ from trunkline.sim.scenario.tree_paths import select, steps_of
 def check_acts(tree: object, report: ProblemReport, world: WorldSpec) -> None:
     """Report calls whose places are not all of one account: the tool takes one channel and one account."""
     for path, act in select(tree, steps_of("cast.agents.*[].do[].act")):
-        places = [place_if_known(one, world) for one in listed(act, "to")]
-        accounts = {f"{one.platform}:{one.account}": number for number, one in enumerate(places) if one is not None}
+        places = [place_if_known(text, world) for text in listed(act, "to")]
+        accounts = {
+            f"{place.platform}:{place.account}": number for number, place in enumerate(places) if place is not None
+        }
         if len(accounts) > 1:
             facts = f"`to` expects places of one account, found those of {', '.join(accounts)}"
             number = list(accounts.values())[1]

@@ -1,4 +1,4 @@
-"""What a scenario file declares: its agents, hands and labels, read from its plain values."""
+"""The declarations of a scenario file: its agents, hands and labels, read from its plain values."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def configured_workers(tree: object) -> tuple[str, ...]:
     for pattern in ("gateway.hands.each", "script[].reload.hands.each"):
         for _, each in select(tree, steps_of(pattern)):
             settings = cast("dict[str, object]", each) if isinstance(each, dict) else {}
-            found |= {name: None for name, one in settings.items() if items(one, "worker") is True}
+            found |= {name: None for name, spec in settings.items() if items(spec, "worker") is True}
     return tuple(found)
 
 
 def hands_of_tree(tree: object) -> tuple[str, ...]:
-    """Everything that an agent can delegate to: functions, workers, and other agents."""
+    """The hands that an agent can delegate to: functions, workers, and other agents."""
     return tuple(dict.fromkeys((*functions_of_tree(tree), *worker_hands_of_tree(tree), *agents_of_tree(tree))))
 
 

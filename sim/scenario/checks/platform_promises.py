@@ -41,7 +41,7 @@ def _check_reason(fault: Fault, path: Path, world: WorldSpec, report: ProblemRep
 
 
 def _declared(name: str, spec: PlatformSpec, account: AccountSpec) -> Capabilities:
-    """What an account declares, as far as a file decides it."""
+    """The capabilities of an account, as far as a file decides them."""
     idempotency = idempotency_of(name, spec, account)
     usual = Capabilities()
     return Capabilities(

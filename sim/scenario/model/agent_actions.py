@@ -84,7 +84,7 @@ class DelegateAction(Model):
 
 
 class AgentAction(Model):
-    """One action of an agent: exactly one field."""
+    """An action of an agent: exactly one field."""
 
     think: Duration | None = None
     """Take this long."""

@@ -1,4 +1,4 @@
-"""What agents, hands and hooks of a scenario may do instead of working."""
+"""Misbehaviour of agents, hands and hooks of a scenario."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ SCENARIO_VERSION = 1
 
 
 class AgentRule(Model):
-    """What an agent does in a turn that matches. The first rule that matches applies."""
+    """A rule of an agent: what the agent does in a turn that matches. The first rule that matches applies."""
 
     when: Match = Match()
     """The turns it applies to; by default any."""
@@ -149,7 +149,7 @@ class ExpectedEvent(Model):
 
 
 class Expect(Model):
-    """What must be true of the run, besides the invariants, which must always hold."""
+    """The expectations of a run, besides the invariants, which must always hold."""
 
     accepted: tuple[ExpectedMessage, ...] | None = None
     """Exactly the messages that platforms accepted: no more, no fewer, nowhere else. By default not compared."""
@@ -166,7 +166,7 @@ class Expect(Model):
 
 
 class AttachSpec(Model):
-    """What `trunkline attach` needs to know of a scenario beside what it sees from it."""
+    """The settings of a scenario for `trunkline attach`."""
 
     needs: tuple[str, ...] = ()
     """What the gateway must be able to do, as words of its profile: `threads`, `streaming`, ..."""

@@ -104,7 +104,7 @@ class WakeHeartbeatStep(Model):
 
 
 class SystemEventStep(Model):
-    """Something happened that an agent's heartbeat is to deal with."""
+    """A system event, which an agent's next heartbeat deals with."""
 
     agent: str | None = None
     """The agent; by default the default agent."""
@@ -285,7 +285,7 @@ class UnbindStep(Model):
 
 
 class ScriptStep(Model):
-    """One step of the script: a time, and exactly one thing that happens."""
+    """A step of the script: a time, and exactly one thing that happens."""
 
     at: Duration | None = None
     """Time since the start. Steps are in chronological order."""

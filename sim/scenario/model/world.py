@@ -87,7 +87,7 @@ class AccountSpec(Model):
 
 
 class PlatformSpec(Model):
-    """One fake platform."""
+    """A fake platform."""
 
     guild: str | None = None
     """Discord: the guild's name."""
@@ -136,12 +136,12 @@ class PlatformSpec(Model):
 
 
 def idempotency_of(platform: str, spec: PlatformSpec, account: AccountSpec) -> Idempotency:
-    """What an account offers against lost responses."""
+    """The support of an account for lost responses."""
     return account.idempotency or spec.idempotency or _OFFERED.get(platform, Idempotency.NONE)
 
 
 class ChatterSpec(Model):
-    """What the crowd says by itself: made-up sentences of made-up people, the same for the same seed."""
+    """The chatter of the crowd: made-up sentences of made-up people, the same for the same seed."""
 
     places: Annotated[tuple[str, ...], BeforeValidator(as_list, json_schema_input_type=str | list[str])] = Field(
         validation_alias="in", min_length=1

@@ -12,7 +12,7 @@ from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import Poll
 from trunkline.sim.platforms.channels.discord import PART_LIMITS
 from trunkline.sim.wire.discord.errors import DiscordSays
-from trunkline.sim.wire.discord.view import Json, mapping
+from trunkline.sim.wire.json_values import Json, mapping, object_in, sequence, value_in
 
 _SILENT = 1 << 12
 _ROW, _BUTTON, _LINK = 1, 2, 5
@@ -102,9 +102,9 @@ async def read_json(request: web.Request) -> Json:
         if isinstance(text, web.FileField):
             text = text.file.read().decode("utf-8", "replace")
         plain = {name: value for name, value in form.items() if isinstance(value, str)}
-        body: Any = plain if text is None else _json(text if isinstance(text, str) else bytes(text))
+        body: Any = plain if text is None else _value(text if isinstance(text, str) else bytes(text))
         names = [
-            one.filename for name, one in form.items() if isinstance(one, web.FileField) and name != "payload_json"
+            part.filename for name, part in form.items() if isinstance(part, web.FileField) and name != "payload_json"
         ]
         if isinstance(body, dict):
             return mapping(cast("object", body)) | {"_files": names}
@@ -114,10 +114,10 @@ async def read_json(request: web.Request) -> Json:
         return {}
     if request.content_type != "application/json":
         raise DiscordSays(50035, detail='Expected "Content-Type" header to be application/json or multipart/form-data')
-    found = _json(whole)
-    if not isinstance(found, dict):
-        raise DiscordSays(50109)
-    return mapping(cast("object", found))
+    try:
+        return object_in(whole)
+    except ValueError:
+        raise DiscordSays(50109) from None
 
 
 def convert(body: object, kind: type[Any]) -> Any:
@@ -163,7 +163,7 @@ def message_of(body: Json) -> ReadMessage:
 
 
 def _poll(body: PollBody) -> Poll:
-    options = tuple(one.poll_media.text for one in body.answers)
+    options = tuple(option.poll_media.text for option in body.answers)
     return Poll(
         question=body.question.text,
         options=options,
@@ -184,11 +184,13 @@ def _components(rows: list[Json]) -> tuple[tuple[tuple[Button, ...], ...], str |
     found: list[tuple[Button, ...]] = []
     for number, row in enumerate(rows):
         inner = row.get("components")
-        inside = cast("list[object]", inner) if isinstance(inner, list) else []
+        inside = sequence(inner)
         if row.get("type") != _ROW or not 1 <= len(inside) <= _IN_A_ROW:
             raise DiscordSays(50035, field=f"components.{number}", detail="Must be a row of 1 to 5 components")
-        buttons = [_button(mapping(one), f"components.{number}.components.{at}") for at, one in enumerate(inside)]
-        found.append(tuple(one for one in buttons if one is not None))
+        buttons = [
+            _button(mapping(component), f"components.{number}.components.{at}") for at, component in enumerate(inside)
+        ]
+        found.append(tuple(button for button in buttons if button is not None))
         if None in buttons:
             return (), json.dumps(rows)
     return tuple(found), None
@@ -211,8 +213,8 @@ def _button(data: Json, where: str) -> Button | None:
     return Button(text=str(label), value="" if link or value == label else str(value), url=url if link else None)
 
 
-def _json(text: str | bytes) -> Any:
+def _value(text: str | bytes) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return value_in(text)
+    except ValueError:
         raise DiscordSays(50109) from None

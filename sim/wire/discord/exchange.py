@@ -1,11 +1,11 @@
-"""One request to the REST API: who makes it, where it goes, and how it is answered."""
+"""A request to the REST API: its account, its place, and its response."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import web
 
@@ -16,17 +16,16 @@ from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.platforms.rooms import Room
 from trunkline.sim.wire.discord.bodies import read_json
 from trunkline.sim.wire.discord.errors import DiscordSays, nothing
-from trunkline.sim.wire.discord.view import DiscordView, Json
-
-if TYPE_CHECKING:
-    from trunkline.sim.wire.discord.server import DiscordServer
+from trunkline.sim.wire.discord.hosts import DiscordHost
+from trunkline.sim.wire.discord.view import DiscordView
+from trunkline.sim.wire.json_values import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestExchange:
     """A request with its account."""
 
-    server: DiscordServer
+    server: DiscordHost
     request: web.Request
     account: str
     #: number of the token
@@ -36,7 +35,7 @@ class RestExchange:
     def view(self) -> DiscordView:
         return self.server.view
 
-    def named(self, part: str) -> str:
+    def path_part(self, part: str) -> str:
         """A part of the path."""
         return self.request.match_info[part]
 
@@ -48,7 +47,7 @@ class RestExchange:
 
     def place(self, channel: str | None = None) -> Address:
         """The place of a channel id; of an unknown one too, which the platform refuses."""
-        wanted = channel or self.named("channel")
+        wanted = channel or self.path_part("channel")
         room = self.view.room(self.account, wanted)
         if room is not None:
             return room.address(self.account)
@@ -56,21 +55,21 @@ class RestExchange:
 
     def room(self, channel: str | None = None) -> Room:
         """A conversation that the account sees. Raises `DiscordSays`."""
-        room = self.view.room(self.account, channel or self.named("channel"))
+        room = self.view.room(self.account, channel or self.path_part("channel"))
         if room is None or room.closed == "deleted" or self.account in room.left:
             raise DiscordSays(10003)
         return room
 
     def message(self, room: Room | None = None) -> BoardMessage:
         """A message that is still there. Raises `DiscordSays`."""
-        found = self.server.platform.board.get(room or self.room(), self.named("message"))
+        found = self.server.platform.board.get(room or self.room(), self.path_part("message"))
         if found is None or found.deleted:
             raise DiscordSays(10008)
         return found
 
     def in_server(self) -> Address:
         """The place of a change of the server. Raises `DiscordSays` for another server."""
-        if self.named("guild") != self.view.guild_id:
+        if self.path_part("guild") != self.view.guild_id:
             raise DiscordSays(10004)
         return self.on_server()
 

@@ -13,7 +13,7 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from aiohttp import WSMsgType, web
 
@@ -22,11 +22,9 @@ from trunkline.core.values import ChatKind, Envelope
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.inbound_pushes import Connection
 from trunkline.sim.platforms.rooms import Room
-from trunkline.sim.wire.discord.view import Json
+from trunkline.sim.wire.discord.hosts import DiscordHost
+from trunkline.sim.wire.json_values import Json, object_in
 from trunkline.sim.wire.sockets import reset
-
-if TYPE_CHECKING:
-    from trunkline.sim.wire.discord.server import DiscordServer
 
 HEARTBEAT_SECONDS = 41.25
 #: events of a session that RESUME can bring again; an older session is over
@@ -55,7 +53,7 @@ class _Feed(asyncio.Queue["Envelope | PlatformError"]):
         if isinstance(item, PlatformError):
             self._link.abort()
         else:
-            self._hub.pushed(self._link, item)
+            self._hub.hand_out(self._link, item)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,7 +72,7 @@ class GatewaySession:
 
 
 class GatewayLink:
-    """One socket of a client."""
+    """A socket of a client."""
 
     def __init__(self, request: web.Request, ws: web.WebSocketResponse) -> None:
         self._request = request
@@ -120,7 +118,7 @@ class GatewayLink:
 class GatewayHub:
     """The gateway of all accounts."""
 
-    def __init__(self, server: DiscordServer) -> None:
+    def __init__(self, server: DiscordHost) -> None:
         self._server = server
         #: by id
         self.sessions: dict[str, GatewaySession] = {}
@@ -147,19 +145,19 @@ class GatewayHub:
             link.say(_payload(_HELLO, {"heartbeat_interval": round(self.heartbeat_seconds * 1000)}))
             async for frame in ws:
                 if frame.type in (WSMsgType.TEXT, WSMsgType.BINARY):
-                    await self._received(link, frame.data)
+                    await self._handle_frame(link, frame.data)
         finally:
             writer.cancel()
-            self._left(link)
+            self._forget_link(link)
         return ws
 
-    async def _received(self, link: GatewayLink, data: str | bytes) -> None:
+    async def _handle_frame(self, link: GatewayLink, data: str | bytes) -> None:
         if self._server.calls is not None:
-            self._server.calls.counted("frames to the gateway socket")
+            self._server.calls.count_request("frames to the gateway socket")
         try:
-            payload = json.loads(data)
+            payload = object_in(data)
             op, body = payload["op"], payload.get("d")
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, KeyError):
             await link.close(_BAD_PAYLOAD)
             return
         if op == _HEARTBEAT:
@@ -176,7 +174,7 @@ class GatewayHub:
         else:
             await link.close(_UNKNOWN_OP)
 
-    def _left(self, link: GatewayLink) -> None:
+    def _forget_link(self, link: GatewayLink) -> None:
         self._links.discard(link)
         session = link.session
         if session is not None and session.link is link:
@@ -252,7 +250,7 @@ class GatewayHub:
         )
         if intents & _GUILDS:
             created = view.guild_create(account)
-            session.known = {one["id"] for one in (*created["channels"], *created["threads"])}
+            session.known = {channel["id"] for channel in (*created["channels"], *created["threads"])}
             self._say(session, "GUILD_CREATE", created)
         self._feed(link, account, missed=not first)
         return 0
@@ -299,15 +297,15 @@ class GatewayHub:
         else:
             self._missed[envelope.address.account, envelope.message_id] = envelope
 
-    def shown(self, account: str, message: str) -> None:
+    def confirm_shown(self, account: str, message: str) -> None:
         """The history with a message was handed out."""
         envelope = self._missed.pop((account, message), None)
         if envelope is not None:
-            self._server.platform.pushes.read(envelope)
+            self._server.platform.pushes.deliver_from_history(envelope)
 
     # ------------------------------------------------------------ events
 
-    def pushed(self, link: GatewayLink, envelope: Envelope) -> None:
+    def hand_out(self, link: GatewayLink, envelope: Envelope) -> None:
         """Hand a message or a press out to the session of a socket."""
         account, session = envelope.address.account, link.session
         if session is None or (account, envelope.message_id) in self._missed:
@@ -320,14 +318,14 @@ class GatewayHub:
         if envelope.pressed is not None:
             self._say(session, "INTERACTION_CREATE", self._server.interaction(envelope, room))
         elif session.intents & (_DIRECT_MESSAGES if room.kind is ChatKind.DIRECT else _GUILD_MESSAGES):
-            message = view.said(account, envelope, room)
+            message = view.message_event(account, envelope, room)
             if room.kind is not ChatKind.DIRECT and not session.intents & _CONTENT:
                 message["content"] = ""
             self._announce(session, room)
             self._say(session, "MESSAGE_CREATE", message)
         self._server.platform.pushes.ack(envelope)
 
-    def posted(self, account: str, room: Room, message: Json) -> None:
+    def announce_message(self, account: str, room: Room, message: Json) -> None:
         """Hand a message of the account itself out to its sessions."""
         for session in tuple(self.sessions.values()):
             if session.account == account and session.intents & _GUILD_MESSAGES:
@@ -335,7 +333,7 @@ class GatewayHub:
                 more = {} if room.kind is ChatKind.DIRECT else {"guild_id": self._server.view.guild_id}
                 self._say(session, "MESSAGE_CREATE", message | more)
 
-    def opened(self, account: str, room: Room) -> None:
+    def announce_thread(self, account: str, room: Room) -> None:
         """Announce a new thread to the sessions of an account."""
         for session in tuple(self.sessions.values()):
             if session.account == account:

@@ -13,7 +13,7 @@ from trunkline.core.values import Receipt
 from trunkline.sim.wire.discord.errors import DiscordSays, reply
 from trunkline.sim.wire.discord.exchange import RestExchange
 from trunkline.sim.wire.discord.messages import page_of
-from trunkline.sim.wire.discord.view import Json
+from trunkline.sim.wire.json_values import Json
 
 _CATEGORY = 4
 _LONGEST_NAME = 100
@@ -62,7 +62,7 @@ async def application(call: RestExchange) -> web.StreamResponse:
 
 async def user(call: RestExchange) -> web.StreamResponse:
     """A user."""
-    wanted = call.named("user")
+    wanted = call.path_part("user")
     if wanted not in call.server.platform.server.members and wanted != call.view.bot(call.account)["id"]:
         raise DiscordSays(10013)
     return reply(call.view.person(wanted))
@@ -88,7 +88,7 @@ async def channels(call: RestExchange) -> web.StreamResponse:
 
     def answer(_: object) -> web.StreamResponse:
         rooms = [room for room in call.view.rooms(call.account) if not room.owner and room.parent is None]
-        categories = [server.category(*one) for one in server.platform.server.kept("category").items()]
+        categories = [server.category(*category) for category in server.platform.server.objects_of("category").items()]
         return reply([*categories, *(call.view.channel(call.account, room) for room in rooms)])
 
     return await call.ask(Action.CHANNEL_LIST, call.in_server(), answer)
@@ -120,7 +120,7 @@ async def create_channel(call: RestExchange) -> web.StreamResponse:
 
 async def member(call: RestExchange) -> web.StreamResponse:
     """A member."""
-    wanted, bot = call.named("user"), call.view.bot(call.account)["id"]
+    wanted, bot = call.path_part("user"), call.view.bot(call.account)["id"]
     if wanted in (bot, "@me"):
         return reply(call.view.member(bot, ()))
 
@@ -141,13 +141,13 @@ async def members(call: RestExchange) -> web.StreamResponse:
     call.in_server()
     wanted = call.request.query.get("query", "").lower()
     found = call.server.platform.server.members.values()
-    shown = [one.peer.id for one in found if one.out is None and one.peer.name.lower().startswith(wanted)]
+    shown = [member.peer.id for member in found if member.out is None and member.peer.name.lower().startswith(wanted)]
     return reply([call.view.member(user) for user in page_of(call, shown)])
 
 
 async def edit_member(call: RestExchange) -> web.StreamResponse:
     """Time a member out, or end that."""
-    body, wanted = await call.body(), call.named("user")
+    body, wanted = await call.body(), call.path_part("user")
     until, minutes = body.get("communication_disabled_until"), 0.0
     if until is not None:
         try:
@@ -171,12 +171,12 @@ async def ban(call: RestExchange) -> web.StreamResponse:
 
 async def give_role(call: RestExchange) -> web.StreamResponse:
     """Give a member a role."""
-    return await call.act(Action.ROLE_ADD, call.in_server(), fields=_who(call) | {"roleId": call.named("role")})
+    return await call.act(Action.ROLE_ADD, call.in_server(), fields=_who(call) | {"roleId": call.path_part("role")})
 
 
 async def take_role(call: RestExchange) -> web.StreamResponse:
     """Take a role from a member."""
-    return await call.act(Action.ROLE_REMOVE, call.in_server(), fields=_who(call) | {"roleId": call.named("role")})
+    return await call.act(Action.ROLE_REMOVE, call.in_server(), fields=_who(call) | {"roleId": call.path_part("role")})
 
 
 async def roles(call: RestExchange) -> web.StreamResponse:
@@ -186,13 +186,13 @@ async def roles(call: RestExchange) -> web.StreamResponse:
 
 async def voice(call: RestExchange) -> web.StreamResponse:
     """Where a member speaks. Nobody is ever in a voice channel here."""
-    fields = {"userId": call.named("user")}
+    fields = {"userId": call.path_part("user")}
     answer = DiscordSays(10065)
     return await call.ask(Action.VOICE_STATUS, call.in_server(), lambda _: answer.response(), fields=fields)
 
 
 def _who(call: RestExchange) -> Json:
-    return {"guildId": call.named("guild"), "userId": call.named("user")}
+    return {"guildId": call.path_part("guild"), "userId": call.path_part("user")}
 
 
 # -------------------------------------------------------------------- emoji, stickers, events, search
@@ -200,7 +200,7 @@ def _who(call: RestExchange) -> Json:
 
 def _listing(action: Action, shown: Callable[[RestExchange, Json], Json]) -> Any:
     async def handle(call: RestExchange) -> web.StreamResponse:
-        return await call.ask(action, call.in_server(), lambda found: reply([shown(call, one) for one in found]))
+        return await call.ask(action, call.in_server(), lambda found: reply([shown(call, item) for item in found]))
 
     return handle
 
@@ -271,14 +271,14 @@ async def search(call: RestExchange) -> web.StreamResponse:
     """Messages of the server with a text."""
     query = call.request.query
     fields = {"query": query.get("content", ""), "limit": 25, "channelId": query.get("channel_id")}
-    board = {one.id: one for one in call.server.platform.board.all}
+    board = {message.id: message for message in call.server.platform.board.all}
 
     def answer(found: list[Json]) -> web.StreamResponse:
-        shown = [[call.view.message(call.account, board[one["messageId"]])] for one in found]
+        shown = [[call.view.message(call.account, board[hit["messageId"]])] for hit in found]
         return reply({"total_results": len(shown), "messages": shown, "doing_deep_historical_index": False})
 
     return await call.ask(
-        Action.SEARCH, call.in_server(), answer, fields={key: one for key, one in fields.items() if one}
+        Action.SEARCH, call.in_server(), answer, fields={key: value for key, value in fields.items() if value}
     )
 
 

@@ -13,7 +13,7 @@ from trunkline.sim.platforms.rooms import Room
 from trunkline.sim.wire.discord.bodies import convert, message_of
 from trunkline.sim.wire.discord.errors import DiscordSays, nothing, reply
 from trunkline.sim.wire.discord.exchange import RestExchange
-from trunkline.sim.wire.discord.view import Json
+from trunkline.sim.wire.json_values import Json
 
 _MOST = 100
 
@@ -31,7 +31,7 @@ async def create(call: RestExchange) -> web.StreamResponse:
             shown["nonce"] = body["nonce"]
         room = call.server.platform.room_at(receipt.address)
         if room is not None:
-            call.server.hub.posted(call.account, room, shown)
+            call.server.hub.announce_message(call.account, room, shown)
         return reply(shown)
 
     return await call.server.send(call.request, send, call.number, answer)
@@ -47,7 +47,7 @@ def posted(call: RestExchange, receipt: Receipt) -> Json:
 
 
 async def get(call: RestExchange) -> web.StreamResponse:
-    """One message."""
+    """Respond with a message."""
     return reply(call.view.message(call.account, call.message()))
 
 
@@ -64,21 +64,21 @@ def _page(call: RestExchange, room: Room) -> list[Json]:
     limit = given.get("limit", "50")
     if not limit.isdecimal() or not 1 <= int(limit) <= _MOST:
         raise DiscordSays(50035, field="limit", detail="int value should be between 1 and 100.")
-    found = [one for one in call.server.platform.board.within(room) if one.id.isdecimal()]
-    found.sort(key=lambda one: int(one.id))
+    found = [message for message in call.server.platform.board.within(room) if message.id.isdecimal()]
+    found.sort(key=lambda message: int(message.id))
     if "after" in given:
-        found = [one for one in found if int(one.id) > _snowflake(given["after"])][: int(limit)]
+        found = [message for message in found if int(message.id) > _snowflake(given["after"])][: int(limit)]
     elif "before" in given:
-        found = [one for one in found if int(one.id) < _snowflake(given["before"])][-int(limit) :]
+        found = [message for message in found if int(message.id) < _snowflake(given["before"])][-int(limit) :]
     elif "around" in given:
-        middle = sum(int(one.id) < _snowflake(given["around"]) for one in found)
+        middle = sum(int(message.id) < _snowflake(given["around"]) for message in found)
         start = max(0, middle - int(limit) // 2)
         found = found[start : start + int(limit)]
     else:
         found = found[-int(limit) :]
-    for one in found:
-        call.server.hub.shown(call.account, one.id)
-    return [call.view.message(call.account, one) for one in reversed(found)]
+    for message in found:
+        call.server.hub.confirm_shown(call.account, message.id)
+    return [call.view.message(call.account, message) for message in reversed(found)]
 
 
 def _snowflake(text: str) -> int:
@@ -99,12 +99,12 @@ async def edit(call: RestExchange, identity: Identity | None = None, place: Any 
         return nothing() if found is None else reply(call.view.message(call.account, found))
 
     where = room.address(call.account)
-    return await call.act(Action.EDIT, where, answer, message=call.named("message"), text=text, identity=identity)
+    return await call.act(Action.EDIT, where, answer, message=call.path_part("message"), text=text, identity=identity)
 
 
 async def delete(call: RestExchange, identity: Identity | None = None, place: Any = None) -> web.StreamResponse:
     """Delete a message. Deleting it again is an error on Discord, which does not know the message any more."""
-    room, message = call.room(place), call.named("message")
+    room, message = call.room(place), call.path_part("message")
     there = call.server.platform.board.get(room, message)
     gone = there is not None and there.deleted
 
@@ -118,26 +118,26 @@ async def delete(call: RestExchange, identity: Identity | None = None, place: An
 async def react(call: RestExchange) -> web.StreamResponse:
     """Add a reaction."""
     where = call.room().address(call.account)
-    return await call.act(Action.REACT, where, message=call.named("message"), text=call.named("emoji"))
+    return await call.act(Action.REACT, where, message=call.path_part("message"), text=call.path_part("emoji"))
 
 
 async def unreact(call: RestExchange) -> web.StreamResponse:
     """Take the own reaction away."""
     where = call.room().address(call.account)
-    message, emoji = call.named("message"), call.named("emoji")
+    message, emoji = call.path_part("message"), call.path_part("emoji")
     return await call.act(Action.REACT, where, message=message, text=emoji, remove=True)
 
 
 async def reactions(call: RestExchange) -> web.StreamResponse:
-    """Who reacted with an emoji."""
-    emoji = call.named("emoji")
+    """Respond with the people who reacted with an emoji."""
+    emoji = call.path_part("emoji")
 
     def answer(found: list[Json]) -> web.StreamResponse:
-        users: list[str] = [user for one in found if one["emoji"] == emoji for user in one["users"]]
+        users: list[str] = [user for reaction in found if reaction["emoji"] == emoji for user in reaction["users"]]
         return reply([call.view.person(user) for user in page_of(call, users)])
 
     where = call.room().address(call.account)
-    return await call.ask(Action.REACTIONS, where, answer, message=call.named("message"))
+    return await call.ask(Action.REACTIONS, where, answer, message=call.path_part("message"))
 
 
 def page_of(call: RestExchange, users: list[str]) -> list[str]:
@@ -150,12 +150,12 @@ def page_of(call: RestExchange, users: list[str]) -> list[str]:
 
 async def pin(call: RestExchange) -> web.StreamResponse:
     """Pin a message."""
-    return await call.act(Action.PIN, call.room().address(call.account), message=call.named("message"))
+    return await call.act(Action.PIN, call.room().address(call.account), message=call.path_part("message"))
 
 
 async def unpin(call: RestExchange) -> web.StreamResponse:
     """Take a pin away."""
-    return await call.act(Action.UNPIN, call.room().address(call.account), message=call.named("message"))
+    return await call.act(Action.UNPIN, call.room().address(call.account), message=call.path_part("message"))
 
 
 async def pins(call: RestExchange) -> web.StreamResponse:
@@ -163,8 +163,10 @@ async def pins(call: RestExchange) -> web.StreamResponse:
     room = call.room()
 
     def answer(_: object) -> web.StreamResponse:
-        shown = [call.view.message(call.account, one) for one in _pinned(call, room)]
-        return reply({"items": [{"pinned_at": one["timestamp"], "message": one} for one in shown], "has_more": False})
+        shown = [call.view.message(call.account, message) for message in _pinned(call, room)]
+        return reply(
+            {"items": [{"pinned_at": message["timestamp"], "message": message} for message in shown], "has_more": False}
+        )
 
     return await call.ask(Action.LIST_PINS, room.address(call.account), answer)
 
@@ -174,18 +176,18 @@ async def pins_list(call: RestExchange) -> web.StreamResponse:
     room = call.room()
 
     def answer(_: object) -> web.StreamResponse:
-        return reply([call.view.message(call.account, one) for one in _pinned(call, room)])
+        return reply([call.view.message(call.account, message) for message in _pinned(call, room)])
 
     return await call.ask(Action.LIST_PINS, room.address(call.account), answer)
 
 
 def _pinned(call: RestExchange, room: Room) -> list[BoardMessage]:
-    return [one for one in reversed(list(call.server.platform.board.within(room))) if one.pinned]
+    return [message for message in reversed(list(call.server.platform.board.within(room))) if message.pinned]
 
 
 async def voters(call: RestExchange) -> web.StreamResponse:
-    """Who voted for an option of a poll, by its number from 1."""
-    message, option = call.message(), call.named("answer")
+    """Respond with the people who voted for an option of a poll, by its number from 1."""
+    message, option = call.message(), call.path_part("answer")
     if not option.isdecimal():
         raise DiscordSays(50035, field="answer_id")
     chosen = [who for who, options in message.votes.items() if int(option) - 1 in options]

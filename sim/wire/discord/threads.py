@@ -17,7 +17,8 @@ from trunkline.sim.wire.discord.bodies import convert, message_of
 from trunkline.sim.wire.discord.errors import DiscordSays, nothing, reply
 from trunkline.sim.wire.discord.exchange import RestExchange
 from trunkline.sim.wire.discord.guilds import CHANNEL_FIELDS
-from trunkline.sim.wire.discord.view import Json, is_archived
+from trunkline.sim.wire.discord.view import is_archived
+from trunkline.sim.wire.json_values import Json
 
 _MARK = " \N{MIDDLE DOT} "
 
@@ -37,7 +38,7 @@ class WebhookBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecipientBody(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom a direct conversation is with."""
+    """The person that a direct conversation is with."""
 
     recipient_id: str
 
@@ -47,7 +48,7 @@ class RecipientBody(msgspec.Struct, frozen=True, kw_only=True):
 
 async def channel(call: RestExchange) -> web.StreamResponse:
     """A channel or thread."""
-    wanted = call.named("channel")
+    wanted = call.path_part("channel")
 
     def look() -> Json:
         room = call.view.room(call.account, wanted)
@@ -60,8 +61,8 @@ async def channel(call: RestExchange) -> web.StreamResponse:
 
 async def edit_channel(call: RestExchange) -> web.StreamResponse:
     """Change a channel or category; of a thread, whether it is archived."""
-    body, number = await call.body(), call.named("channel")
-    category = call.server.platform.server.kept("category").get(number)
+    body, number = await call.body(), call.path_part("channel")
+    category = call.server.platform.server.objects_of("category").get(number)
     if category is not None:
         given = {CHANNEL_FIELDS[name]: value for name, value in body.items() if name in CHANNEL_FIELDS}
         return await call.act(
@@ -86,10 +87,10 @@ def _shown(call: RestExchange, room: Room) -> web.Response:
 
 async def delete_channel(call: RestExchange) -> web.StreamResponse:
     """Delete a channel, thread or category."""
-    category = call.server.platform.server.kept("category").get(call.named("channel"))
+    category = call.server.platform.server.objects_of("category").get(call.path_part("channel"))
     if category is not None:
-        shown = call.server.category(call.named("channel"), category)
-        fields = {"categoryId": call.named("channel")}
+        shown = call.server.category(call.path_part("channel"), category)
+        fields = {"categoryId": call.path_part("channel")}
         return await call.act(Action.CATEGORY_DELETE, call.on_server(), lambda _: reply(shown), fields=fields)
     room = call.room()
     return await call.act(Action.CHANNEL_DELETE, room.address(call.account), lambda _: _shown(call, room))
@@ -98,8 +99,8 @@ async def delete_channel(call: RestExchange) -> web.StreamResponse:
 async def open_dm(call: RestExchange) -> web.StreamResponse:
     """Open a direct conversation, or return the open one."""
     user = convert(await call.body(), RecipientBody).recipient_id
-    direct = [one for one in call.view.rooms(call.account) if one.kind is ChatKind.DIRECT]
-    found = next((one for one in direct if one.conversation == user), None)
+    direct = [room for room in call.view.rooms(call.account) if room.kind is ChatKind.DIRECT]
+    found = next((room for room in direct if room.conversation == user), None)
     if found is None:
         raise DiscordSays(50033)
     return await call.call(("dm", user), found.address(call.account), lambda: None, lambda _: _shown(call, found))
@@ -116,8 +117,8 @@ async def thread(call: RestExchange) -> web.StreamResponse:
     # Our gateway ends the name of a thread in a mark, by which it finds the thread again. It may be asked for in
     # another thread of the channel.
     title, opening = body.name.rpartition(_MARK)[0] or body.name, call.server.attribution.opening
-    asked = (place, *(one.address(call.account) for one in call.server.platform.rooms_under(room)))
-    key = next((found for one in asked if (found := opening(one, title)) is not None), None)
+    asked = (place, *(thread.address(call.account) for thread in call.server.platform.rooms_under(room)))
+    key = next((found for spot in asked if (found := opening(spot, title)) is not None), None)
 
     if key is None:
         return await _by_request(call, place, body.name, None)
@@ -141,7 +142,7 @@ async def _by_request(call: RestExchange, place: Address, name: str, message: st
 async def thread_on_message(call: RestExchange) -> web.StreamResponse:
     """Open the thread on a message; a message has one."""
     body: ThreadBody = convert(await call.body(), ThreadBody)
-    room, message = call.room(), call.named("message")
+    room, message = call.room(), call.path_part("message")
     call.message(room)
     existing = call.view.room(call.account, message)
     place = room.address(call.account)
@@ -160,22 +161,22 @@ async def thread_on_message(call: RestExchange) -> web.StreamResponse:
 
 
 def _created(call: RestExchange, room: Room) -> web.Response:
-    call.server.hub.opened(call.account, room)
+    call.server.hub.announce_thread(call.account, room)
     return reply(call.view.channel(call.account, room), 201)
 
 
 async def archived(call: RestExchange) -> web.StreamResponse:
     """The archived threads of a channel."""
     room = call.room()
-    found = [call.view.channel(call.account, one) for one in call.server.platform.rooms_under(room)]
-    return reply({"threads": [one for one in found if is_archived(one)], "members": [], "has_more": False})
+    found = [call.view.channel(call.account, thread) for thread in call.server.platform.rooms_under(room)]
+    return reply({"threads": [thread for thread in found if is_archived(thread)], "members": [], "has_more": False})
 
 
 async def active(call: RestExchange) -> web.StreamResponse:
     """The active threads of the server."""
     place = call.in_server()
-    shown = [call.view.channel(call.account, one) for one in call.view.rooms(call.account) if one.parent is not None]
-    found = [one for one in shown if not is_archived(one)]
+    shown = [call.view.channel(call.account, room) for room in call.view.rooms(call.account) if room.parent is not None]
+    found = [thread for thread in shown if not is_archived(thread)]
     return await call.call(("threads",), place, lambda: None, lambda _: reply({"threads": found, "members": []}))
 
 
@@ -190,7 +191,7 @@ async def create_webhook(call: RestExchange) -> web.StreamResponse:
     def answer(found: str) -> web.StreamResponse:
         return reply(_webhook(call, place, call.account, found, name))
 
-    make = partial(call.server.platform.webhooks.make, place, name)
+    make = partial(call.server.platform.webhooks.create, place, name)
     return await call.call(("webhook", place.conversation), place, make, answer)
 
 
@@ -199,7 +200,7 @@ async def webhooks(call: RestExchange) -> web.StreamResponse:
     place = call.room().address(call.account)
 
     def answer(found: list[tuple[str, str, str]]) -> web.StreamResponse:
-        return reply([_webhook(call, place, *one) for one in found])
+        return reply([_webhook(call, place, *webhook) for webhook in found])
 
     listed = partial(call.server.platform.webhooks.listed, place)
     return await call.call(("webhooks", place.conversation), place, listed, answer)
@@ -225,7 +226,7 @@ async def execute(call: RestExchange) -> web.StreamResponse:
     """Post by a webhook, in its channel or in a thread of that."""
     body = await call.body()
     sent, place = message_of(body), _place_of_webhook(call)
-    identity = Identity(id=call.named("webhook"), name=sent.username or "")
+    identity = Identity(id=call.path_part("webhook"), name=sent.username or "")
     send = call.server.send_request(place, sent.text, None, identity=identity, **sent.parts)
     waits = call.request.query.get("wait") == "true"
 
@@ -249,7 +250,7 @@ async def delete_by_webhook(call: RestExchange) -> web.StreamResponse:
 
 def _place_of_webhook(call: RestExchange) -> Address:
     thread_id = call.request.query.get("thread_id")
-    channel_id = call.server.channel_of_webhook(call.account, call.named("webhook"))
+    channel_id = call.server.channel_of_webhook(call.account, call.path_part("webhook"))
     place = call.place(thread_id or channel_id)
     if thread_id is not None and place.parent is None and call.view.room(call.account, thread_id) is None:
         # A thread that is not there, of the webhook's channel.
@@ -260,7 +261,7 @@ def _place_of_webhook(call: RestExchange) -> Address:
 def _identity(call: RestExchange, place: Address) -> Identity | None:
     """The identity that posted the message, whose name the request does not repeat."""
     room = call.server.platform.room_at(place)
-    message = None if room is None else call.server.platform.board.get(room, call.named("message"))
+    message = None if room is None else call.server.platform.board.get(room, call.path_part("message"))
     return None if message is None else message.identity
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Any, cast
 
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.values import ChatKind, Envelope, Poll
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
 from trunkline.sim.platforms.channels.discord import FakeDiscord
 from trunkline.sim.platforms.rooms import Room, digits
+from trunkline.sim.wire.json_values import Json
 
-Json = dict[str, Any]
 TEXT_CHANNEL, DM_CHANNEL, PUBLIC_THREAD = 0, 1, 11
 _JOINED = "2024-01-01T00:00:00.000000+00:00"
 _SILENT = 1 << 12
@@ -24,7 +23,7 @@ _NEVER_SET = (
 
 
 class DiscordView:
-    """What Discord shows of a platform. `epoch`: the start of the world in seconds since 1970."""
+    """A platform as Discord shows it. `epoch`: the start of the world in seconds since 1970."""
 
     def __init__(self, platform: FakeDiscord, epoch: float) -> None:
         self._platform = platform
@@ -93,7 +92,7 @@ class DiscordView:
         return self.user(self._platform.bot_id(account), account, bot=True)
 
     def person(self, user: str) -> Json:
-        """Anybody, by id: a bot of the gateway or a person."""
+        """A user by id: a bot of the gateway or a person."""
         for account in self._platform.spec.accounts:
             if self._platform.bot_id(account) == user:
                 return self.bot(account)
@@ -180,8 +179,10 @@ class DiscordView:
         channels = [self.channel(account, room) for room in rooms]
         return {
             **self.guild(),
-            "channels": [one for one in channels if one["type"] == TEXT_CHANNEL],
-            "threads": [one for one in channels if one["type"] != TEXT_CHANNEL and not is_archived(one)],
+            "channels": [channel for channel in channels if channel["type"] == TEXT_CHANNEL],
+            "threads": [
+                channel for channel in channels if channel["type"] != TEXT_CHANNEL and not is_archived(channel)
+            ],
             "guild_scheduled_events": [],
             "joined_at": _JOINED,
             "large": False,
@@ -197,11 +198,15 @@ class DiscordView:
     def rooms(self, account: str) -> list[Room]:
         """The conversations that an account sees."""
         rooms = self._platform.rooms
-        return [one for one in rooms if account in one.accounts and one.closed != "deleted" and account not in one.left]
+        return [
+            room for room in rooms if account in room.accounts and room.closed != "deleted" and account not in room.left
+        ]
 
     def channel(self, account: str, room: Room) -> Json:
         """A channel, thread or direct conversation."""
-        last = max((int(one.id) for one in self._platform.board.within(room) if one.id.isdecimal()), default=None)
+        last = max(
+            (int(message.id) for message in self._platform.board.within(room) if message.id.isdecimal()), default=None
+        )
         shown: Json = {
             "id": self.channel_id(account, room),
             "last_message_id": None if last is None else str(last),
@@ -245,31 +250,31 @@ class DiscordView:
         """Remember who wrote a message."""
         self._said[envelope.address.conversation, envelope.message_id] = envelope
 
-    def message(self, account: str, one: BoardMessage) -> Json:
+    def message(self, account: str, posted: BoardMessage) -> Json:
         """A message of the history."""
-        said = self._said.get((one.room.conversation, one.id))
+        said = self._said.get((posted.room.conversation, posted.id))
         if said is not None:
-            return {**self.said(account, said, one.room), "content": one.text, "pinned": one.pinned}
-        author, webhook = self.person(one.author), None
-        request = one.request if isinstance(one, PostedMessage) else None
-        if one.identity is not None:
-            author, webhook = self.user(one.identity.id, one.identity.name, bot=True), one.identity.id
-        shown = self._whole(account, one.room, one.id, one.at, one.text, author)
-        shown |= {"pinned": one.pinned, "edited_timestamp": self.date(one.at) if one.edits else None}
+            return {**self.message_event(account, said, posted.room), "content": posted.text, "pinned": posted.pinned}
+        author, webhook = self.person(posted.author), None
+        request = posted.request if isinstance(posted, PostedMessage) else None
+        if posted.identity is not None:
+            author, webhook = self.user(posted.identity.id, posted.identity.name, bot=True), posted.identity.id
+        shown = self._whole(account, posted.room, posted.id, posted.at, posted.text, author)
+        shown |= {"pinned": posted.pinned, "edited_timestamp": self.date(posted.at) if posted.edits else None}
         if webhook is not None:
             shown["webhook_id"] = webhook
-        if one.reactions:
+        if posted.reactions:
             shown["reactions"] = [
-                reaction(emoji, who, self._platform.bot_id(account)) for emoji, who in one.reactions.items()
+                reaction(emoji, who, self._platform.bot_id(account)) for emoji, who in posted.reactions.items()
             ]
         if request is not None:
             shown |= _parts(request.parts)
-            shown |= {} if request.poll is None else {"poll": poll_json(request.poll, one, self.date(one.at))}
-            shown |= _reply(self.channel_id(account, one.room), request.reply_to)
+            shown |= {} if request.poll is None else {"poll": poll_json(request.poll, posted, self.date(posted.at))}
+            shown |= _reply(self.channel_id(account, posted.room), request.reply_to)
             shown["attachments"] = [attachment(number, name) for number, name in enumerate(request.media)]
         return shown
 
-    def said(self, account: str, envelope: Envelope, room: Room) -> Json:
+    def message_event(self, account: str, envelope: Envelope, room: Room) -> Json:
         """A message of a person, a bot or a webhook, as its event brings it."""
         author = self.user(envelope.peer.id, envelope.peer.name, bot=envelope.bot)
         shown = self._whole(account, room, envelope.message_id, envelope.sent_at, envelope.text, author)
@@ -302,11 +307,6 @@ class DiscordView:
             "type": 0,
             "flags": 0,
         }
-
-
-def mapping(value: object) -> Json:
-    """A JSON object; anything else counts as an empty one."""
-    return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def is_archived(channel: Json) -> bool:

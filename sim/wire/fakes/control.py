@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import anyio
 import msgspec
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from trunkline.core.errors import UnknownName
 from trunkline.core.events import Event, encode_event
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.wire.fakes.fakes import Fakes
-from trunkline.sim.wire.fakes.guard import only_this_machine
 from trunkline.sim.wire.fakes.messages import MessageFilter
 from trunkline.sim.wire.fakes.overview import overview
-from trunkline.sim.wire.fakes.problems import BadRequest, answer, with_problems
+from trunkline.sim.wire.fakes.problems import BadRequest, answer, problem, with_problems
 from trunkline.sim.wire.fakes.requests import (
     LONGEST_WAIT,
     Restart,
@@ -35,6 +36,8 @@ from trunkline.sim.wire.play.accounts import DeliversToAddress
 
 _LONGEST_BODY = 16 * 1024 * 1024
 _WAIT = 10.0
+#: names of this machine
+_OURS = ("127.0.0.1", "localhost", "::1")
 
 
 class Control:
@@ -89,7 +92,7 @@ class Control:
         return answer(overview(self._fakes, self.url))
 
     async def _steps(self, request: web.Request) -> web.Response:
-        """One step, or several, which are played in order until one is wrong."""
+        """Play a step, or several, in order until one is wrong."""
         given = await json_of(request)
         steps = cast("list[object]", given) if isinstance(given, list) else [given]
         played: list[dict[str, str]] = []
@@ -108,7 +111,7 @@ class Control:
 
     def _found(self, wanted: MessageFilter) -> list[Any]:
         try:
-            return [msgspec.to_builtins(one) for one in self._fakes.messages.find(wanted)]
+            return [msgspec.to_builtins(message) for message in self._fakes.messages.find(wanted)]
         except UnknownName as error:
             raise BadRequest("in" if wanted.place else "by", error.facts or str(error), status=422) from error
 
@@ -132,8 +135,8 @@ class Control:
 
     async def _faults(self, _request: web.Request) -> web.Response:
         armed = [
-            {**one.fault.model_dump(by_alias=True, exclude_unset=True, mode="json"), "left": one.left}
-            for one in self._fakes.world.faults.armed
+            {**armed.fault.model_dump(by_alias=True, exclude_unset=True, mode="json"), "left": armed.left}
+            for armed in self._fakes.world.faults.armed
         ]
         fired = [
             {"fault": event.body.fault, "detail": event.body.detail, "at": event.at}
@@ -224,18 +227,18 @@ class Control:
         model, given = self._model(), await json_of(request)
         several = cast("list[object]", given) if isinstance(given, list) else [given]
         answers = converted(several, list[WrittenAnswer])
-        model.then(*(one.made() for one in answers))
+        model.then(*(written.made() for written in answers))
         return answer({"left": model.left})
 
     async def _asked(self, request: web.Request) -> web.Response:
         after = int(number_of(request.query, "after", 0.0, 1e15))
         asked = self._model().asked
-        return answer({"count": len(asked), "asked": [one.body for one in asked[after:]]})
+        return answer({"count": len(asked), "asked": [question.body for question in asked[after:]]})
 
     # ------------------------------------------------------------ the world
 
     async def _events(self, request: web.Request) -> web.Response:
-        """What happened, a JSON object a line, as in the file of `--record`."""
+        """Respond with the events so far, a JSON object a line, as in the file of `--record`."""
         after = int(number_of(request.query, "after", 0.0, 1e15))
         events: list[Event] = [event for event in self._fakes.world.log.events if event.seq > after]
         body = b"".join(encode_event(event) + b"\n" for event in events)
@@ -244,3 +247,23 @@ class Control:
     async def _reset(self, _request: web.Request) -> web.Response:
         await self._fakes.reset()
         return answer(overview(self._fakes, self.url))
+
+
+@web.middleware
+async def only_this_machine(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuse requests with a foreign `Host`, as by DNS rebinding, and those that a page of another origin makes."""
+    if not is_ours(f"//{request.headers.get('Host', '')}"):
+        return problem(403, "foreign-host", "the request is for another host", "use the address that was printed")
+    origin = request.headers.get("Origin")
+    if origin is not None and not is_ours(origin):
+        remedy = "call it from a program, not from a page"
+        return problem(403, "foreign-origin", "a page of another origin asks", remedy)
+    return await handler(request)
+
+
+def is_ours(address: str) -> bool:
+    """Whether an address is one of this machine."""
+    try:
+        return urlsplit(address).hostname in _OURS
+    except ValueError:
+        return False

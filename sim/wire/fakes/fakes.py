@@ -108,7 +108,7 @@ class Fakes:
         self._begin_script()
 
     async def _open_model(self) -> None:
-        model = ModelServer(otherwise=Echo(), seen=self._model_asked, answered=self._model_answered)
+        model = ModelServer(otherwise=Echo(), seen=self._model_asked, note_answer=self._model_answered)
         await model.open(self._ports.get(MODEL, 0))
         self.model, self._ports[MODEL] = model, model.port
 
@@ -139,7 +139,7 @@ class Fakes:
         for step, at in zip(self._file.scenario.script, self._file.times, strict=True):
             name = next(names) if step.say is not None else ""
             play = partial(self._play_if_current, world, partial(self.steps.play, step, name))
-            world.at(world.now() + at, self.steps.if_possible, name or "step", play)
+            world.call_at(world.now() + at, self.steps.if_possible, name or "step", play)
 
     def _play_if_current(self, world: World, play: Callable[[], object]) -> None:
         if world is self.world:

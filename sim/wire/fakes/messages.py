@@ -1,4 +1,4 @@
-"""What people see: the messages of all platforms, as values for tests of a bot."""
+"""The messages of all platforms as people see them, as values for tests of a bot."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from trunkline.core.errors import UnknownName
 from trunkline.sim.platforms import FakePlatform
 from trunkline.sim.platforms.actions.buttons import buttons_of
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
-from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.run.world import World
+from trunkline.sim.scenario.text_pattern import text_matches
 
 #: who wrote a message: any bot, or any person
 BOT, PEOPLE = "bot", "people"
@@ -90,7 +90,7 @@ class WorldMessages:
         return found
 
     def _all(self) -> Iterator[tuple[FakePlatform, BoardMessage, int]]:
-        there = [(platform, one) for platform in self._world.platforms.values() for one in platform.board.all]
+        there = [(platform, message) for platform in self._world.platforms.values() for message in platform.board.all]
         for platform, message in sorted(there, key=lambda pair: pair[1].at):
             room = message.room
             key = (platform.channel, room.owner, room.conversation, message.id)
@@ -110,7 +110,9 @@ class WorldMessages:
             edits=message.edits,
             deleted=message.deleted,
             pinned=message.pinned,
-            reactions={emoji: [self._name(platform, one) for one in by] for emoji, by in message.reactions.items()},
+            reactions={
+                emoji: [self._name(platform, person) for person in by] for emoji, by in message.reactions.items()
+            },
             buttons=tuple(buttons_of(message)),
             media=() if posted is None else posted.media,
             reply_to=None if posted is None else posted.request.reply_to,

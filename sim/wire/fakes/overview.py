@@ -1,4 +1,4 @@
-"""What there is: addresses, tokens and settings of the fakes, for people and for programs."""
+"""Overview of the fakes: addresses, tokens and settings, for people and for programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trunkline.sim.wire.play.accounts import account_on
 
 
 def overview(fakes: Fakes, control: str) -> dict[str, Any]:
-    """Everything that a test needs, as JSON."""
+    """The addresses, tokens and settings that a test needs, as JSON."""
     model = fakes.model
     return {
         "control": control,
@@ -90,7 +90,7 @@ def environment(fakes: Fakes) -> dict[str, str]:
 
 
 def prefix_of(platform: str, account: str, accounts: int) -> str:
-    """What the names of an account's variables begin with: ``TELEGRAM_``, with several accounts ``TELEGRAM_OPS_``."""
+    """The prefix of an account's variables: ``TELEGRAM_``, with several accounts ``TELEGRAM_OPS_``."""
     own = "".join(char if char.isalnum() else "_" for char in account)
     return f"{platform}_".upper() if accounts == 1 else f"{platform}_{own}_".upper()
 
@@ -102,4 +102,4 @@ def _named(value: Any, names: dict[str, str]) -> Any:
     given = cast("dict[str, Any]", value)
     if set(given) == {"env"}:
         return {"env": names.get(given["env"], given["env"])}
-    return {key: _named(one, names) for key, one in given.items() if one is not None}
+    return {key: _named(item, names) for key, item in given.items() if item is not None}

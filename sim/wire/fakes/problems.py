@@ -47,8 +47,8 @@ async def with_problems(request: web.Request, handler: Handler) -> web.StreamRes
     except BadRequest as error:
         return problem(error.status, "bad-request", error.message, error.remedy, at=error.at)
     except FileError as error:
-        named = [(one, one.message.replace("script[0]", "a step")) for one in error.problems]
-        found = [(plain_field(one.field), message, one.hint) for one, message in named]
+        named = [(problem, problem.message.replace("script[0]", "a step")) for problem in error.problems]
+        found = [(plain_field(problem.field), message, problem.hint) for problem, message in named]
         return _problems(422, "bad-step", "; ".join(f"{at or 'the step'}: {wrong}" for at, wrong, _ in found), found)
     except UnknownName as error:
         return problem(409, "not-now", error.facts or str(error))

@@ -1,4 +1,4 @@
-"""What clients of the control interface send: bodies and parameters, checked."""
+"""Requests of clients of the control interface: bodies and parameters, checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Restart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rotation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whose token is replaced; by default the only account's, or that called ``default``."""
+    """The account whose token is replaced; by default the only one, or that called ``default``."""
 
     account: str | None = None
 

@@ -58,8 +58,8 @@ def read_world(path: str | os.PathLike[str], platforms: Sequence[str] = ()) -> t
     lacking = [line for key, line in _LACKING.items() if key not in given]
     file = load_text("\n".join([text, *lacking, ""]) if lacking else text, name)
     _check_script(file)
-    there = tuple(one for one in file.scenario.world.platforms if one in ON_THE_WIRE)
-    missing = [one for one in platforms if one not in there]
+    there = tuple(platform for platform in file.scenario.world.platforms if platform in ON_THE_WIRE)
+    missing = [platform for platform in platforms if platform not in there]
     if missing:
         raise UsageError(f"{name}: its world has no {missing[0]}; it has: {', '.join(there) or 'no such platform'}")
     if not there:
@@ -87,7 +87,7 @@ def _check_script(file: ScenarioFile) -> None:
 
 
 def needs_gateway(step: ScriptStep) -> Iterator[tuple[Path, str]]:
-    """What of a step has no meaning without a gateway of ours: its field, and why."""
+    """The field of a step that has no meaning without a gateway of ours, and why."""
     for field in STEP_ACTIONS:
         if field not in STEPS_HERE and getattr(step, field) is not None:
             yield (field,), f"`{field}` needs a gateway of Trunkline"

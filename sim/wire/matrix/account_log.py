@@ -1,4 +1,4 @@
-"""What an account sees of its rooms, in one order: the positions in it are the tokens of syncs."""
+"""The log of an account: all that it sees of its rooms, in one order. Positions in it are the tokens of syncs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that the account gets to see."""
+    """An entry of the log: a thing that the account gets to see."""
 
     position: int
     room: str
@@ -95,7 +95,7 @@ class AccountLog:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def changed(self, timeout: float) -> None:
+    async def wait_for_change(self, timeout: float) -> None:
         """Wait until something changes, but not for longer."""
         waiting = self._changed
         try:

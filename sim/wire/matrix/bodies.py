@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Any, cast
 
 from aiohttp import web
 
@@ -12,9 +10,8 @@ from trunkline.core.errors import PlatformError, RateLimited, Refused, Unauthori
 from trunkline.core.values import Envelope
 from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.platforms.rooms import Room, letters
+from trunkline.sim.wire.json_values import Json, NoObject, object_in
 
-#: a JSON object
-Json = dict[str, Any]
 _SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 #: who may do what, as a new room has it
 _LEVELS: Json = {
@@ -71,24 +68,11 @@ def refused(error: PlatformError, *, joined: bool, thread: bool) -> web.Response
 def body_of(raw: bytes) -> Json | web.Response:
     """The JSON object of a request, or the response to one that has none."""
     try:
-        found = json.loads(raw)
-    except (ValueError, RecursionError):
+        return object_in(raw)
+    except NoObject:
+        return failed(400, "M_BAD_JSON", "Content must be a JSON object.")
+    except ValueError:
         return failed(400, "M_NOT_JSON", "Content not JSON.")
-    return (
-        cast("Json", found) if isinstance(found, dict) else failed(400, "M_BAD_JSON", "Content must be a JSON object.")
-    )
-
-
-def part(content: Json, name: str) -> Json:
-    """An object in a content; empty: there is none."""
-    found = content.get(name)
-    return cast("Json", found) if isinstance(found, dict) else {}
-
-
-def parts(content: Json, name: str) -> list[object]:
-    """A list in a content; empty: there is none."""
-    found = content.get(name)
-    return cast("list[object]", found) if isinstance(found, list) else []
 
 
 # ---------------------------------------------------------------- events
@@ -112,7 +96,7 @@ def in_sync(found: Json) -> Json:
     return {name: value for name, value in found.items() if name != "room_id"}
 
 
-def said(envelope: Envelope) -> Json:
+def message_content(envelope: Envelope) -> Json:
     """The content of a person's message."""
     content: Json = {"msgtype": "m.notice" if envelope.bot else "m.text", "body": envelope.text}
     chain = envelope.address.thread
@@ -188,6 +172,6 @@ def state_of(room_id: str, room: Room, members: Mapping[str, str], me: str, pinn
         contents.append(("m.room.pinned_events", "", me, {"pinned": pinned}))
     found: list[Json] = []
     for kind, key, sender, content in contents:
-        one = event(room_id, kind, derived_id("state", room_id, kind, key), sender, at, content)
-        found.append({**_inner(one), "state_key": key})
+        made = event(room_id, kind, derived_id("state", room_id, kind, key), sender, at, content)
+        found.append({**_inner(made), "state_key": key})
     return found

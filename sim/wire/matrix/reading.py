@@ -1,8 +1,8 @@
-"""What clients ask of rooms: events, their relations, state, members, profiles."""
+"""Reads of clients: events, their relations, state, members, profiles."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import web
 
@@ -11,11 +11,10 @@ from trunkline.core.actions.requests import ActionQuery
 from trunkline.core.values import ChatKind
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
 from trunkline.sim.platforms.rooms import Room
-from trunkline.sim.wire.matrix.bodies import Json, derived_id, event, failed, reactions_of
+from trunkline.sim.wire.json_values import Json
+from trunkline.sim.wire.matrix.bodies import derived_id, event, failed, reactions_of
 from trunkline.sim.wire.matrix.caller import MatrixCaller
-
-if TYPE_CHECKING:
-    from trunkline.sim.wire.matrix.server import MatrixServer
+from trunkline.sim.wire.matrix.hosts import MatrixHost
 
 _REFERENCE = "m.reference"
 _RESPONSE = "org.matrix.msc3381.poll.response"
@@ -24,10 +23,10 @@ _RESPONSE = "org.matrix.msc3381.poll.response"
 class MatrixReads:
     """Answers questions. Those that the tool's questions need go through the platform, so that faults strike them."""
 
-    def __init__(self, server: MatrixServer) -> None:
+    def __init__(self, server: MatrixHost) -> None:
         self._server = server
 
-    def one(self, caller: MatrixCaller, room_id: str, event_id: str) -> web.Response:
+    def event(self, caller: MatrixCaller, room_id: str, event_id: str) -> web.Response:
         """`GET /rooms/{room}/event/{event}`."""
         room = self._server.names.joined(caller.account).get(room_id)
         found = None if room is None else self._event(caller, room_id, room, event_id)
@@ -39,14 +38,14 @@ class MatrixReads:
             return self._server.as_now(caller.account, self._of(caller, room_id, message))
         thread = self._server.platform.room_at(self._server.names.address(caller.account, room_id, event_id))
         if thread is None or thread.closed is not None:
-            return self._server.syncing.log(caller.account).events.get(event_id)
+            return self._server.log(caller.account).events.get(event_id)
         # A thread of the scenario has no message: its root is one that nobody has seen.
         content = {"msgtype": "m.text", "body": thread.title or thread.name}
         sender = self._server.platform.bot_id(caller.account)
         return event(room_id, "m.room.message", event_id, sender, self._server.date(0.0), content)
 
     def _of(self, caller: MatrixCaller, room_id: str, message: BoardMessage) -> Json:
-        known = self._server.syncing.log(caller.account).events.get(message.id)
+        known = self._server.log(caller.account).events.get(message.id)
         if known is not None:
             return known
         if isinstance(message, PostedMessage):
@@ -62,7 +61,7 @@ class MatrixReads:
             place = self._server.names.address(caller.account, room_id, event_id)
             thread = self._server.platform.room_at(place)
             there = [] if thread is None else list(self._server.platform.board.within(thread))
-            return _chunk([self._of(caller, room_id, one) for one in there])
+            return _chunk([self._of(caller, room_id, said) for said in there])
         if message is None:
             return failed(404, "M_UNKNOWN", "Unknown parent event.")
         action = Action.POLL_RESULTS if rel == _REFERENCE else Action.REACTIONS
@@ -71,7 +70,7 @@ class MatrixReads:
         def answer(found: Any) -> web.StreamResponse:
             at = self._server.date()
             if action is Action.REACTIONS:
-                there = {str(one["emoji"]): list(one["users"]) for one in found}
+                there = {str(reaction["emoji"]): list(reaction["users"]) for reaction in found}
                 return _chunk(reactions_of(room_id, message.id, there, at))
             return _chunk([_vote(room_id, message, voter, chosen, at) for voter, chosen in message.votes.items()])
 
@@ -92,9 +91,9 @@ class MatrixReads:
         """`GET /rooms/{room}/state/{type}/{key}`."""
         if room_id not in self._server.names.joined(caller.account):
             return failed(403, "M_FORBIDDEN", f"User {caller.me} not in room {room_id}")
-        for one in self._server.state(caller.account, room_id):
-            if one["type"] == kind and one["state_key"] == key:
-                return web.json_response(one["content"])
+        for entry in self._server.state(caller.account, room_id):
+            if entry["type"] == kind and entry["state_key"] == key:
+                return web.json_response(entry["content"])
         return failed(404, "M_NOT_FOUND", "Event not found.")
 
     def all_state(self, caller: MatrixCaller, room_id: str) -> web.Response:

@@ -1,8 +1,8 @@
-"""What clients send: events, redactions, pins and names become requests to the platform."""
+"""Writes of clients: events, redactions, pins and names become requests to the platform."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -12,11 +12,10 @@ from trunkline.core.actions.requests import ActionRequest
 from trunkline.core.errors import PlatformError
 from trunkline.core.values import Address, Poll, Receipt
 from trunkline.sim.platforms.actions.message_board import BoardMessage
-from trunkline.sim.wire.matrix.bodies import Json, body_of, derived_id, event, failed, part, parts, reaction_id, refused
+from trunkline.sim.wire.json_values import Json, mapping, sequence
+from trunkline.sim.wire.matrix.bodies import body_of, derived_id, event, failed, reaction_id, refused
 from trunkline.sim.wire.matrix.caller import MatrixCaller
-
-if TYPE_CHECKING:
-    from trunkline.sim.wire.matrix.server import MatrixServer
+from trunkline.sim.wire.matrix.hosts import MatrixHost
 
 _STARTS = ("m.poll.start", "org.matrix.msc3381.poll.start")
 _RESPONSES = ("m.poll.response", "org.matrix.msc3381.poll.response")
@@ -38,10 +37,8 @@ class MadeEvent(msgspec.Struct, frozen=True, kw_only=True):
 class MatrixSends:
     """Handles the requests of clients that change something."""
 
-    def __init__(self, server: MatrixServer) -> None:
+    def __init__(self, server: MatrixHost) -> None:
         self._server = server
-        #: account and key of a send -> type, content and transaction of its event
-        self.contents: dict[tuple[str, str], tuple[str, Json, str]] = {}
         #: reactions by account, path and transaction
         self._reacted: set[tuple[str, str]] = set()
 
@@ -53,7 +50,7 @@ class MatrixSends:
             return content
         if len(raw) > _LONGEST_EVENT:
             return failed(413, "M_TOO_LARGE", "event too large")
-        relation = part(content, "m.relates_to")
+        relation = mapping(content.get("m.relates_to"))
         replaces = relation.get("rel_type") == "m.replace"
         if kind == "m.room.message" and replaces:
             return await self._edit(caller, room_id, content, txn)
@@ -82,10 +79,10 @@ class MatrixSends:
         if kind in _STARTS:
             given["poll"] = poll_of(content)
         send = self._server.send_request(place, text, txn, **given)
-        self.contents[caller.account, send.key] = (kind, content, txn)
+        self._server.contents[caller.account, send.key] = (kind, content, txn)
 
         def answer(receipt: Receipt) -> web.StreamResponse:
-            self._server.syncing.log(caller.account)
+            self._server.log(caller.account)
             return web.json_response({"event_id": receipt.provider_id})
 
         self._note_place(caller, place, room_id)
@@ -102,7 +99,7 @@ class MatrixSends:
         def answer(_: Receipt) -> web.StreamResponse:
             if made is None:
                 return web.json_response({})
-            log = self._server.syncing.log(caller.account)
+            log = self._server.log(caller.account)
             if made.event_id not in log.events:
                 found = event(room_id, made.kind, made.event_id, caller.me, self._server.date(), made.content)
                 if "redacts" in made.content:
@@ -117,10 +114,10 @@ class MatrixSends:
     # ------------------------------------------------------------ changes
 
     async def _edit(self, caller: MatrixCaller, room_id: str, content: Json, txn: str) -> web.StreamResponse:
-        found = self._named(caller, room_id, part(content, "m.relates_to").get("event_id"))
+        found = self._named(caller, room_id, mapping(content.get("m.relates_to")).get("event_id"))
         if found is None:
             return _unknown_event()
-        text, html = (part(content, "m.new_content").get(name) for name in ("body", "formatted_body"))
+        text, html = (mapping(content.get("m.new_content")).get(name) for name in ("body", "formatted_body"))
         if not isinstance(text, str):
             return failed(400, "M_BAD_JSON", "'m.new_content' has no body")
         change = self._change(Action.EDIT, found, caller, text=text, html=html if isinstance(html, str) else None)
@@ -146,11 +143,11 @@ class MatrixSends:
         return response
 
     async def _vote(self, caller: MatrixCaller, room_id: str, kind: str, content: Json, txn: str) -> web.StreamResponse:
-        found = self._named(caller, room_id, part(content, "m.relates_to").get("event_id"))
+        found = self._named(caller, room_id, mapping(content.get("m.relates_to")).get("event_id"))
         if found is None:
             return _unknown_event()
-        given = next((part(content, name) for name in _RESPONSES if name in content), Json())
-        answers = [one for one in parts(given, "answers") if isinstance(one, str)]
+        given = next((mapping(content.get(name)) for name in _RESPONSES if name in content), Json())
+        answers = [option for option in sequence(given.get("answers")) if isinstance(option, str)]
         fields = msgspec.json.encode({"pollOptionIndexes": answers}).decode()
         change = self._change(Action.POLL_VOTE, found, caller, fields=fields)
         event_id = derived_id("vote", caller.account, txn)
@@ -181,18 +178,18 @@ class MatrixSends:
         content = body_of(await caller.request.read())
         if isinstance(content, web.Response):
             return content
-        wanted = parts(content, "pinned")
+        wanted = sequence(content.get("pinned"))
         if kind != "m.room.pinned_events" or "pinned" not in content:
             return failed(403, "M_FORBIDDEN", f"You don't have permission to post {kind}")
         pinned = self._server.pinned(caller.account, room_id)
         response: web.StreamResponse | None = None
         for action, ids in ((Action.PIN, wanted), (Action.UNPIN, list[object](pinned))):
             others = pinned if action is Action.PIN else wanted
-            for one in [one for one in ids if one not in others]:
-                found = self._named(caller, room_id, one)
+            for pin in [pin for pin in ids if pin not in others]:
+                found = self._named(caller, room_id, pin)
                 if found is None:
                     return failed(404, "M_NOT_FOUND", "Could not find event")
-                event_id = derived_id("pins", room_id, str(self._server.syncing.log(caller.account).end))
+                event_id = derived_id("pins", room_id, str(self._server.log(caller.account).end))
                 made = MadeEvent(kind=kind, event_id=event_id, content=content)
                 response = await self._act(caller, self._change(action, found, caller), room_id, made)
                 if response.status != 200:
@@ -244,21 +241,21 @@ def refusal_of(request: web.Request, error: PlatformError) -> web.Response:
 
 def poll_of(content: Json) -> Poll:
     """The poll in a start event."""
-    start = next((part(content, name) for name in _STARTS if name in content), Json())
-    answers = [part({"answer": one}, "answer") for one in parts(start, "answers")]
+    start = next((mapping(content.get(name)) for name in _STARTS if name in content), Json())
+    answers = [mapping(option) for option in sequence(start.get("answers"))]
     closed = str(start.get("kind", "")).endswith("undisclosed")
     most = start.get("max_selections", 1)
     return Poll(
-        question=str(part(start, "question").get(_TEXT, "")),
-        options=tuple(str(one.get(_TEXT, "")) for one in answers),
+        question=str(mapping(start.get("question")).get(_TEXT, "")),
+        options=tuple(str(option.get(_TEXT, "")) for option in answers),
         max_selections=most if isinstance(most, int) else 1,
         anonymous=True if closed else None,
     )
 
 
 def _place(content: Json) -> tuple[str | None, str | None]:
-    relation = part(content, "m.relates_to")
-    quoted = part(relation, "m.in_reply_to").get("event_id")
+    relation = mapping(content.get("m.relates_to"))
+    quoted = mapping(relation.get("m.in_reply_to")).get("event_id")
     threaded = relation.get("rel_type") == "m.thread"
     thread = relation.get("event_id") if threaded else None
     falls_back = threaded and relation.get("is_falling_back") is True

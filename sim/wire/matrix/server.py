@@ -5,35 +5,65 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import msgspec
 from aiohttp import web
 
 from trunkline.core.errors import PlatformError
-from trunkline.sim.platforms.actions.message_board import PostedMessage
-from trunkline.sim.platforms.channels.matrix import FakeMatrix
-from trunkline.sim.wire.matrix.bodies import Json, body_of, event, failed, now_of, part, state_of
+from trunkline.sim.wire.json_values import Json, mapping
+from trunkline.sim.wire.matrix.account_log import AccountLog
+from trunkline.sim.wire.matrix.bodies import body_of, failed
 from trunkline.sim.wire.matrix.caller import MatrixCaller
-from trunkline.sim.wire.matrix.media import MediaStore
+from trunkline.sim.wire.matrix.hosts import MatrixHost
 from trunkline.sim.wire.matrix.reading import MatrixReads
-from trunkline.sim.wire.matrix.room_names import RoomNames
 from trunkline.sim.wire.matrix.sending import MatrixSends, refusal_of
 from trunkline.sim.wire.matrix.syncing import MatrixSyncs
-from trunkline.sim.wire.server import WireServer
 
 _VERSIONS = ("r0.6.1", *(f"v1.{minor}" for minor in range(1, 13)))
 _DEVICE = "TRUNKLINE"
 
 
 _Handler = Callable[[MatrixCaller], Awaitable[web.StreamResponse] | web.StreamResponse]
+_HOME = "example.org"
+_LONGEST = 50 * 1024 * 1024
 
 
-class MatrixServer(WireServer[FakeMatrix]):
+class StoredMedia(msgspec.Struct, frozen=True, kw_only=True):
+    """An uploaded file."""
+
+    body: bytes
+    mime_type: str
+    name: str
+
+
+class MediaStore:
+    """The uploaded files, by their ``mxc://`` addresses."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, StoredMedia] = {}
+
+    async def upload(self, caller: MatrixCaller) -> web.Response:
+        """`POST /upload`."""
+        body = await caller.request.read()
+        if len(body) > _LONGEST:
+            return failed(413, "M_TOO_LARGE", "Upload request body is too large")
+        address = f"mxc://{_HOME}/media{len(self.files) + 1}"
+        kind = caller.request.headers.get("Content-Type", "application/octet-stream")
+        self.files[address] = StoredMedia(body=body, mime_type=kind, name=caller.request.query.get("filename", ""))
+        return web.json_response({"content_uri": address})
+
+    def download(self, home: str, media_id: str) -> web.Response:
+        """`GET /download/{server}/{media}`."""
+        found = self.files.get(f"mxc://{home}/{media_id}")
+        if found is None:
+            return failed(404, "M_NOT_FOUND", "Not found")
+        return web.Response(body=found.body, headers={"Content-Type": found.mime_type})
+
+
+class MatrixServer(MatrixHost):
     """``/_matrix/client/v3``, with the rooms of the world as their members see them."""
-
-    channel = "matrix"
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.names = RoomNames(self.platform)
         self.syncing = MatrixSyncs(self)
         self.sending = MatrixSends(self)
         self.reading = MatrixReads(self)
@@ -73,7 +103,7 @@ class MatrixServer(WireServer[FakeMatrix]):
             ("PUT", "/profile/{user}/displayname"): sending.rename,
             ("GET", "/rooms/{room}/joined_members"): lambda at: reading.members(at, at.part("room")),
             ("GET", "/rooms/{room}/messages"): self._messages,
-            ("GET", "/rooms/{room}/event/{event}"): lambda at: reading.one(at, at.part("room"), at.part("event")),
+            ("GET", "/rooms/{room}/event/{event}"): lambda at: reading.event(at, at.part("room"), at.part("event")),
             ("GET", "/rooms/{room}/state"): lambda at: reading.all_state(at, at.part("room")),
             ("GET", "/rooms/{room}/state/{type}"): lambda at: reading.state(at, at.part("room"), at.part("type"), ""),
             ("GET", "/rooms/{room}/state/{type}/{key}"): lambda at: reading.state(
@@ -96,15 +126,19 @@ class MatrixServer(WireServer[FakeMatrix]):
             path = "/rooms/{room}/relations/{event}" + tail
             routes["GET", path] = lambda at: reading.relations(at, at.part("room"), at.part("event"), at.part("rel"))
         for (method, path), handler in routes.items():
-            app.router.add_route(method, client + path, self._known(handler))
-        app.router.add_post(f"{media}/upload", self._known(self.media.upload))
+            app.router.add_route(method, client + path, self._with_token(handler))
+        app.router.add_post(f"{media}/upload", self._with_token(self.media.upload))
         for prefix in (f"{media}/download", f"{client}/media/download"):
             path = prefix + "/{server}/{media}"
-            app.router.add_get(path, self._known(lambda at: self.media.download(at.part("server"), at.part("media"))))
-        app.router.add_get(f"{client}/media/config", self._known(lambda at: _ok({"m.upload.size": 50 * 1024 * 1024})))
+            app.router.add_get(
+                path, self._with_token(lambda at: self.media.download(at.part("server"), at.part("media")))
+            )
+        app.router.add_get(
+            f"{client}/media/config", self._with_token(lambda at: _ok({"m.upload.size": 50 * 1024 * 1024}))
+        )
         app.router.add_route("*", "/{tail:.*}", _unrecognised)
 
-    def _known(self, handler: _Handler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    def _with_token(self, handler: _Handler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """A handler for requests with a token that is accepted."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
@@ -137,7 +171,7 @@ class MatrixServer(WireServer[FakeMatrix]):
             return content
         for account in self.platform.spec.accounts:
             me, token = self.platform.bot_id(account), self.token(account, self.platform.tokens.newest(account))
-            user = part(content, "identifier").get("user", content.get("user"))
+            user = mapping(content.get("identifier")).get("user", content.get("user"))
             if user in (me, me[1:].partition(":")[0]) and content.get("password") == token:
                 return _ok({"user_id": me, "access_token": token, "home_server": "example.org", "device_id": _DEVICE})
         return failed(403, "M_FORBIDDEN", "Invalid username or password")
@@ -162,55 +196,8 @@ class MatrixServer(WireServer[FakeMatrix]):
             return failed(403, "M_FORBIDDEN", f"User {at.me} not in room {at.part('room')}")
         return self.syncing.messages(at, at.part("room"))
 
-    # ------------------------------------------------------------ what the parts share
-
-    def sent_event(self, room_id: str, message: PostedMessage) -> Json:
-        """A message of the gateway, with the content that the client sent."""
-        usual = ("m.room.message", {"msgtype": "m.text", "body": message.text}, "")
-        assert message.account is not None
-        kind, content, txn = self.sending.contents.get((message.account, message.request.key), usual)
-        found = event(room_id, kind, message.id, message.author, self.date(message.at), content)
-        return {**found, "unsigned": {**found["unsigned"], "transaction_id": txn}}
-
-    def as_now(self, account: str, found: Json | None) -> Json:
-        """An event of the log as it is now."""
-        assert found is not None
-        room = self.names.joined(account).get(found["room_id"])
-        message = None if room is None else self.platform.board.get(room, found["event_id"])
-        return found if message is None else now_of(found, message)
-
-    def members(self, account: str, room_id: str) -> dict[str, str]:
-        """The members of a room and their names: in a room everybody is one, in a direct conversation both are."""
-        room = self.names.joined(account)[room_id]
-        bots = {self.platform.bot_id(one): one for one in room.accounts if one not in room.left}
-        people = {one.peer.id: one.peer.name for one in self.platform.server.members.values() if one.out is None}
-        if room.owner:
-            people = {room.conversation: people.get(room.conversation, "")}
-        return {**people, **bots}
-
-    def state(self, account: str, room_id: str) -> list[Json]:
-        """The state of a room."""
-        room, me = self.names.joined(account)[room_id], self.platform.bot_id(account)
-        pinned = self.pinned(account, room_id)
-        return state_of(room_id, room, self.members(account, room_id), me, pinned, self.date(0.0))
-
-    def pinned(self, account: str, room_id: str) -> list[str]:
-        """The ids of the pinned messages of a room and its threads."""
-        room = self.names.joined(account).get(room_id)
-        if room is None:
-            return []
-        here = (room.owner, room.conversation)
-        return [
-            one.id for one in self.platform.board.all if one.pinned and (one.room.owner, one.room.conversation) == here
-        ]
-
-    def name_of(self, user: str) -> str | None:
-        """The name of a user; None: nobody has the id."""
-        for account in self.platform.spec.accounts:
-            if self.platform.bot_id(account) == user:
-                return str(self.platform.server.profiles.get(account, {}).get("displayName", account))
-        member = self.platform.server.members.get(user)
-        return None if member is None else member.peer.name
+    def log(self, account: str) -> AccountLog:
+        return self.syncing.log(account)
 
 
 def _ok(found: Json) -> web.Response:

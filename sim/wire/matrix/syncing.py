@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from aiohttp import web
 
@@ -12,13 +11,12 @@ from trunkline.core.errors import PlatformError
 from trunkline.core.values import Envelope
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.inbound_pushes import Connection
+from trunkline.sim.wire.json_values import Json, mapping, object_in
 from trunkline.sim.wire.matrix.account_log import AccountLog, LogEntry
-from trunkline.sim.wire.matrix.bodies import Json, event, failed, in_sync, part, said
+from trunkline.sim.wire.matrix.bodies import event, failed, in_sync, message_content
 from trunkline.sim.wire.matrix.caller import MatrixCaller
+from trunkline.sim.wire.matrix.hosts import MatrixHost
 from trunkline.sim.wire.sockets import reset
-
-if TYPE_CHECKING:
-    from trunkline.sim.wire.matrix.server import MatrixServer
 
 #: events of a room in one answer, by default and at most; events of a page
 _USUAL, _MOST, _PAGE = 10, 100, 10
@@ -27,7 +25,7 @@ _USUAL, _MOST, _PAGE = 10, 100, 10
 class MatrixSyncs:
     """Answers syncs, and keeps a log for each account."""
 
-    def __init__(self, server: MatrixServer) -> None:
+    def __init__(self, server: MatrixHost) -> None:
         self._server = server
         self._logs: dict[str, AccountLog] = {}
         self._connections: dict[str, Connection] = {}
@@ -87,8 +85,8 @@ class MatrixSyncs:
         room_id = self._server.names.id_of(room)
         log.join(room_id)
         at = self._server.date(envelope.sent_at)
-        one = event(room_id, "m.room.message", envelope.message_id, envelope.peer.id, at, said(envelope))
-        log.add(room_id, one, envelope)
+        heard = event(room_id, "m.room.message", envelope.message_id, envelope.peer.id, at, message_content(envelope))
+        log.add(room_id, heard, envelope)
         assert account == room.owner or not room.owner
 
     # ------------------------------------------------------------ syncs
@@ -113,19 +111,20 @@ class MatrixSyncs:
             self._server.platform.pushes.ack(envelope)
         until = self._server.world.now() + wait / 1000
         while "since" in query and log.end == since and self._server.world.now() < until:
-            await log.changed(until - self._server.world.now())
+            await log.wait_for_change(until - self._server.world.now())
             log = self.log(caller.account)
             if log.take_break():
                 raise reset(request)
         return web.json_response(self._answer(caller, log, since, wanted, full="since" not in query))
 
     def _answer(self, caller: MatrixCaller, log: AccountLog, since: int, wanted: Json, *, full: bool) -> Json:
-        room_filter = part(wanted, "room")
+        room_filter = mapping(wanted.get("room"))
         fresh = list(log.after(since))
         joined: Json = {}
         for room_id in self._server.names.joined(caller.account):
             is_new = full or log.rooms[room_id] > since
-            entries = [one for one in fresh if one.room == room_id and _fits(one, part(room_filter, "timeline"))]
+            timeline = mapping(room_filter.get("timeline"))
+            entries = [new for new in fresh if new.room == room_id and _fits(new, timeline)]
             if is_new or entries:
                 joined[room_id] = self._joined(caller, room_id, entries, room_filter, since, is_new=is_new)
         answer: Json = {
@@ -137,23 +136,27 @@ class MatrixSyncs:
             answer["rooms"] = {"join": joined}
         if full or any(entry.event is None for entry in fresh):
             direct = {"type": "m.direct", "content": self._server.names.direct(caller.account)}
-            answer["account_data"] = {"events": [direct] if _passes("m.direct", part(wanted, "account_data")) else []}
+            answer["account_data"] = {
+                "events": [direct] if _passes("m.direct", mapping(wanted.get("account_data"))) else []
+            }
         return answer
 
     def _joined(
         self, caller: MatrixCaller, room_id: str, entries: list[LogEntry], wanted: Json, since: int, *, is_new: bool
     ) -> Json:
-        limit = min(_MOST, _number(part(wanted, "timeline").get("limit"), _USUAL) or _USUAL)
+        limit = min(_MOST, _number(mapping(wanted.get("timeline")).get("limit"), _USUAL) or _USUAL)
         kept = entries[-limit:]
         first = kept[0].position - 1 if kept else since
         state = self._server.state(caller.account, room_id) if is_new else []
         return {
             "timeline": {
-                "events": [in_sync(one.event) for one in kept if one.event is not None],
+                "events": [in_sync(entry.event) for entry in kept if entry.event is not None],
                 "prev_batch": f"s{first}",
                 "limited": len(entries) > limit or is_new,
             },
-            "state": {"events": [in_sync(one) for one in state if _passes(one["type"], part(wanted, "state"))]},
+            "state": {
+                "events": [in_sync(entry) for entry in state if _passes(entry["type"], mapping(wanted.get("state")))]
+            },
             "account_data": {"events": []},
             "ephemeral": {"events": []},
             "unread_notifications": {"notification_count": 0, "highlight_count": 0},
@@ -172,9 +175,14 @@ class MatrixSyncs:
         if start is None or until is None or limit is None or wanted is None or backwards not in ("b", "f"):
             return failed(400, "M_INVALID_PARAM", "Invalid query parameter")
         low, high = (until, start) if backwards == "b" else (start, until)
-        there = [one for one in log.between(low, high) if one.room == room_id and one.event and _fits(one, wanted)]
+        there = [
+            entry for entry in log.between(low, high) if entry.room == room_id and entry.event and _fits(entry, wanted)
+        ]
         page = (there[::-1] if backwards == "b" else there)[:limit]
-        answer: Json = {"chunk": [self._server.as_now(caller.account, one.event) for one in page], "start": f"s{start}"}
+        answer: Json = {
+            "chunk": [self._server.as_now(caller.account, entry.event) for entry in page],
+            "start": f"s{start}",
+        }
         if len(page) < len(there):
             answer["end"] = f"s{page[-1].position - (backwards == 'b')}"
         return web.json_response(answer)
@@ -188,7 +196,7 @@ def _passes(kind: str, wanted: Json) -> bool:
     """Whether a filter lets a type of events through; ``*`` at its end means any text."""
 
     def named(types: Any) -> bool:
-        return any(kind == one or (one.endswith("*") and kind.startswith(one[:-1])) for one in types)
+        return any(kind == pattern or (pattern.endswith("*") and kind.startswith(pattern[:-1])) for pattern in types)
 
     return ("types" not in wanted or named(wanted["types"])) and not named(wanted.get("not_types", ()))
 
@@ -198,10 +206,9 @@ def _filter(text: str | None) -> Json | None:
     if text is None or text.isdecimal():
         return {}
     try:
-        found = json.loads(text)
+        return object_in(text)
     except ValueError:
         return None
-    return cast("Json", found) if isinstance(found, dict) else None
 
 
 def _position(token: str | None, default: int = 0) -> int | None:

@@ -1,13 +1,14 @@
-"""What the model of the fakes answers: an echo of what was asked, or an answer that somebody has written down."""
+"""The answers of the fakes' model: an echo of the question, or an answer that a client has written down."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
+from trunkline.sim.wire.json_values import mappings
 from trunkline.sim.wire.model.replies import (
     Break,
     Hang,
@@ -30,7 +31,7 @@ _REPEATED = 400
 def said_since_the_last_answer(messages: Sequence[object]) -> tuple[str, ...]:
     """The texts of the user since the model last spoke; calls of tools are no answer."""
     found: list[str] = []
-    for message in (cast("dict[str, Any]", one) for one in messages if isinstance(one, dict)):
+    for message in mappings(messages):
         if message.get("role") == "assistant" and not message.get("tool_calls") and text_of(message):
             found.clear()
         elif message.get("role") == "user":
@@ -42,8 +43,7 @@ def text_of(message: Mapping[str, Any]) -> str:
     """The text of a message, whose content is a text or a list of parts."""
     content = message.get("content")
     if isinstance(content, list):
-        parts = (cast("Any", part) for part in cast("list[object]", content) if isinstance(part, dict))
-        return "\n".join(str(part["text"]) for part in parts if isinstance(part.get("text"), str))
+        return "\n".join(str(part["text"]) for part in mappings(content) if isinstance(part.get("text"), str))
     return content if isinstance(content, str) else ""
 
 
@@ -60,7 +60,7 @@ class Echo:
     def __call__(self, asked: Asked) -> ModelReply:
         said = said_since_the_last_answer(asked.messages)
         self._asked[said] += 1
-        text = "\n".join(f"re: {one[:_REPEATED]}" for one in said) or "re: (nothing was said)"
+        text = "\n".join(f"re: {question[:_REPEATED]}" for question in said) or "re: (nothing was said)"
         times = self._asked[said]
         text = f"{text} ({times})" if times > 1 else text
         return says(text) if asked.body.get("stream") else says_at_once(text)
@@ -97,7 +97,7 @@ class WrittenAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             raise ValueError(f"`wait`: expected seconds, 0 or more, found {self.wait:g}")
 
     def made(self) -> Callable[[Asked], ModelReply]:
-        """What makes the reply, as a stream or at once, as the request asks."""
+        """The reply, or what makes it: as a stream or at once, as the request asks."""
         return self._reply
 
     def _reply(self, asked: Asked) -> ModelReply:
@@ -110,6 +110,6 @@ class WrittenAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             how: Step = Break() if self.ends == "break" else Hang()
             return ends_early(self.says, how)
         if self.calls:
-            calls = [tool_call(one.name, one.arguments, index=n) for n, one in enumerate(self.calls)]
+            calls = [tool_call(call.name, call.arguments, index=n) for n, call in enumerate(self.calls)]
             return wants(*calls, text=self.says) if stream else wants_at_once(*calls, text=self.says)
         return says(self.says) if stream else says_at_once(self.says)

@@ -1,4 +1,4 @@
-"""What a scripted model answers, as values: bytes, waits and breaks in the order in which they go over the wire."""
+"""Replies of a scripted model, as values: bytes, waits and breaks in the order in which they go over the wire."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Step = Send | Wait | Break | Hang
 
 
 class ModelReply(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer. `kind`: its content type. `before`: seconds until its status and headers.
+    """A reply. `kind`: its content type. `before`: seconds until its status and headers.
 
     The status 0 is none: the connection is reset before a response.
     """
@@ -51,7 +51,7 @@ class ModelReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def piece(delta: Mapping[str, Any], finish: str | None = None, **beside: Any) -> dict[str, Any]:
-    """One piece of a streamed answer."""
+    """A piece of a streamed answer."""
     choice = {"index": 0, "delta": dict(delta), "finish_reason": finish}
     return {"id": "c-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice], **beside}
 
@@ -76,8 +76,8 @@ def pieces_of(text: str, size: int = 7) -> list[str]:
 
 def says(text: str, *, finish: str = "stop", wait: float = 0.0, refusal: str = "", size: int = 7) -> ModelReply:
     """A streamed answer. `wait`: seconds before each piece, of `size` characters."""
-    said = [piece({"content": one}) for one in pieces_of(text, size)] + [
-        piece({"refusal": one}) for one in pieces_of(refusal)
+    said = [piece({"content": part}) for part in pieces_of(text, size)] + [
+        piece({"refusal": part}) for part in pieces_of(refusal)
     ]
     start = piece({"role": "assistant", "content": ""})
     usage = {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16}
@@ -92,7 +92,7 @@ def ends_early(text: str, how: Step | None = None, *, stream: bool = True) -> Mo
             + json.dumps(text).encode()
         )
         return ModelReply(kind=JSON, steps=(Send(half), *([] if how is None else [how])))
-    steps: list[Step] = [Send(event(piece({"content": one}))) for one in pieces_of(text)]
+    steps: list[Step] = [Send(event(piece({"content": part}))) for part in pieces_of(text)]
     return ModelReply(steps=(*steps, *([] if how is None else [how])))
 
 
@@ -129,8 +129,8 @@ def wants(*calls: Mapping[str, Any], text: str = "", finish: str = "tool_calls",
         if numbered and own["id"] == "id-0":
             own["id"] = f"id-{number}"
         found.append(piece({"tool_calls": [{**own, "function": {**function, "arguments": ""}}]}))
-        for one in pieces_of(function["arguments"], 11):
-            found.append(piece({"tool_calls": [{"index": own["index"], "function": {"arguments": one}}]}))
+        for part in pieces_of(function["arguments"], 11):
+            found.append(piece({"tool_calls": [{"index": own["index"], "function": {"arguments": part}}]}))
     return events(*found, piece({}, finish))
 
 
@@ -152,7 +152,7 @@ def fails(
 
 
 def raw(body: bytes, kind: str = EVENTS, *, status: int = 200, size: int = 0) -> ModelReply:
-    """These bytes, in pieces of a size."""
+    """A reply of the given bytes, in pieces of a size."""
     parts: Sequence[bytes] = [body[at : at + size] for at in range(0, len(body), size)] if size else [body]
     return ModelReply(status=status, kind=kind, steps=tuple(Send(part) for part in parts))
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import anyio
 import msgspec
 from aiohttp import web
 
+from trunkline.sim.wire.json_values import object_in
 from trunkline.sim.wire.model.replies import JSON, Break, Hang, ModelReply, Send, Wait, fails, says
 from trunkline.sim.wire.sockets import reset
 
@@ -24,7 +25,7 @@ _BROKEN = web.RequestKey("broken", bool)
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """One request. `headers`: names in lower case."""
+    """A request to the model. `headers`: names in lower case."""
 
     path: str
     headers: dict[str, str]
@@ -38,7 +39,7 @@ class Asked(msgspec.Struct, frozen=True):
     @property
     def tools(self) -> list[str]:
         """The names of the tools that it may call."""
-        return [one["function"]["name"] for one in self.body.get("tools", [])]
+        return [tool["function"]["name"] for tool in self.body.get("tools", [])]
 
 
 #: an answer, or what makes it of a request
@@ -50,7 +51,7 @@ class ModelServer:
 
     When the script is used up, `otherwise` is the answer. `key`: that of clients; another one gets
     401, in a text that quotes it. `models`: those that there are; None: any. `seen` is called with each request, before
-    its answer, and `answered` with its reply, after the last byte. `counted` is called with the path of everything that
+    its answer, and `note_answer` with its reply, after the last byte. `count_request` with the path of everything that
     arrives, also of what is no question.
     """
 
@@ -62,8 +63,8 @@ class ModelServer:
         key: str | None = None,
         models: Sequence[str] | None = None,
         seen: Callable[[Asked], object] | None = None,
-        answered: Callable[[Asked, ModelReply], object] | None = None,
-        counted: Callable[[str], object] = lambda _: None,
+        note_answer: Callable[[Asked, ModelReply], object] | None = None,
+        count_request: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._make = script if callable(script) else None
         self._left: list[Answer] = [] if callable(script) else list(script)
@@ -71,8 +72,8 @@ class ModelServer:
         self._key = key
         self._models = models
         self._seen = seen
-        self._answered = answered
-        self._counted = counted
+        self._note_answer = note_answer
+        self._count_request = count_request
         self.asked: list[Asked] = []
         #: clients that have closed their connection before the answer was complete
         self.left_early = 0
@@ -131,10 +132,10 @@ class ModelServer:
             await runner.cleanup()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        self._counted(request.path)
+        self._count_request(request.path)
         try:
             headers = {name.lower(): value for name, value in request.headers.items()}
-            asked = Asked(request.path, headers, await _body(request))
+            asked = Asked(request.path, headers, object_in(await request.read() or b"{}"))
         except ValueError:
             return await _play(fails(400, "We could not parse the JSON body of your request."), request)
         if request.method == "GET":
@@ -154,8 +155,8 @@ class ModelServer:
             # The client has gone in the middle of the answer.
             self.left_early += 1
             raise asyncio.CancelledError from None
-        if self._answered is not None:
-            self._answered(asked, reply)
+        if self._note_answer is not None:
+            self._note_answer(asked, reply)
         return response
 
     # ------------------------------------------------------------ answers
@@ -174,7 +175,7 @@ class ModelServer:
         if not asked.path.endswith("/models"):
             return fails(404, f"Unknown path {asked.path}")
         names = self._models or ["echo"]
-        found = [{"id": one, "object": "model", "created": 1, "owned_by": "trunkline"} for one in names]
+        found = [{"id": name, "object": "model", "created": 1, "owned_by": "trunkline"} for name in names]
         return ModelReply(kind=JSON, steps=(Send(json.dumps({"object": "list", "data": found}).encode()),))
 
     def _reply(self, asked: Asked) -> ModelReply:
@@ -191,14 +192,6 @@ class ModelServer:
             return fails(400, "Missing required parameter: 'messages'.", code="missing_required_parameter")
         answer = self._left.pop(0) if self._left else self._otherwise
         return answer if isinstance(answer, ModelReply) else answer(asked)
-
-
-async def _body(request: web.Request) -> dict[str, Any]:
-    """The JSON object of a request; empty for none. Raises `ValueError`."""
-    found = json.loads(await request.read() or b"{}")
-    if not isinstance(found, dict):
-        raise ValueError("no object")
-    return cast("dict[str, Any]", found)
 
 
 def _broken(request: web.Request) -> bool:

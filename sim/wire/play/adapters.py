@@ -90,7 +90,7 @@ class WireAdapters:
 
     # ------------------------------------------------------------ trunkline.sim.platforms.process_adapters
 
-    async def connected(self) -> None:
+    async def wait_until_connected(self) -> None:
         """Wait for the connections of the first process. One that cannot connect does not hold up the script for long.
 
         Some platforms hand nothing over that was said before an account was ever connected.
@@ -148,13 +148,13 @@ class WireAdapters:
                 server = self._listeners[adapter.channel].server
                 if isinstance(server, CallsGateway) and isinstance(adapter, TakesWebhooks):
                     receiver = receiver or await _receiving(stack)
-                    url = receiver.take(adapter.channel, adapter.account, adapter)
+                    url = receiver.hand_over(adapter.channel, adapter.account, adapter)
                     # In the world: what the platform delivers goes on when this process is dead.
                     call = subscribe(server, adapter.account, url)
                     self._loop.create_task(call, name=f"subscribe {adapter.channel}", context=self._context.copy())
             await gateway.run()
 
-    def gone(self, node: Node) -> None:
+    def close_process(self, node: Node) -> None:
         """Close the connections of a process, as its operating system does."""
         self._loop.close_connections(node)
 
@@ -173,7 +173,7 @@ class _NoCursors:
         return None
 
     async def save(self, name: str, value: str) -> None:
-        """Nothing is kept."""
+        """Keep nothing."""
 
 
 def noting(adapter: PlatformAdapter, book: CallBook) -> PlatformAdapter:

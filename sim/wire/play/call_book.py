@@ -1,4 +1,4 @@
-"""What the gateway has asked its adapters for: it says which attempt a request on the wire belongs to.
+"""The calls that the gateway has made of its adapters: they say which attempt a request on the wire belongs to.
 
 No platform transports an intent, a chunk or an attempt. In memory the adapter hands the gateway's own request to the
 platform; on the wire only its bytes arrive. So each call of an adapter is noted before it begins.
@@ -85,7 +85,7 @@ class CallBook:
 
     def attempt(self, address: Address, key: str | None, text: str) -> WireAttempt | None:
         """The newest call with the key; without a key, that with the text in the place, else the one going on there."""
-        sends = [(one, one.about) for one in self._calls if isinstance(one.about, SendRequest)]
+        sends = [(made, made.about) for made in self._calls if isinstance(made.about, SendRequest)]
         form = self._keys.get(address.channel)
         if key is not None and form is not None:
             return next((_joined(request, text) for _, request in sends if form(request.key) == key), None)
@@ -101,11 +101,11 @@ class CallBook:
         lane = self._lane(address)
         found = _newest(
             [
-                (one, one.about)
-                for one in self._calls
-                if isinstance(one.about, ActionRequest)
-                and (one.about.action, one.lane) == (action, lane)
-                and one.about.message_id in (message_id, None)
+                (call, call.about)
+                for call in self._calls
+                if isinstance(call.about, ActionRequest)
+                and (call.about.action, call.lane) == (action, lane)
+                and call.about.message_id in (message_id, None)
             ]
         )
         return None if found is None else _joined(found, "")
@@ -116,14 +116,16 @@ class CallBook:
         An adapter may cut a title, add to it, or open the thread under the room of the thread that was named.
         """
         lane = self._lane(parent)
-        opened = [(one, str(one.about)) for one in self._calls if isinstance(one.about, str) and one.going_on]
-        here = [one for one in opened if one[0].lane == lane] or [one for one in opened if one[0].lane[:2] == lane[:2]]
-        titled = [one for one in here if title.startswith(one[1]) or one[1].startswith(title)]
+        opened = [(made, str(made.about)) for made in self._calls if isinstance(made.about, str) and made.going_on]
+        here = [entry for entry in opened if entry[0].lane == lane] or [
+            entry for entry in opened if entry[0].lane[:2] == lane[:2]
+        ]
+        titled = [entry for entry in here if title.startswith(entry[1]) or entry[1].startswith(title)]
         return next((call.key for call, _ in titled or here), None)
 
 
 def _newest(found: Sequence[tuple[_Call, T]]) -> T | None:
-    """What the newest call that goes on is about, else the newest of all. `found`: the newest first."""
+    """The subject of the newest call that goes on, else of the newest of all. `found`: the newest first."""
     going_on = [about for call, about in found if call.going_on]
     return next(iter(going_on), found[0][1] if found else None)
 

@@ -10,7 +10,7 @@ from trunkline.sim.run.result import Run
 
 
 class VerdictDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that holds on one side only."""
+    """A difference: what holds on one side only."""
 
     #: id of an invariant, or the summary of an expectation
     what: str
@@ -38,8 +38,8 @@ def differences(wire: Run, virtual: Run) -> tuple[VerdictDifference, ...]:
         if here != there and not (early and here):
             words = ("holds", "violated")
             found.append(VerdictDifference(what=verdict.id, on_wire=words[here], in_virtual_time=words[there]))
-    missed, also = {one.summary for one in wire.unmet}, {one.summary for one in virtual.unmet}
-    for what in dict.fromkeys((*(one.summary for one in wire.unmet), *(one.summary for one in virtual.unmet))):
+    missed, also = {unmet.summary for unmet in wire.unmet}, {unmet.summary for unmet in virtual.unmet}
+    for what in dict.fromkeys((*(unmet.summary for unmet in wire.unmet), *(unmet.summary for unmet in virtual.unmet))):
         if (what in missed) != (what in also) and not (early and what in missed):
             words = ("met", "missed")
             here, there = what in missed, what in also

@@ -1,4 +1,4 @@
-"""What of a scenario cannot be put on the wire, and why. It is named, never changed in silence."""
+"""Reasons why a scenario cannot be put on the wire. Nothing is changed in silence."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import msgspec
 from trunkline.core.action_names import Action
 from trunkline.core.values import DeliveryMode, Idempotency
 from trunkline.sim.bugs import BUGS
+from trunkline.sim.bugs.wiring import replaces_adapters
 from trunkline.sim.platforms import PLATFORMS
-from trunkline.sim.run.wiring import replaces_adapters
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.model.scenario import AccountSpec, Fault, PlatformSpec, Scenario, ScriptStep
 from trunkline.sim.scenario.model.world import idempotency_of
@@ -44,7 +44,7 @@ class WireUnfit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def unfit(file: ScenarioFile, bugs: Iterable[str] = ()) -> tuple[WireUnfit, ...]:
-    """Everything of a scenario, and of bug switches, that does not fit, each reason once; empty: it fits."""
+    """The reasons why a scenario with its bug switches does not fit, each once; empty: it fits."""
     return tuple(WireUnfit(reason=reason) for reason in dict.fromkeys(_reasons(file, bugs)))
 
 
@@ -82,7 +82,9 @@ def _of_file(media: str, platforms: Iterable[str]) -> Iterator[str]:
 
 def unfit_settings(name: str, spec: PlatformSpec) -> Iterator[str]:
     """Settings of a platform that the real one, or its adapter, does not have."""
-    if name == "telegram" and any(one.id == _GENERAL for room in spec.rooms.values() for one in room.threads.values()):
+    if name == "telegram" and any(
+        thread.id == _GENERAL for room in spec.rooms.values() for thread in room.threads.values()
+    ):
         yield "a topic with the id 1: on Telegram that is General, whose messages name no topic"
     if spec.cannot:
         yield f"{name} without {', '.join(spec.cannot)}: the real one has it"
@@ -120,15 +122,15 @@ def _of_step(step: ScriptStep, file: ScenarioFile) -> Iterator[str]:
 
 def _of_fault(fault: Fault, file: ScenarioFile) -> Iterator[str]:
     worlds = file.scenario.world.platforms
-    struck = [one for one in ON_THE_WIRE if one in worlds]
+    struck = [platform for platform in ON_THE_WIRE if platform in worlds]
     if fault.place is not None:
-        struck = [one for one in struck if one == file.resolve(fault.place).platform]
+        struck = [platform for platform in struck if platform == file.resolve(fault.place).platform]
     if fault.on == "ready":
         yield "an account that is not ready although its platform can be reached: nothing on a socket says so"
     if fault.on == "lookup":
         yield "a fault on the look-up of a send: no adapter looks sends up"
     if fault.on == "connect":
-        for name in [one for one in struck if one in _CALL_THE_GATEWAY]:
+        for name in [platform for platform in struck if platform in _CALL_THE_GATEWAY]:
             yield f"the connection of {name} breaks: the real one has none, it calls the gateway"
     if fault.on == "send" and fault.do == "refuse-connection" and struck:
         yield "a connection that is refused to one send: a socket refuses all, or none"
@@ -138,7 +140,9 @@ def _of_fault(fault: Fault, file: ScenarioFile) -> Iterator[str]:
             yield f"a retry after {wait:g} s on discord, which then has forgotten the key of an attempt in doubt"
     if fault.on == "send" and fault.do == "error":
         for name in [
-            one for one in struck if idempotency_of(one, PlatformSpec(), AccountSpec()) is not Idempotency.KEY
+            platform
+            for platform in struck
+            if idempotency_of(platform, PlatformSpec(), AccountSpec()) is not Idempotency.KEY
         ]:
             yield f"an error of {name} that has certainly done nothing: on the wire it is a status 500, which may have"
 
@@ -148,7 +152,7 @@ def asked_actions(scenario: Scenario) -> frozenset[Action]:
     rules = (rule for agent in scenario.cast.agents.values() for rule in agent)
     named = {did.act.action for rule in rules for did in rule.do if did.act is not None}
     polls = any(step.send is not None and step.send.poll is not None for step in scenario.script)
-    return frozenset(one for one in Action if one in named or (polls and one is Action.POLL))
+    return frozenset(action for action in Action if action in named or (polls and action is Action.POLL))
 
 
 def sent_files(scenario: Scenario) -> Iterator[str]:

@@ -50,7 +50,7 @@ def run_on_wire(
     own_seed, names = file.scenario.seed if seed is None else seed, bugs_of(file, bugs)
     reasons = unfit(file, names)
     if reasons:
-        raise UsageError(f"{file.id} is not on the wire: {'; '.join(one.reason for one in reasons)}")
+        raise UsageError(f"{file.id} is not on the wire: {'; '.join(reason.reason for reason in reasons)}")
     kept: list[ScenarioRun] = []
 
     async def main(loop: RealTimeLoop) -> PlayedRun:

@@ -63,8 +63,8 @@ def read_params(given: dict[str, Any]) -> Params:
 def several(*given: list[str] | str | None) -> tuple[str, ...]:
     """The values of a parameter in any of its forms."""
     found: list[str] = []
-    for one in given:
-        found += [one] if isinstance(one, str) else one or []
+    for values in given:
+        found += [values] if isinstance(values, str) else values or []
     return tuple(found)
 
 
@@ -82,11 +82,11 @@ def place_of(params: Params, platform: FakeSignal, account: str) -> Address:
 def styles_of(params: Params) -> tuple[Style, ...]:
     """The ranges of a text. Raises `BadCall`."""
     found: list[Style] = []
-    for one in several(params.text_style, params.text_styles):
-        start, _, rest = one.partition(":")
+    for style in several(params.text_style, params.text_styles):
+        start, _, rest = style.partition(":")
         length, _, name = rest.partition(":")
         if not start.isdecimal() or not length.isdecimal():
-            raise BadCall(_USER, f"Invalid textStyle syntax ({one}) expected 'start:length:STYLE'")
+            raise BadCall(_USER, f"Invalid textStyle syntax ({style}) expected 'start:length:STYLE'")
         if name not in _STYLES:
             raise BadCall(_USER, f"Invalid style: {name}")
         found.append(Style(kind=_STYLES[name], start=int(start), length=int(length)))

@@ -18,7 +18,7 @@ _KEPT = 1000
 
 
 class DaemonEvent:
-    """One event with its id."""
+    """An event with its id."""
 
     def __init__(self, number: int, id: str, data: str) -> None:  # noqa: A002 -- the word
         self.number, self.id, self.data = number, id, data

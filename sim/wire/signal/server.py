@@ -80,7 +80,7 @@ class SignalServer(WireServer[FakeSignal]):
         accounts = tuple(self.platform.spec.accounts)
         if number is None:
             return accounts[0] if len(accounts) == 1 else None
-        return next((one for one in accounts if self.platform.bot_id(one) == number), None)
+        return next((account for account in accounts if self.platform.bot_id(account) == number), None)
 
     # ------------------------------------------------------------ events
 
@@ -132,7 +132,7 @@ class SignalServer(WireServer[FakeSignal]):
         if call.method == "version":
             return _result(call.id, {"version": "0.14.0"})
         if call.method == "listAccounts":
-            return _result(call.id, [{"number": self.platform.bot_id(one)} for one in self.platform.spec.accounts])
+            return _result(call.id, [{"number": self.platform.bot_id(own)} for own in self.platform.spec.accounts])
         params = read_params(call.params)
         account = self._account(params.account)
         if account is None:

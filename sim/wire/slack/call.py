@@ -1,16 +1,16 @@
-"""One call of the Web API: whose it is, what it gives, and what the response to a failure needs to know."""
+"""A call of the Web API: its account, its arguments, and what the response to a failure needs to know."""
 
 from __future__ import annotations
 
-import json
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from aiohttp import web
 
 from trunkline.core.action_names import Action
 from trunkline.core.values import Address
+from trunkline.sim.wire.json_values import NoObject, mappings, object_in, sequence, value_in
 
 _JSON = "application/json"
 
@@ -53,15 +53,15 @@ class SlackCall:
         found = self.given.get(name)
         if isinstance(found, str):
             try:
-                found = json.loads(found)
+                found = value_in(found)
             except ValueError:
                 raise BadArguments(wrong) from None
         if found is None:
             return []
-        listed = cast("list[Any]", found) if isinstance(found, list) else [None]
-        if not all(isinstance(one, dict) for one in listed):
+        objects = mappings(found)
+        if not isinstance(found, list) or len(objects) != len(sequence(found)):
             raise BadArguments(wrong)
-        return cast("list[dict[str, Any]]", listed)
+        return objects
 
     def page(self, most: int = 1000) -> tuple[int, int]:
         """Where a list begins, and how many of its entries are asked for. Raises `BadArguments`."""
@@ -96,12 +96,11 @@ async def arguments_of(request: web.Request) -> tuple[dict[str, Any], list[str]]
     given: dict[str, Any] = dict(request.query)
     if request.content_type == _JSON:
         try:
-            found: Any = json.loads(await request.text())
+            given |= object_in(await request.text())
+        except NoObject:
+            raise BadArguments("json_not_object") from None
         except ValueError:
             raise BadArguments("invalid_json") from None
-        if not isinstance(found, dict):
-            raise BadArguments("json_not_object")
-        given |= cast("dict[str, Any]", found)
         return given, [] if request.charset else ["missing_charset"]
     if request.method == "POST":
         given |= {name: value for name, value in (await request.post()).items() if isinstance(value, str)}

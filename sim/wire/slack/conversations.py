@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import web
 
@@ -14,15 +14,13 @@ from trunkline.core.errors import PlaceGone
 from trunkline.core.values import Address, ChatKind, Peer
 from trunkline.sim.platforms.rooms import Room
 from trunkline.sim.wire.slack.call import SlackCall
+from trunkline.sim.wire.slack.hosts import SlackHost
 from trunkline.sim.wire.slack.shapes import APP, TEAM, bot_of, channel_id, channel_of, message_of, user_of
-
-if TYPE_CHECKING:
-    from trunkline.sim.wire.slack.server import SlackServer
 
 _TYPES = {ChatKind.DIRECT: "im", ChatKind.GROUP: "mpim", ChatKind.CHANNEL: "public_channel"}
 
 
-async def auth_test(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def auth_test(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``auth.test``: whose token it is."""
     bot = server.platform.bot_id(call.account)
     found = {
@@ -34,10 +32,10 @@ async def auth_test(server: SlackServer, call: SlackCall) -> web.StreamResponse:
         "bot_id": bot_of(bot),
         "is_enterprise_install": False,
     }
-    return await _called(server, call, lambda: found, lambda fields: call.answer(**fields))
+    return await _call_platform(server, call, lambda: found, lambda fields: call.answer(**fields))
 
 
-async def open_socket(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def open_socket(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``apps.connections.open``: the address of a socket, for one use."""
     if server.world.account_fault("connect", server.channel, call.account):
         return call.error("internal_error")
@@ -45,9 +43,9 @@ async def open_socket(server: SlackServer, call: SlackCall) -> web.StreamRespons
     return call.answer(url=f"ws{server.url.removeprefix('http')}/socket/{ticket}?app_id={APP}")
 
 
-async def conversation_list(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def conversation_list(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``conversations.list``."""
-    types = {one.strip() for one in (call.maybe("types") or "public_channel").split(",")}
+    types = {kind.strip() for kind in (call.maybe("types") or "public_channel").split(",")}
     hides_archived = (call.maybe("exclude_archived") or "").lower() in ("1", "true")
     begin, limit = call.page()
 
@@ -62,39 +60,39 @@ async def conversation_list(server: SlackServer, call: SlackCall) -> web.StreamR
             and call.account in room.accounts
         ]
 
-    return await _called(server, call, look, lambda found: _page(call, "channels", found, begin, limit))
+    return await _call_platform(server, call, look, lambda found: _page(call, "channels", found, begin, limit))
 
 
-async def conversation_info(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def conversation_info(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``conversations.info``."""
     place = server.address_of(call)
 
     def look() -> dict[str, Any]:
         return channel_of(server.platform, call.account, _visible(server, call, place))
 
-    return await _called(server, call, look, lambda found: call.answer(channel=found))
+    return await _call_platform(server, call, look, lambda found: call.answer(channel=found))
 
 
-async def conversation_open(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def conversation_open(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``conversations.open`` of the direct conversation with one user."""
     place = server.address_of(call, "users")
 
     def look() -> dict[str, Any]:
         return {"id": channel_id(server.platform, call.account, _visible(server, call, place))}
 
-    return await _called(server, call, look, lambda found: call.answer(channel=found))
+    return await _call_platform(server, call, look, lambda found: call.answer(channel=found))
 
 
-async def history(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def history(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``conversations.history``: the newest messages first."""
     place = server.address_of(call)
     _, limit = call.page(999)
-    return await _read(
+    return await _read_messages(
         server, call, place, limit, lambda found: call.answer(messages=found, has_more=False, pin_count=0)
     )
 
 
-async def replies(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def replies(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``conversations.replies``: the root of a thread, then its messages, the oldest first."""
     ts = call.word("ts", "thread_not_found")
     room = server.platform.room_at(server.address_of(call))
@@ -104,7 +102,7 @@ async def replies(server: SlackServer, call: SlackCall) -> web.StreamResponse:
     _, limit = call.page()
     if server.platform.room_at(place) is None:
         return call.answer(messages=first, has_more=False) if first else call.error("thread_not_found")
-    return await _read(
+    return await _read_messages(
         server,
         call,
         place,
@@ -113,18 +111,18 @@ async def replies(server: SlackServer, call: SlackCall) -> web.StreamResponse:
     )
 
 
-async def user_list(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def user_list(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``users.list``."""
     begin, limit = call.page()
 
     def look() -> list[dict[str, Any]]:
         bot = Peer(id=server.platform.bot_id(call.account), name=call.account)
-        return [*(user_of(one.peer) for one in server.platform.server.members.values()), user_of(bot, bot=True)]
+        return [*(user_of(member.peer) for member in server.platform.server.members.values()), user_of(bot, bot=True)]
 
-    return await _called(server, call, look, lambda found: _page(call, "members", found, begin, limit))
+    return await _call_platform(server, call, look, lambda found: _page(call, "members", found, begin, limit))
 
 
-async def user_info(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def user_info(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``users.info``."""
     number = call.word("user", "user_not_found")
 
@@ -135,28 +133,28 @@ async def user_info(server: SlackServer, call: SlackCall) -> web.StreamResponse:
     def answer(found: dict[str, Any] | None) -> web.StreamResponse:
         return call.error("user_not_found") if found is None else call.answer(user=found)
 
-    return await _called(server, call, look, answer)
+    return await _call_platform(server, call, look, answer)
 
 
-async def emoji(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def emoji(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``emoji.list``: the emoji of the workspace, with their addresses."""
     query = ActionQuery(action=Action.EMOJI_LIST, address=_nowhere(server, call))
 
     def answer(found: list[dict[str, Any]]) -> web.StreamResponse:
-        return call.answer(emoji={str(one["name"]): f"{server.url}/emoji/{one['emojiId']}" for one in found})
+        return call.answer(emoji={str(item["name"]): f"{server.url}/emoji/{item['emojiId']}" for item in found})
 
     return await server.ask(call.request, query, call.token, answer)
 
 
-def _visible(server: SlackServer, call: SlackCall, place: Address) -> Room:
+def _visible(server: SlackHost, call: SlackCall, place: Address) -> Room:
     room = server.platform.room_at(place)
     if room is None or call.account not in room.accounts or room.closed == "deleted":
         raise PlaceGone("no such conversation")
     return room
 
 
-async def _read(
-    server: SlackServer,
+async def _read_messages(
+    server: SlackHost,
     call: SlackCall,
     place: Address,
     limit: int,
@@ -166,21 +164,21 @@ async def _read(
 
     def shown(found: list[dict[str, Any]]) -> web.StreamResponse:
         room = server.platform.room_at(place)
-        messages = [None if room is None else server.platform.board.get(room, str(one["messageId"])) for one in found]
-        return answer([message_of(server.platform, one) for one in messages if one is not None])
+        messages = [None if room is None else server.platform.board.get(room, str(item["messageId"])) for item in found]
+        return answer([message_of(server.platform, message) for message in messages if message is not None])
 
     return await server.ask(call.request, query, call.token, shown)
 
 
-async def _called(
-    server: SlackServer, call: SlackCall, look: Callable[[], Any], answer: Callable[[Any], web.StreamResponse]
+async def _call_platform(
+    server: SlackHost, call: SlackCall, look: Callable[[], Any], answer: Callable[[Any], web.StreamResponse]
 ) -> web.StreamResponse:
     place = call.address or _nowhere(server, call)
     future = server.platform.calls.call((call.method, *place.lane), place, call.token, look)
     return await server.respond(call.request, future, answer)
 
 
-def _nowhere(server: SlackServer, call: SlackCall) -> Address:
+def _nowhere(server: SlackHost, call: SlackCall) -> Address:
     """An address for a call that concerns no conversation."""
     return Address(channel=server.channel, account=call.account, kind=ChatKind.CHANNEL, conversation="")
 

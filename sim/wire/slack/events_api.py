@@ -6,16 +6,14 @@ import asyncio
 import hashlib
 import hmac
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
 
 from trunkline.core.values import Envelope
 from trunkline.sim.wire.slack.feeds import UpdateFeed
-
-if TYPE_CHECKING:
-    from trunkline.sim.wire.slack.server import SlackServer
+from trunkline.sim.wire.slack.hosts import SlackHost
 
 #: seconds before each further delivery of an event; after the last one it is given up
 RETRIES = (1.0, 60.0, 300.0)
@@ -26,7 +24,7 @@ PATIENCE = 3.0
 class WebhookFeed(UpdateFeed):
     """The updates of one account, to its address."""
 
-    def __init__(self, server: SlackServer, account: str, url: str, *, retries: tuple[float, ...] = RETRIES) -> None:
+    def __init__(self, server: SlackHost, account: str, url: str, *, retries: tuple[float, ...] = RETRIES) -> None:
         super().__init__(server, account)
         self.url = url
         self._retries = retries
@@ -34,10 +32,10 @@ class WebhookFeed(UpdateFeed):
 
     async def bring(self, envelope: Envelope) -> None:
         interactive, payload = self.payload(envelope)
-        self.spawn(self._until_taken(envelope, interactive, payload))
+        self.spawn(self._post_until_taken(envelope, interactive, payload))
 
     async def bring_event(self, payload: dict[str, Any]) -> None:
-        self.spawn(self._once(payload))
+        self.spawn(self._post_once(payload))
 
     async def verify(self) -> bool:
         """Ask the app whether the address is its own, as when somebody enters it."""
@@ -71,10 +69,10 @@ class WebhookFeed(UpdateFeed):
         if self._session is not None:
             await self._session.close()
 
-    async def _once(self, payload: dict[str, Any]) -> None:
+    async def _post_once(self, payload: dict[str, Any]) -> None:
         await self.post(json.dumps(payload).encode(), "application/json")
 
-    async def _until_taken(self, envelope: Envelope, interactive: bool, payload: dict[str, Any]) -> None:
+    async def _post_until_taken(self, envelope: Envelope, interactive: bool, payload: dict[str, Any]) -> None:
         text = json.dumps(payload)
         body = urlencode({"payload": text}) if interactive else text
         kind = "application/x-www-form-urlencoded" if interactive else "application/json"

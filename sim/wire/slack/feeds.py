@@ -6,7 +6,7 @@ import asyncio
 import json
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from aiohttp import WSMsgType, web
 
@@ -14,11 +14,10 @@ from trunkline.core.errors import PlatformError
 from trunkline.core.values import Envelope
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.inbound_pushes import Connection
+from trunkline.sim.wire.json_values import object_in
+from trunkline.sim.wire.slack.hosts import SlackHost
 from trunkline.sim.wire.slack.shapes import APP, callback_of, event_of, press_of
 from trunkline.sim.wire.sockets import reset_transport
-
-if TYPE_CHECKING:
-    from trunkline.sim.wire.slack.server import SlackServer
 
 #: sockets that an app may have at once
 MOST_SOCKETS = 10
@@ -38,7 +37,7 @@ class OpenSocket:
 class UpdateFeed:
     """The updates of one account. A subclass brings them to the app."""
 
-    def __init__(self, server: SlackServer, account: str) -> None:
+    def __init__(self, server: SlackHost, account: str) -> None:
         self.server = server
         self.account = account
         self.connection: Connection | None = None
@@ -101,7 +100,7 @@ class UpdateFeed:
 class SocketFeed(UpdateFeed):
     """Socket Mode. Each update goes to one of the open sockets, in turn."""
 
-    def __init__(self, server: SlackServer, account: str) -> None:
+    def __init__(self, server: SlackHost, account: str) -> None:
         super().__init__(server, account)
         self.sockets: list[OpenSocket] = []
         #: seconds after which an update is brought again that nobody has acknowledged; None: only when its socket ends
@@ -130,7 +129,7 @@ class SocketFeed(UpdateFeed):
         try:
             await self._listen(socket)
         finally:
-            self._closed(socket)
+            self._forget_socket(socket)
         return response
 
     async def ask_to_leave(self, reason: str) -> None:
@@ -156,7 +155,7 @@ class SocketFeed(UpdateFeed):
         await self._send(socket, frame if interactive else {**frame, "retry_attempt": 0, "retry_reason": ""})
         if self.patience is not None:
             when = self.server.world.now() + self.patience
-            self.server.world.at(when, self._unanswered, socket, number)
+            self.server.world.call_at(when, self._deliver_unanswered, socket, number)
 
     async def bring_event(self, payload: dict[str, Any]) -> None:
         socket = self._next()
@@ -191,7 +190,7 @@ class SocketFeed(UpdateFeed):
         await super().close()
 
     def _next(self) -> OpenSocket | None:
-        living = [one for one in self.sockets if not one.silent and not one.response.closed]
+        living = [socket for socket in self.sockets if not socket.silent and not socket.response.closed]
         return living[next(self._turns) % len(living)] if living else None
 
     async def _hello(self, socket: OpenSocket) -> None:
@@ -214,26 +213,26 @@ class SocketFeed(UpdateFeed):
         while True:
             message = await socket.response.receive()
             if self.server.calls is not None:
-                self.server.calls.counted("frames to Socket Mode")
+                self.server.calls.count_request("frames to Socket Mode")
             if socket.silent or (self.connection is not None and self.connection.silent):
                 continue
             if message.type is WSMsgType.PING:
                 await socket.response.pong(message.data)
             elif message.type is WSMsgType.TEXT:
-                self._acknowledged(socket, cast("str", message.data))
+                self._acknowledge(socket, cast("str", message.data))
             elif message.type is not WSMsgType.PONG:
                 return
 
-    def _acknowledged(self, socket: OpenSocket, text: str) -> None:
+    def _acknowledge(self, socket: OpenSocket, text: str) -> None:
         try:
-            number = json.loads(text).get("envelope_id")
-        except (ValueError, AttributeError):
+            number = str(object_in(text).get("envelope_id"))
+        except ValueError:
             return
         envelope = socket.unacked.pop(number, None)
         if envelope is not None:
             self.server.platform.pushes.ack(envelope)
 
-    def _unanswered(self, socket: OpenSocket, number: str) -> None:
+    def _deliver_unanswered(self, socket: OpenSocket, number: str) -> None:
         envelope = socket.unacked.pop(number, None)
         if envelope is not None and socket in self.sockets:
             self.server.platform.pushes.deliver_again(envelope)
@@ -244,7 +243,7 @@ class SocketFeed(UpdateFeed):
             socket.silent = True
         self.sockets = []
 
-    def _closed(self, socket: OpenSocket) -> None:
+    def _forget_socket(self, socket: OpenSocket) -> None:
         if socket not in self.sockets:
             return
         self.sockets.remove(socket)

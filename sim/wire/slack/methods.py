@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from aiohttp import web
 
 from trunkline.sim.wire.slack import conversations, files, posting, reactions
 from trunkline.sim.wire.slack.call import SlackCall
+from trunkline.sim.wire.slack.hosts import SlackHost
 
-if TYPE_CHECKING:
-    from trunkline.sim.wire.slack.server import SlackServer
-
-Method = Callable[["SlackServer", SlackCall], Awaitable[web.StreamResponse]]
+Method = Callable[[SlackHost, SlackCall], Awaitable[web.StreamResponse]]
 
 
-async def _nothing(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def _nothing(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     return call.answer()
 
 

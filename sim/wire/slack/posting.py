@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from aiohttp import web
 
@@ -11,11 +11,10 @@ from trunkline.core.action_names import Action
 from trunkline.core.message_parts import Button, MessageParts
 from trunkline.core.values import ChatKind, Receipt
 from trunkline.sim.platforms.channels.slack import PART_LIMITS
+from trunkline.sim.wire.json_values import mapping, mappings
 from trunkline.sim.wire.slack.call import BadArguments, SlackCall
+from trunkline.sim.wire.slack.hosts import SlackHost
 from trunkline.sim.wire.slack.shapes import APP, TEAM, bot_of, channel_id
-
-if TYPE_CHECKING:
-    from trunkline.sim.wire.slack.server import SlackServer
 
 #: arguments that the fake platform keeps as they are
 _KEPT = ("attachments", "metadata", "unfurl_links", "unfurl_media", "mrkdwn", "link_names", "parse")
@@ -23,7 +22,7 @@ _KEPT = ("attachments", "metadata", "unfurl_links", "unfurl_media", "mrkdwn", "l
 _LONGEST_MARKDOWN, _MOST_BLOCKS = 12_000, 50
 
 
-async def post_message(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def post_message(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``chat.postMessage``."""
     place = server.address_of(call, thread=call.maybe("thread_ts"))
     call.text, parts = content_of(call)
@@ -34,13 +33,13 @@ async def post_message(server: SlackServer, call: SlackCall) -> web.StreamRespon
         channel = channel_id(server.platform, call.account, receipt.address)
         # An app hears of its own messages too.
         echo = {"channel": channel, "channel_type": _TYPES[place.kind], "event_ts": receipt.provider_id}
-        _report(server, call, {**message, **echo})
+        server.report(call.account, {**message, **echo})
         return call.answer(channel=channel, ts=receipt.provider_id, message=message)
 
     return await server.send(call.request, request, call.token, answer)
 
 
-async def post_ephemeral(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def post_ephemeral(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``chat.postEphemeral``: nobody but one person sees it, and history does not have it."""
     place = server.address_of(call)
     call.word("user", "user_not_in_channel")
@@ -53,7 +52,7 @@ async def post_ephemeral(server: SlackServer, call: SlackCall) -> web.StreamResp
     return await server.respond(call.request, future, lambda ts: call.answer(message_ts=ts))
 
 
-async def update(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def update(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``chat.update``."""
     place, ts = server.address_of(call), call.word("ts", "message_not_found")
     call.text, _ = content_of(call)
@@ -64,13 +63,13 @@ async def update(server: SlackServer, call: SlackCall) -> web.StreamResponse:
         channel = channel_id(server.platform, call.account, place)
         message = {"type": "message", "user": server.platform.bot_id(call.account), "text": call.text}
         event = {"type": "message", "subtype": "message_changed", "hidden": True, "channel": channel}
-        _report(server, call, {**event, "message": {**message, "ts": ts}, "ts": ts, "event_ts": ts})
+        server.report(call.account, {**event, "message": {**message, "ts": ts}, "ts": ts, "event_ts": ts})
         return call.answer(channel=channel, ts=ts, text=call.text, message=message)
 
     return await server.act(call.request, change, call.token, answer)
 
 
-async def delete(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def delete(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``chat.delete``. A message that was deleted before is not found."""
     place, ts = server.address_of(call), call.word("ts", "message_not_found")
     call.message_id, call.action = ts, Action.DELETE
@@ -84,7 +83,7 @@ async def delete(server: SlackServer, call: SlackCall) -> web.StreamResponse:
             return call.error("message_not_found")
         channel = channel_id(server.platform, call.account, place)
         event = {"type": "message", "subtype": "message_deleted", "hidden": True, "channel": channel}
-        _report(server, call, {**event, "deleted_ts": ts, "ts": ts, "event_ts": ts})
+        server.report(call.account, {**event, "deleted_ts": ts, "ts": ts, "event_ts": ts})
         return call.answer(channel=channel, ts=ts)
 
     return await server.act(call.request, change, call.token, answer)
@@ -110,11 +109,11 @@ def content_of(call: SlackCall) -> tuple[str, dict[str, Any]]:
         text = markdown
     if not text and not blocks and not attachments:
         raise BadArguments("no_text")
-    if len(blocks) > _MOST_BLOCKS or not all(isinstance(one.get("type"), str) for one in blocks):
+    if len(blocks) > _MOST_BLOCKS or not all(isinstance(block.get("type"), str) for block in blocks):
         raise BadArguments("invalid_blocks")
-    media = tuple(str(one["image_url"]) for one in blocks if one["type"] == "image" and "image_url" in one)
-    rows = tuple(row for one in blocks if one["type"] == "actions" and (row := _row(one)))
-    rest = [one for one in blocks if not _is_known(one, text)]
+    media = tuple(str(block["image_url"]) for block in blocks if block["type"] == "image" and "image_url" in block)
+    rows = tuple(row for block in blocks if block["type"] == "actions" and (row := _row(block)))
+    rest = [block for block in blocks if not _is_known(block, text)]
     kept = {name: call.given[name] for name in _KEPT if name in call.given}
     payload = {**({"blocks": rest} if rest else {}), **kept}
     return text, {
@@ -128,24 +127,20 @@ def _is_known(block: dict[str, Any], text: str) -> bool:
     if block["type"] == "markdown":
         return block.get("text") == text
     if block["type"] == "section":
-        inner = block.get("text")
-        return isinstance(inner, dict) and cast("dict[str, Any]", inner).get("text") == text
+        return mapping(block.get("text")).get("text") == text
     return (block["type"] == "image" and "image_url" in block) or (block["type"] == "actions" and bool(_row(block)))
 
 
 def _row(block: dict[str, Any]) -> tuple[Button, ...]:
     """The buttons of a block; empty if it has others. Raises `BadArguments` for one that Slack does not take."""
-    found = block.get("elements")
-    listed = cast("list[Any]", found) if isinstance(found, list) else []
-    elements = [cast("dict[str, Any]", one) for one in listed if isinstance(one, dict)]
-    if not elements or any(one.get("type") != "button" for one in elements):
+    elements = mappings(block.get("elements"))
+    if not elements or any(element.get("type") != "button" for element in elements):
         return ()
-    return tuple(_button(one) for one in elements)
+    return tuple(_button(element) for element in elements)
 
 
 def _button(element: dict[str, Any]) -> Button:
-    label: Any = element.get("text")
-    text = cast("dict[str, Any]", label).get("text") if isinstance(label, dict) else None
+    text = mapping(element.get("text")).get("text")
     value, url = element.get("value"), element.get("url")
     most, longest = PART_LIMITS.button_text or 0, PART_LIMITS.button_value or 0
     if not isinstance(text, str) or not 0 < len(text) <= most or (isinstance(value, str) and len(value) > longest):
@@ -153,7 +148,7 @@ def _button(element: dict[str, Any]) -> Button:
     return Button(text=text, value=value if isinstance(value, str) else "", url=url if isinstance(url, str) else None)
 
 
-def _posted(server: SlackServer, call: SlackCall, receipt: Receipt) -> dict[str, Any]:
+def _posted(server: SlackHost, call: SlackCall, receipt: Receipt) -> dict[str, Any]:
     user, where = server.platform.bot_id(call.account), receipt.address
     message: dict[str, Any] = {
         "type": "message",
@@ -165,9 +160,3 @@ def _posted(server: SlackServer, call: SlackCall, receipt: Receipt) -> dict[str,
         "ts": receipt.provider_id,
     }
     return message if where.thread is None else {**message, "thread_ts": where.thread}
-
-
-def _report(server: SlackServer, call: SlackCall, event: dict[str, Any]) -> None:
-    feed = server.feeds.get(call.account)
-    if feed is not None:
-        feed.spawn(server.report(call.account, event))

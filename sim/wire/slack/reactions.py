@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import web
 
@@ -15,43 +15,41 @@ from trunkline.core.errors import Refused
 from trunkline.core.values import Receipt
 from trunkline.sim.platforms.actions.message_board import BoardMessage
 from trunkline.sim.wire.slack.call import BadArguments, SlackCall
+from trunkline.sim.wire.slack.hosts import SlackHost
 from trunkline.sim.wire.slack.shapes import channel_id, message_of
 
-if TYPE_CHECKING:
-    from trunkline.sim.wire.slack.server import SlackServer
 
-
-async def add_reaction(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def add_reaction(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``reactions.add``."""
     emoji, bot = _emoji(call), server.platform.bot_id(call.account)
 
-    def is_so(one: BoardMessage) -> bool:
-        return bot in one.reactions.get(emoji, ())
+    def is_so(message: BoardMessage) -> bool:
+        return bot in message.reactions.get(emoji, ())
 
     return await _change(server, call, Action.REACT, "already_reacted", is_so, text=emoji)
 
 
-async def remove_reaction(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def remove_reaction(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``reactions.remove``."""
     emoji, bot = _emoji(call), server.platform.bot_id(call.account)
 
-    def is_so(one: BoardMessage) -> bool:
-        return bot not in one.reactions.get(emoji, ())
+    def is_so(message: BoardMessage) -> bool:
+        return bot not in message.reactions.get(emoji, ())
 
     return await _change(server, call, Action.REACT, "no_reaction", is_so, text=emoji, remove=True)
 
 
-async def pin(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def pin(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``pins.add``."""
-    return await _change(server, call, Action.PIN, "already_pinned", lambda one: one.pinned)
+    return await _change(server, call, Action.PIN, "already_pinned", lambda message: message.pinned)
 
 
-async def unpin(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def unpin(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``pins.remove``."""
-    return await _change(server, call, Action.UNPIN, "no_pin", lambda one: not one.pinned)
+    return await _change(server, call, Action.UNPIN, "no_pin", lambda message: not message.pinned)
 
 
-async def reactions(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def reactions(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``reactions.get``."""
     place, ts = server.address_of(call), call.word("timestamp", "no_item_specified")
     call.message_id, call.action = ts, Action.REACTIONS
@@ -59,14 +57,17 @@ async def reactions(server: SlackServer, call: SlackCall) -> web.StreamResponse:
 
     def answer(found: list[dict[str, Any]]) -> web.StreamResponse:
         channel = channel_id(server.platform, call.account, place)
-        shown = [{"name": _named(str(one["emoji"])), "count": one["count"], "users": one["users"]} for one in found]
+        shown = [
+            {"name": _named(str(reaction["emoji"])), "count": reaction["count"], "users": reaction["users"]}
+            for reaction in found
+        ]
         message = {**_message(server, call, ts), "reactions": shown, "permalink": f"{server.url}/archives/{channel}"}
         return call.answer(type="message", channel=channel, message=message)
 
     return await server.ask(call.request, query, call.token, answer)
 
 
-async def pins(server: SlackServer, call: SlackCall) -> web.StreamResponse:
+async def pins(server: SlackHost, call: SlackCall) -> web.StreamResponse:
     """``pins.list``."""
     place = server.address_of(call)
     query = ActionQuery(action=Action.LIST_PINS, address=place, fields=json.dumps({"limit": 100}))
@@ -80,16 +81,16 @@ async def pins(server: SlackServer, call: SlackCall) -> web.StreamResponse:
                 "channel": channel,
                 "created": int(server.date()),
                 "created_by": bot,
-                "message": _message(server, call, str(one["messageId"])),
+                "message": _message(server, call, str(pinned["messageId"])),
             }
-            for one in found
+            for pinned in found
         ]
         return call.answer(items=items)
 
     return await server.ask(call.request, query, call.token, answer)
 
 
-def _message(server: SlackServer, call: SlackCall, ts: str) -> dict[str, Any]:
+def _message(server: SlackHost, call: SlackCall, ts: str) -> dict[str, Any]:
     room = None if call.address is None else server.platform.room_at(call.address)
     message = None if room is None else server.platform.board.get(room, ts)
     return {"type": "message", "ts": ts} if message is None else message_of(server.platform, message)
@@ -111,7 +112,7 @@ def _named(emoji: str) -> str:
 
 
 async def _change(
-    server: SlackServer,
+    server: SlackHost,
     call: SlackCall,
     action: Action,
     repeated: str,

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from itertools import count
 from typing import Any
 
-import msgspec
 from aiohttp import web
 
 from trunkline.core.action_names import Action
 from trunkline.core.errors import PlaceArchived, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
-from trunkline.core.values import Address, ChatKind, Envelope
-from trunkline.sim.platforms.channels.slack import FakeSlack
-from trunkline.sim.wire.server import WireServer
 from trunkline.sim.wire.slack.call import CALL, BadArguments, SlackCall, arguments_of, token_of
 from trunkline.sim.wire.slack.events_api import WebhookFeed
 from trunkline.sim.wire.slack.feeds import SocketFeed, UpdateFeed
-from trunkline.sim.wire.slack.files import FileShelf, respond_by_url
+from trunkline.sim.wire.slack.files import respond_by_url
+from trunkline.sim.wire.slack.hosts import SlackHost
 from trunkline.sim.wire.slack.methods import METHODS
 from trunkline.sim.wire.slack.shapes import callback_of
 
@@ -25,20 +21,13 @@ from trunkline.sim.wire.slack.shapes import callback_of
 _CHANGES = {Action.EDIT: "cant_update_message", Action.DELETE: "cant_delete_message"}
 
 
-class SlackServer(WireServer[FakeSlack]):
+class SlackServer(SlackHost):
     """``/api/<method>``, ``/socket/<ticket>``, ``/upload/<file>`` and ``/response/<number>``."""
-
-    channel = "slack"
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         #: account -> how its updates reach it
         self.feeds: dict[str, UpdateFeed] = {}
-        self.files = FileShelf(self)
-        #: ticket of a socket -> account; a ticket is used once
-        self._tickets: dict[str, str] = {}
-        self._numbers = count(1)
-        self._response_urls: dict[str, Envelope] = {}
 
     def add_routes(self, app: web.Application) -> None:
         app.router.add_route("*", "/api/{method}", self._call)
@@ -50,23 +39,6 @@ class SlackServer(WireServer[FakeSlack]):
         for feed in self.feeds.values():
             await feed.close()
         self.feeds.clear()
-
-    # ------------------------------------------------------------ secrets and accounts
-
-    def token(self, account: str, number: int) -> str:
-        return f"xoxb-{account}-{number}"
-
-    def app_token(self, account: str) -> str:
-        """The app-level token, for Socket Mode."""
-        return f"xapp-1-{account}"
-
-    def signing_secret(self, account: str) -> str:
-        """The signing secret, for events by HTTP."""
-        return f"signing-{account}"
-
-    def account_of_app(self, token: str) -> str | None:
-        """The account of an app-level token."""
-        return next((one for one in self.platform.spec.accounts if self.app_token(one) == token), None)
 
     # ------------------------------------------------------------ updates
 
@@ -95,41 +67,16 @@ class SlackServer(WireServer[FakeSlack]):
         feed.connect()
         return True
 
-    async def report(self, account: str, event: dict[str, Any]) -> None:
-        """Bring an event to an account once, such as an echo of its own message."""
+    def report(self, account: str, event: dict[str, Any]) -> None:
         feed = self.feeds.get(account)
-        if feed is not None and feed.connection is not None:
-            await feed.bring_event(callback_of(self.platform, account, event, self.date()))
+        if feed is not None:
+            feed.spawn(self._report(feed, event))
 
-    def new_ticket(self, account: str) -> str:
-        """A ticket for one socket."""
-        ticket = f"{account}-{next(self._numbers)}"
-        self._tickets[ticket] = account
-        return ticket
-
-    def response_url(self, envelope: Envelope) -> str:
-        """The address with which an app answers an interaction."""
-        number = str(next(self._numbers))
-        self._response_urls[number] = envelope
-        return f"{self.url}/response/{number}"
+    async def _report(self, feed: UpdateFeed, event: dict[str, Any]) -> None:
+        if feed.connection is not None:
+            await feed.bring_event(callback_of(self.platform, feed.account, event, self.date()))
 
     # ------------------------------------------------------------ requests
-
-    def address_of(self, call: SlackCall, name: str = "channel", thread: str | None = None) -> Address:
-        """The place that an argument names: by an id, of a user too, or ``#name``. It need not be there."""
-        given = call.word(name, "channel_not_found")
-        named = self.platform.find(call.account, given) if given[:1] == "#" else None
-        conversation = given if named is None else named.conversation
-        usual = ChatKind.DIRECT if conversation[:1].upper() in ("D", "U", "W") else ChatKind.CHANNEL
-        place = Address(channel=self.channel, account=call.account, kind=usual, conversation=conversation)
-        room = self.platform.room_at(place)
-        if room is not None:
-            own = room.address(call.account)
-            # The platform takes an id in lower case too; the record keeps it as it came.
-            same = conversation.upper() == own.conversation.upper()
-            place = msgspec.structs.replace(own, conversation=conversation) if same else own
-        call.address = place if thread is None else _in_thread(place, thread)
-        return call.address
 
     async def _call(self, request: web.Request) -> web.StreamResponse:
         method = request.match_info["method"]
@@ -196,14 +143,3 @@ class SlackServer(WireServer[FakeSlack]):
         if envelope is None:
             return web.Response(status=404, text="used_url")
         return await respond_by_url(self, request, envelope)
-
-
-def _in_thread(place: Address, thread: str) -> Address:
-    return Address(
-        channel=place.channel,
-        account=place.account,
-        kind=place.kind,
-        conversation=place.conversation,
-        thread=thread,
-        parent=place.parent,
-    )

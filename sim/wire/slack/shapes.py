@@ -10,6 +10,7 @@ from trunkline.core.values import Address, ChatKind, Envelope, Peer
 from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMessage
 from trunkline.sim.platforms.channels.slack import FakeSlack
 from trunkline.sim.platforms.rooms import Room, letters
+from trunkline.sim.wire.json_values import mapping
 
 _SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _KINDS = {ChatKind.DIRECT: "im", ChatKind.GROUP: "mpim", ChatKind.CHANNEL: "channel"}
@@ -105,10 +106,10 @@ def message_of(platform: FakeSlack, message: BoardMessage) -> dict[str, Any]:
 def blocks_of(parts: MessageParts | None, payload: str | None) -> list[dict[str, Any]]:
     """The blocks of a message that the fake platform keeps in other forms."""
     rows = () if parts is None else parts.buttons
-    given: Any = {} if payload is None else json.loads(payload)
+    given = {} if payload is None else mapping(json.loads(payload))
     return [
-        *({"type": "actions", "elements": [_button(one) for one in row]} for row in rows),
-        *(given.get("blocks", []) if isinstance(given, dict) else []),  # pyright: ignore[reportUnknownMemberType]
+        *({"type": "actions", "elements": [_button(button) for button in row]} for row in rows),
+        *given.get("blocks", []),
     ]
 
 

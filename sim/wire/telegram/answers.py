@@ -14,7 +14,7 @@ from trunkline.sim.platforms.base import FakePlatform
 
 
 class Wording(msgspec.Struct, frozen=True, kw_only=True):
-    """What a refusal is about: Telegram words the same refusal differently for each."""
+    """The subject of a refusal: Telegram words the same refusal differently for each."""
 
     place: Address | None = None
     #: what is done to a message: ``edit``, ``delete``, ``react``, ``pin``

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -16,6 +16,7 @@ from trunkline.sim.platforms.actions.message_board import BoardMessage, PostedMe
 from trunkline.sim.platforms.api.api_calls import opening
 from trunkline.sim.platforms.api.telegram_bot import FakeTelegramBot
 from trunkline.sim.platforms.rooms import Room
+from trunkline.sim.wire.json_values import mapping
 from trunkline.sim.wire.telegram.answers import Wording, failed, ok
 from trunkline.sim.wire.telegram.base import BotCaller, TelegramBase
 from trunkline.sim.wire.telegram.objects import chat, posted
@@ -68,12 +69,12 @@ class BotChanges:
         fields = shown(given, "text")
         if not fields["text"].strip():
             raise BadParameter("message text is empty")
-        return await self._edited(caller, given, message, fields)
+        return await self._edit_message(caller, given, message, fields)
 
     async def _edit_caption(self, caller: BotCaller, given: Parameters) -> web.StreamResponse:
-        return await self._edited(caller, given, self._message(caller, given), shown(given, "caption"))
+        return await self._edit_message(caller, given, self._message(caller, given), shown(given, "caption"))
 
-    async def _edited(
+    async def _edit_message(
         self, caller: BotCaller, given: Parameters, message: BoardMessage | None, fields: dict[str, Any]
     ) -> web.StreamResponse:
         before = None if message is None else message.edits
@@ -100,14 +101,14 @@ class BotChanges:
         return await self._act(caller, given, Action.DELETE, answer, verb="delete")
 
     async def _delete_many(self, caller: BotCaller, given: Parameters) -> web.StreamResponse:
-        """What is not there is passed over."""
+        """Delete several messages; ids without a message are passed over."""
         ids = given.sequence("message_ids")
         if not 1 <= len(ids) <= 100:
             raise BadParameter("message identifiers are not specified")
-        for one in ids:
-            found = self._message(caller, Parameters({"chat_id": given.raw("chat_id"), "message_id": one}, {}))
+        for number in ids:
+            found = self._message(caller, Parameters({"chat_id": given.raw("chat_id"), "message_id": number}, {}))
             if found is not None and not found.deleted:
-                single = Parameters({"chat_id": given.raw("chat_id"), "message_id": one}, {})
+                single = Parameters({"chat_id": given.raw("chat_id"), "message_id": number}, {})
                 answer = await self._delete(caller, single)
                 if answer.status != 200:
                     return answer
@@ -119,8 +120,7 @@ class BotChanges:
             raise BadParameter("REACTIONS_TOO_MANY")
         emoji = ""
         if reactions:
-            first = reactions[0]
-            emoji = str(cast("dict[str, Any]", first).get("emoji", "")) if isinstance(first, dict) else ""
+            emoji = str(mapping(reactions[0]).get("emoji", ""))
             if not emoji:
                 raise BadParameter('can\'t parse ReactionType: field "emoji" is missing')
         return await self._act(caller, given, Action.REACT, _true, verb="react", text=emoji, remove=not reactions)
@@ -144,7 +144,7 @@ class BotChanges:
         if message is not None:
             place = message.room.address(caller.account)
         change = self._server.action_request(action, place, str(number), **fields)
-        caller.word(Wording(place=place, verb=verb))
+        caller.note_wording(Wording(place=place, verb=verb))
         return await self._server.act(caller.request, change, caller.token, answer)
 
     def _message(self, caller: BotCaller, given: Parameters) -> BoardMessage | None:
@@ -165,7 +165,7 @@ class BotChanges:
             raise BadParameter("TOPIC_TITLE_EMPTY" if not name else "topic name is too long")
         server = self._server
         place = msgspec.structs.replace(server.place(caller.account, given), thread=None)
-        caller.word(Wording(place=place))
+        caller.note_wording(Wording(place=place))
 
         def topic(number: int) -> web.StreamResponse:
             return ok({"message_thread_id": number, "name": name, "icon_color": _ICON})
@@ -176,7 +176,7 @@ class BotChanges:
             return await server.act(caller.request, change, caller.token, lambda found: topic(int(found.provider_id)))
         with opening(key):
             future = self._bot(caller).create_forum_topic(int(place.conversation), name)
-            return await self._awaited(caller, future, topic)
+            return await self._respond(caller, future, topic)
 
     async def _edit_topic(self, caller: BotCaller, given: Parameters) -> web.StreamResponse:
         server = self._server
@@ -184,7 +184,7 @@ class BotChanges:
         room = server.platform.room_at(place)
         name = given.text("name").strip()
         before = None if room is None else room.title or room.name
-        caller.word(Wording(place=place))
+        caller.note_wording(Wording(place=place))
 
         def answer(receipt: Receipt) -> web.StreamResponse:
             return ok(True) if before != name else failed(400, "Bad Request: TOPIC_NOT_MODIFIED")
@@ -198,7 +198,7 @@ class BotChanges:
         room = self._topic(caller, given)
         closed = room is not None and room.closed is not None
         call = self._bot(caller).reopen_forum_topic(*self._numbers(given))
-        return await self._awaited(
+        return await self._respond(
             caller, call, lambda _: ok(True) if closed else failed(400, "Bad Request: TOPIC_NOT_MODIFIED")
         )
 
@@ -208,8 +208,8 @@ class BotChanges:
         chat_number, topic = self._numbers(given, topical=False)
         if topic == _GENERAL:
             given, topic = Parameters({"chat_id": given.raw("chat_id")}, {}), 0
-        caller.word(Wording(place=self._server.place(caller.account, given)))
-        return await self._awaited(
+        caller.note_wording(Wording(place=self._server.place(caller.account, given)))
+        return await self._respond(
             caller, self._bot(caller).send_typing(chat_number, topic or None), lambda _: ok(True)
         )
 
@@ -232,7 +232,7 @@ class BotChanges:
         place = self._server.place(caller.account, given)
         if place.thread is None:
             raise BadParameter("message thread not found")
-        caller.word(Wording(place=place))
+        caller.note_wording(Wording(place=place))
         return self._server.platform.room_at(place)
 
     def _numbers(self, given: Parameters, *, topical: bool = True) -> tuple[int, int]:
@@ -244,7 +244,7 @@ class BotChanges:
     def _bot(self, caller: BotCaller) -> FakeTelegramBot:
         return FakeTelegramBot(self._server.platform, caller.account, lambda: caller.token)
 
-    async def _awaited(
+    async def _respond(
         self, caller: BotCaller, call: Awaitable[Any], answer: Callable[[Any], web.StreamResponse]
     ) -> web.StreamResponse:
         try:

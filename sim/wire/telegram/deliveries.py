@@ -96,7 +96,7 @@ class Deliveries:
         if timeout < 0:
             raise BadParameter("timeout must be non-negative")
         if "allowed_updates" in given:
-            queue.allowed = tuple(str(one) for one in given.sequence("allowed_updates"))
+            queue.allowed = tuple(str(kind) for kind in given.sequence("allowed_updates"))
         if queue.poll is not None and not queue.poll.done():
             queue.poll.set_result(None)
         queue.poll = mine = world.future()
@@ -128,14 +128,14 @@ class Deliveries:
     def _confirmed_by(self, queue: BotQueue, offset: int) -> list[tuple[Address, str]]:
         """Place and id of the messages that an offset confirms."""
         found = (envelope for number, envelope in queue.pending.items() if number < offset)
-        return [(one.address, one.message_id) for one in found]
+        return [(said.address, said.message_id) for said in found]
 
     def _confirm(self, queue: BotQueue, offset: int) -> None:
         """Forget everything before an offset; a negative one keeps so many of the last."""
         if offset < 0:
             kept = list(queue.pending)[offset:]
             offset = kept[0] if kept else self._last + 1
-        for number in [one for one in queue.pending if one < offset]:
+        for number in [update for update in queue.pending if update < offset]:
             self._server.platform.pushes.ack(queue.pending.pop(number))
             queue.handed.discard(number)
 
@@ -215,7 +215,7 @@ class Deliveries:
         self._drop(caller.account, queue, given)
         queue.webhook, queue.secret = url, secret
         if "allowed_updates" in given:
-            queue.allowed = tuple(str(one) for one in given.sequence("allowed_updates"))
+            queue.allowed = tuple(str(kind) for kind in given.sequence("allowed_updates"))
         self._stop_pushing(queue)
         if url:
             if queue.poll is not None and not queue.poll.done():
@@ -265,7 +265,7 @@ class Deliveries:
         try:
             async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_PATIENCE)) as session:
                 while True:
-                    for chat in dict.fromkeys(one.address.conversation for one in queue.pending.values()):
+                    for chat in dict.fromkeys(envelope.address.conversation for envelope in queue.pending.values()):
                         if chat not in chats or chats[chat].done():
                             chats[chat] = asyncio.ensure_future(self._push_chat(session, queue, chat))
                     await self._receive(account, queue)
@@ -276,7 +276,8 @@ class Deliveries:
     async def _push_chat(self, session: aiohttp.ClientSession, queue: BotQueue, chat: str) -> None:
         """Call the webhook for the updates of a chat, each until it is answered with success."""
         while True:
-            mine = ((number, one) for number, one in queue.pending.items() if one.address.conversation == chat)
+            waiting = queue.pending.items()
+            mine = ((number, said) for number, said in waiting if said.address.conversation == chat)
             number, envelope = next(mine, (0, None))
             if envelope is None:
                 return

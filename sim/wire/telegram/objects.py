@@ -1,4 +1,4 @@
-"""What Telegram's objects look like: users, chats, messages and updates, from the state of the fake platform. Pure."""
+"""Telegram's objects: users, chats, messages and updates, from the state of the fake platform. Pure."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def chat(platform: FakePlatform, room: Room) -> dict[str, Any]:
         name = room.name if member is None else member.peer.name
         return {**found, "type": "private", "first_name": name, "username": name.lower()}
     above = room if room.thread is None else next(
-        (one for one in platform.rooms if one.conversation == room.conversation and one.thread is None), room
+        (above for above in platform.rooms if above.conversation == room.conversation and above.thread is None), room
     )  # fmt: skip
     found |= {"type": "supergroup", "title": above.title or above.name}
     return {**found, "is_forum": True} if is_forum(platform, room.conversation) else found
 
 
 def in_topic(room: Room) -> dict[str, Any]:
-    """What a message says of its topic."""
+    """The fields of a message in a topic."""
     return {} if room.thread is None else {"message_thread_id": int(room.thread), "is_topic_message": True}
 
 
@@ -104,8 +104,10 @@ def keyboard_of(parts: MessageParts | None) -> dict[str, Any] | None:
         return None
     rows = [
         [
-            {"text": one.text, "callback_data": one.value} if one.url is None else {"text": one.text, "url": one.url}
-            for one in row
+            {"text": button.text, "callback_data": button.value}
+            if button.url is None
+            else {"text": button.text, "url": button.url}
+            for button in row
         ]
         for row in parts.buttons
     ]
@@ -116,7 +118,7 @@ _SIZE = {"width": 512, "height": 512}
 
 
 def file_object(file_id: str) -> dict[str, Any]:
-    """What each file has."""
+    """The fields that every file has."""
     return {"file_id": file_id, "file_unique_id": file_id[:16], "file_size": 1}
 
 

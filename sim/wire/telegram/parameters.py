@@ -13,6 +13,7 @@ from aiohttp import web
 from aiohttp.web_request import FileField
 
 from trunkline.core.errors import TrunklineError
+from trunkline.sim.wire.json_values import NoObject, object_in, value_in
 
 #: numbers that fit into the API's integers
 _LARGEST = 2**63
@@ -92,8 +93,8 @@ class Parameters:
         if found == "":
             return None
         try:
-            return json.loads(found)
-        except (ValueError, RecursionError):
+            return value_in(found)
+        except ValueError:
             _bad(f"can't parse {name} JSON object")
 
     def record(self, name: str) -> dict[str, Any]:
@@ -125,12 +126,11 @@ async def read_parameters(request: web.Request) -> Parameters:
     files: dict[str, UploadedFile] = {}
     if request.content_type == "application/json" and request.can_read_body:
         try:
-            found = json.loads(await request.read())
-        except (ValueError, RecursionError):
-            _bad("can't parse JSON in the request body")
-        if not isinstance(found, dict):
+            values |= object_in(await request.read())
+        except NoObject:
             _bad("can't parse JSON in the request body: expected an object")
-        values |= cast("dict[str, Any]", found)
+        except ValueError:
+            _bad("can't parse JSON in the request body")
     elif request.can_read_body:
         for name, value in (await request.post()).items():
             if isinstance(value, FileField):

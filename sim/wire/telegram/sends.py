@@ -49,7 +49,7 @@ def shown(given: Parameters, name: str, mode: str = "parse_mode") -> dict[str, A
         raise BadParameter("strings must be encoded in UTF-8")
     if not how:
         return {"text": source}
-    how = next((one for one in _MODES if one.lower() == how.lower()), "")
+    how = next((known for known in _MODES if known.lower() == how.lower()), "")
     if not how:
         raise BadParameter("unsupported parse_mode")
     if how == "HTML":
@@ -94,7 +94,7 @@ class BotSends:
             return await self._with_file(_FILES[method], caller, given, place, fields, parts)
         if method == "sendmediagroup":
             return await self._album(caller, given, place, fields, parts)
-        return await self._sent(caller, place, fields, parts, [])
+        return await self._send(caller, place, fields, parts, [])
 
     async def _with_file(
         self, kind: str, caller: BotCaller, given: Parameters, place: Address, fields: dict[str, Any],
@@ -103,7 +103,7 @@ class BotSends:
         address, file_id, name = self._file(kind, kind, given)
         parts |= {"as_voice": True} if kind == "voice" else {"gif": True} if kind == "animation" else {}
         fields["media"] = (address,)
-        return await self._sent(caller, place, fields, parts, [file_fields(kind, file_id, name)])
+        return await self._send(caller, place, fields, parts, [file_fields(kind, file_id, name)])
 
     async def _album(
         self, caller: BotCaller, given: Parameters, place: Address, fields: dict[str, Any], parts: dict[str, Any]
@@ -119,20 +119,20 @@ class BotSends:
         for item in items:
             if not isinstance(item, dict):
                 raise BadParameter("can't parse InputMedia: expected an object")
-            one = Parameters(cast("dict[str, Any]", item), given.files)
-            kind = one.text("type")
+            single = Parameters(cast("dict[str, Any]", item), given.files)
+            kind = single.text("type")
             if kind not in ("photo", "video", "audio", "document"):
                 raise BadParameter(f"can't parse InputMedia: unsupported type {kind[:40]!r}")
             kinds.add(kind)
-            address, file_id, name = self._file("media", kind, one)
+            address, file_id, name = self._file("media", kind, single)
             media.append(address)
             files.append(file_fields(kind, file_id, name))
-            if "caption" in one:
-                fields |= shown(one, "caption")
+            if "caption" in single:
+                fields |= shown(single, "caption")
         if not (kinds <= {"photo", "video"} or len(kinds) == 1):
             raise BadParameter("document and audio can't be mixed with other media types")
         fields["media"] = tuple(media)
-        return await self._sent(caller, place, fields, parts, files, album=True)
+        return await self._send(caller, place, fields, parts, files, album=True)
 
     def _file(self, name: str, kind: str, given: Parameters) -> tuple[str, str, str]:
         """The file in a parameter: as the gateway named it, its id, and its name. Raises `BadParameter`."""
@@ -158,7 +158,7 @@ class BotSends:
             raise BadParameter("there is no sticker in the request")
         return source
 
-    async def _sent(
+    async def _send(
         self, caller: BotCaller, place: Address, fields: dict[str, Any], parts: dict[str, Any],
         files: list[dict[str, Any]], *, album: bool = False,
     ) -> web.StreamResponse:  # fmt: skip
@@ -169,7 +169,7 @@ class BotSends:
         if parts:
             given["parts"] = MessageParts(**parts)
         send = server.send_request(place, text, **given)
-        caller.word(Wording(place=place, caption=caption))
+        caller.note_wording(Wording(place=place, caption=caption))
 
         def answer(receipt: Receipt) -> web.StreamResponse:
             return ok(self._messages(receipt, send, files) if album else self._message(receipt, files))
@@ -203,7 +203,7 @@ class BotSends:
             }
             for number, file in enumerate(files[1:], 2)
         ]
-        return [{**one, "media_group_id": album} for one in (first, *others)]
+        return [{**posted, "media_group_id": album} for posted in (first, *others)]
 
 
 def _reply_to(given: Parameters) -> str | None:
@@ -212,7 +212,7 @@ def _reply_to(given: Parameters) -> str | None:
 
 
 def _payload(given: Parameters) -> str | None:
-    """What a message has beside its content, as the gateway's payload."""
+    """The fields of a message beside its content, as the gateway's payload."""
     found = {name: given.data(name) for name in _PAYLOAD if name in given}
     return json.dumps(found, separators=(",", ":"), sort_keys=True) if found else None
 
@@ -230,13 +230,13 @@ def _parts(given: Parameters) -> dict[str, Any]:
 def read_keyboard(keyboard: Any) -> tuple[tuple[Button, ...], ...]:
     """The rows of buttons of an inline keyboard. Raises `BadParameter`."""
     try:
-        return tuple(tuple(_button(one) for one in row) for row in keyboard)
+        return tuple(tuple(_button(button) for button in row) for row in keyboard)
     except (TypeError, AttributeError):
         raise BadParameter("can't parse inline keyboard button") from None
 
 
-def _button(one: dict[str, Any]) -> Button:
-    text, value, url = one.get("text"), one.get("callback_data"), one.get("url")
+def _button(button: dict[str, Any]) -> Button:
+    text, value, url = button.get("text"), button.get("callback_data"), button.get("url")
     if not isinstance(text, str) or not text:
         raise BadParameter('can\'t parse inline keyboard button: field "text" is empty')
     if isinstance(url, str):
@@ -251,14 +251,14 @@ def _button(one: dict[str, Any]) -> Button:
 def _poll(given: Parameters) -> dict[str, Any]:
     """A poll, and the text beside its question. Raises `BadParameter`."""
     question = given.text("question").strip()
-    options = tuple(_option(one) for one in given.sequence("options"))
+    options = tuple(_option(option) for option in given.sequence("options"))
     if not 1 <= len(question) <= (PART_LIMITS.question or 0):
         raise BadParameter(
             "poll question must be non-empty" if not question else "poll question length must not exceed 300"
         )
     if len(options) < 2:
         raise BadParameter("poll must have at least 2 option")
-    if any(not 1 <= len(one) <= (PART_LIMITS.option or 0) for one in options):
+    if any(not 1 <= len(option) <= (PART_LIMITS.option or 0) for option in options):
         raise BadParameter("poll options length must not exceed 100")
     poll = Poll(
         question=question,
@@ -271,8 +271,8 @@ def _poll(given: Parameters) -> dict[str, Any]:
     return {"poll": poll, **beside}
 
 
-def _option(one: Any) -> str:
-    found = cast("dict[str, Any]", one).get("text") if isinstance(one, dict) else one
+def _option(option: Any) -> str:
+    found = cast("dict[str, Any]", option).get("text") if isinstance(option, dict) else option
     if not isinstance(found, str):
         raise BadParameter("can't parse poll option: expected a string")
     return found

@@ -50,10 +50,10 @@ class TelegramServer(TelegramBase):
 
     def add_routes(self, app: web.Application) -> None:
         app.router.add_route("*", "/bot{token}/{method}", self._call)
-        app.on_startup.append(self._opened)
+        app.on_startup.append(self._open)
         app.router.add_route("GET", "/file/bot{token}/{path:.+}", self._download)
 
-    async def _opened(self, app: web.Application) -> None:
+    async def _open(self, app: web.Application) -> None:
         await self.deliveries.open()
 
     async def close(self) -> None:

@@ -153,8 +153,8 @@ def _source(file: _File, files: dict[str, str]) -> str:
 def _interactive(given: _Interactive | None, files: dict[str, str]) -> AskedMessage:
     if given is None or given.type != "button":
         raise BadBody(131009, "The type of the interactive message is not supported")
-    rows = tuple((Button(text=one.reply.title, value=one.reply.id),) for one in given.action.buttons)
-    if len({one.reply.id for one in given.action.buttons}) != len(rows):
+    rows = tuple((Button(text=button.reply.title, value=button.reply.id),) for button in given.action.buttons)
+    if len({button.reply.id for button in given.action.buttons}) != len(rows):
         raise BadBody(131009, "Two buttons have the same id")
     header = given.header
     file = None if header is None else header.image or header.video or header.document

@@ -21,7 +21,7 @@ from trunkline.sim.platforms.channels.whatsapp import FakeWhatsApp, WindowClosed
 from trunkline.sim.platforms.rooms import digits, letters
 from trunkline.sim.wire.server import WireServer
 from trunkline.sim.wire.whatsapp.requests import BadBody, GraphMessage, asked_message, place_of, read_body
-from trunkline.sim.wire.whatsapp.webhooks import WebhookNumber, WebhookPusher, verified
+from trunkline.sim.wire.whatsapp.webhooks import WebhookNumber, WebhookPusher, answers_challenge
 
 _ALPHABET = string.ascii_letters + string.digits
 #: error of the platform -> status, code, and Meta's title of it
@@ -68,7 +68,7 @@ class WhatsAppServer(WireServer[FakeWhatsApp]):
 
     async def subscribe(self, account: str, url: str, verify_token: str) -> bool:
         """Deliver the webhooks of an account to an address, if it answers the question for its word."""
-        if not await verified(url, verify_token):
+        if not await answers_challenge(url, verify_token):
             return False
         await self._unsubscribe(account)
         number = WebhookNumber(
@@ -162,7 +162,7 @@ class WhatsAppServer(WireServer[FakeWhatsApp]):
             emoji, mine = body.reaction.emoji, body.reaction.message_id
             change = self.action_request(Action.REACT, place, mine, text=emoji, remove=not emoji)
             return await self.act(request, change, token, answer)
-        files = {one: name for one, (owner, name, _, _) in self._files.items() if owner == account}
+        files = {upload: name for upload, (owner, name, _, _) in self._files.items() if owner == account}
         asked = asked_message(body, files)
         quoted = None if body.context is None else body.context.message_id
         send = self.send_request(place, asked.text, media=asked.media, parts=asked.parts, reply_to=quoted)

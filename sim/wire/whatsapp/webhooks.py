@@ -114,7 +114,7 @@ class WebhookPusher:
         """Begin to deliver."""
         if self._session is None:
             self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_PATIENCE))
-            self._run(self._read())
+            self._run(self._read_connections())
 
     async def stop(self) -> None:
         """Stop; what was not delivered waits for the next start."""
@@ -135,7 +135,7 @@ class WebhookPusher:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _read(self) -> None:
+    async def _read_connections(self) -> None:
         while True:
             if not self._world.account_fault("connect", self._platform.channel, self._account):
                 await self._read_connection()
@@ -191,7 +191,7 @@ class WebhookPusher:
             return False
 
 
-async def verified(url: str, word: str) -> bool:
+async def answers_challenge(url: str, word: str) -> bool:
     """Whether an address answers the question of a subscription with its challenge."""
     challenge = str(1_158_201_444)
     query = {"hub.mode": "subscribe", "hub.verify_token": word, "hub.challenge": challenge}

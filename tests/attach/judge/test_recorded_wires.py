@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from tests.support.attach.recorded.recorded_wire import open_recording
 from tests.support.paths import ROOT
 from trunkline.app.cli.io.trace_input import open_trace
 from trunkline.core.events import Event, Trace
@@ -84,7 +85,7 @@ def judged(events: Iterable[Event]) -> set[str]:
 
 
 def recorded(name: str) -> Trace:
-    return open_trace(RECORDINGS / f"{name}.wire.jsonl")
+    return open_recording(RECORDINGS / f"{name}.wire.jsonl")
 
 
 def test_each_file_has_an_outcome_and_each_promise_a_file():

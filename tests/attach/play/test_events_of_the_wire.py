@@ -5,8 +5,8 @@ import pytest
 from tests.attach.play.tries import accepted, answers, bodies, first, kinds, scenario, toy, tried
 from trunkline.core.events import Event
 from trunkline.sim.attach.kill_points import KILLABLE, KillPoint, kill_points
-from trunkline.sim.attach.marks import AnswerMark
 from trunkline.sim.events.script import ScriptSkipped
+from trunkline.sim.index.marks import AnswerMark
 
 ASKED = 'at: 0s, id: one, as: ana, in: "telegram/@ana", say: "is it up?"'
 ONE = AnswerMark("one", 1)

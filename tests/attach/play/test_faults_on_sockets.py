@@ -100,7 +100,7 @@ def test_a_socket_that_is_closed_for_a_while_refuses_connections(platform: str) 
         place = f"{platform}/ops"
         assert await wired.send("one", place, "k1") == "200"
         await wired.until("fault.fired")
-        assert not wired.rest.reached(wired.world.now() + 100)
+        assert not wired.rest.is_reached(wired.world.now() + 100)
         assert await wired.send("two", place, "k2") in {"ClientConnectorError", *BROKEN}
         await wired.pause(0.4)
         assert await wired.send("two", place, "k3") == "200"
@@ -117,13 +117,13 @@ def test_a_run_goes_on_while_a_sender_waits_for_its_response(platform: str) -> N
         sending = asyncio.create_task(wired.send("one", f"{platform}/ops", within=0.8))
         await wired.until("wire.response_lost")
         while not sending.done():
-            assert not wired.rest.reached(wired.world.now())
+            assert not wired.rest.is_reached(wired.world.now())
             await wired.pause(0.02)
         assert await sending == "TimeoutError"
         await wired.pause(0.1)
         assert not wired.servers.have_unanswered()
-        assert not wired.rest.reached(wired.world.now())
+        assert not wired.rest.is_reached(wired.world.now())
         await wired.pause(0.3)
-        assert wired.rest.reached(wired.world.now())
+        assert wired.rest.is_reached(wired.world.now())
 
     on_the_wire(platform, [f"at: 0s, fault: {{in: {platform}/ops, on: send, do: lose-response}}"], test)

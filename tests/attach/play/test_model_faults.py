@@ -8,7 +8,7 @@ from tests.attach.play.tries import answers, bodies, first, kinds, scenario, toy
 from trunkline.core.errors import ConfigError
 from trunkline.core.events import BODIES
 from trunkline.sim import run_scenario
-from trunkline.sim.attach.marks import AnswerMark
+from trunkline.sim.index.marks import AnswerMark
 from trunkline.sim.scenario.attach_only import ATTACH_EVENTS, attach_only
 
 ASKED = 'at: 0s, id: one, as: ana, in: "telegram/@ana", say: "is it up?"'

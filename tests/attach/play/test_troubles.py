@@ -9,11 +9,11 @@ import pytest
 from tests.attach.play.tries import answers, bodies, kinds, scenario, toy, tried
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
-from trunkline.sim.attach.marks import AnswerMark
 from trunkline.sim.attach.play import rest
 from trunkline.sim.attach.play.trouble import GatewayTrouble
 from trunkline.sim.attach.profile import GatewayProfile, ReadyWhen
 from trunkline.sim.events.wire import WireCalled
+from trunkline.sim.index.marks import AnswerMark
 
 ASKED = 'at: 0s, id: one, as: ana, in: "telegram/@ana", say: "is it up?"'
 

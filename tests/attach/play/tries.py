@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 from trunkline.core.events import Event
 from trunkline.sim import ScenarioFile
 from trunkline.sim.attach.kill_points import KillPoint
-from trunkline.sim.attach.marks import AnswerMark, answers_in
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.profile_files import SHIPPED, load_profile
 from trunkline.sim.attach.supervisor import AttachTry
 from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.index.marks import AnswerMark, answers_in
 from trunkline.sim.loop import run_real_time
 from trunkline.sim.scenario.load import load_text
 

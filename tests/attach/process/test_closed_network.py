@@ -117,14 +117,14 @@ def test_what_is_no_attempt_by_ip6(data: bytes) -> None:
     assert attempt_by_ip6(data) is None
 
 
-NAMES = NameServers.of("# a comment\nnameserver 10.0.0.2\nnameserver\nsearch corp.example lan\n")
+NAMES = NameServers.from_text("# a comment\nnameserver 10.0.0.2\nnameserver\nsearch corp.example lan\n")
 
 
 def reported(*attempts: Attempt) -> list[Attempt]:
     found: list[Attempt] = []
     strangers = Strangers(found.append, NAMES, frozenset({"here", "here.corp.example"}))
     for one in attempts:
-        strangers.take(one)
+        strangers.report_first(one)
     return found
 
 
@@ -144,7 +144,7 @@ def test_a_question_to_the_name_server_of_the_machine_is_for_the_name() -> None:
 
 
 def test_a_name_server_is_known_by_its_address_however_that_is_written() -> None:
-    names = NameServers.of("nameserver 2001:DB8:0::53%eth0\nnameserver nonsense\n")
+    names = NameServers.from_text("nameserver 2001:DB8:0::53%eth0\nnameserver nonsense\n")
     assert names.servers == {"2001:db8::53", "nonsense"}
 
 

@@ -51,7 +51,7 @@ class Stage:
     def call(self, person: str, name: str, *, answered: bool = True) -> VoiceCall:
         call = self.voice.exchange.call(self.line(person), self.world.peer("voice", person), name)
         if answered:
-            self.voice.exchange.answer(call)
+            self.voice.exchange.answer_call(call)
         return call
 
     def say(self, person: str, text: str, name: str = "m1") -> None:

@@ -24,7 +24,7 @@ class MarkModel:
         self._random = Random(f"model/{seed}")
         #: by mark: how often it was asked for
         self.asked: Counter[str] = Counter()
-        self.server = ModelServer(self._reply, seen=self._seen, answered=self._answered)
+        self.server = ModelServer(self._reply, seen=self._seen, note_answer=self._answered)
 
     def _reply(self, asked: Asked) -> ModelReply:
         mark = mark_of(_last_said(asked.messages))

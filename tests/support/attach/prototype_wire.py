@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.support.attach.recorded.recorded_wire import read_recorded_wire
 from trunkline.core.events import Trace
-from trunkline.sim.attach.recorded.recorded_wire import read_recorded_wire
 
 HERMES_RESTORED = (
     "[System note: The previous turn was interrupted by a gateway interruption; the gateway is now back online. Report "

@@ -59,7 +59,7 @@ class FakeBench(Bench):
         for name in ("ana", "bo", "cem"):
             line = self._world.room(PlaceRef(platform=platform, account="default", person=name))
             call = self._platform.exchange.call(line, self._world.peer(platform, name), "first")
-            self._platform.exchange.answer(call)
+            self._platform.exchange.answer_call(call)
             found.append(call.room.address("default"))
         return tuple(found)
 

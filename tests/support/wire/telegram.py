@@ -81,7 +81,7 @@ class TelegramWebhookBench(TelegramBench):
             self.config = {**self.config, "webhook": {"url": self.receiver.root, "secret": {"env": "SECRET"}}}
             self.adapter = self._make()
         await super().open()
-        self.receiver.take("telegram", "default", self.bot)
+        self.receiver.hand_over("telegram", "default", self.bot)
 
     async def break_stream(self) -> None:
         raise NotTried("Telegram opens a connection for each update, so there is none that could break")

@@ -53,7 +53,7 @@ class WhatsAppBench(WireBench):
         if not self.receiver.root:
             await self.receiver.open()
             self._stack.push_async_callback(self.receiver.close)
-        self.url = self.receiver.take("whatsapp", "default", self.cloud)
+        self.url = self.receiver.hand_over("whatsapp", "default", self.cloud)
         assert await self.server.subscribe("default", self.url, WORD)
 
     async def restart(self) -> ChannelAdapter:

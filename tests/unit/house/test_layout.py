@@ -128,9 +128,9 @@ def uses_of_wiring(sources: dict[str, str]) -> list[str]:
 def test_only_the_simulated_process_installs_bug_switches():
     sources = {module: source_of(module) for module in modules()}
     outside = [name for name in uses_of_wiring(sources) if not name.startswith("sim/bugs/")]
-    assert outside == ["sim/run/gateway_process.py", "sim/run/wiring.py"]
+    assert outside == ["sim/run/gateway_process.py"]
 
 
 def test_a_bug_switch_elsewhere_would_be_seen():
-    assert uses_of_wiring({"core/gateway.py": "from trunkline.sim.run.wiring import Wiring"}) == ["core/gateway.py"]
+    assert uses_of_wiring({"core/gateway.py": "from trunkline.sim.bugs.wiring import Wiring"}) == ["core/gateway.py"]
     assert uses_of_wiring({"app/x.py": "BUGS[bug].install(wiring)"}) == ["app/x.py"]

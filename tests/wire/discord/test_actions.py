@@ -108,7 +108,7 @@ def test_emoji_stickers_and_events() -> None:
         assert [one["name"] for one in await ask(bench, Action.EMOJI_LIST, guildId=GUILD)] == ["lamp"]
         fields: dict[str, Any] = {"stickerName": "bulb", "stickerDesc": "a bulb", "stickerTags": "light"}
         await act(bench, Action.STICKER_UPLOAD, guildId=GUILD, **fields, media=LAMP)
-        assert [one["name"] for one in bench.server.platform.server.kept("sticker").values()] == ["bulb"]
+        assert [one["name"] for one in bench.server.platform.server.objects_of("sticker").values()] == ["bulb"]
         times: dict[str, Any] = {"startTime": "2030-01-01T00:00:00+00:00", "endTime": "2030-01-01T01:00:00+00:00"}
         await act(bench, Action.EVENT_CREATE, guildId=GUILD, eventName="party", location="here", **times)
         [event] = await ask(bench, Action.EVENT_LIST, guildId=GUILD)

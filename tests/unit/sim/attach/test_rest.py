@@ -41,7 +41,7 @@ class Run:
 
     def ends(self) -> float:
         """The first second at which it is at rest."""
-        return next(second for second in range(10_000) if second >= self.now and self.wire.reached(float(second)))
+        return next(second for second in range(10_000) if second >= self.now and self.wire.is_reached(float(second)))
 
 
 def test_a_run_ends_when_everything_is_answered_and_it_is_quiet() -> None:
@@ -120,7 +120,7 @@ def test_a_gateway_that_never_stops_does_not_keep_a_run_from_its_end() -> None:
     run.said(1, "m1")
     for second in range(2, 40):
         run.at(second, WireCalled(channel="telegram", method="sendMessage", what="send"))
-        if run.wire.reached(float(second)):
+        if run.wire.is_reached(float(second)):
             break
     assert run.now == 25
 
@@ -173,10 +173,10 @@ def test_a_response_that_a_gateway_waits_for_is_waited_for_too() -> None:
     run.accepted(2, "AZm1-g1")
     waits = True
     run.wire.waits_for_response = lambda: waits
-    assert not run.wire.reached(10.0)
+    assert not run.wire.is_reached(10.0)
     waits = False
-    assert not run.wire.reached(11.0)
-    assert run.wire.reached(12.0)
+    assert not run.wire.is_reached(11.0)
+    assert run.wire.is_reached(12.0)
 
 
 def test_a_connection_keeps_nobody_waiting() -> None:
@@ -199,9 +199,9 @@ def test_a_wait_that_a_platform_asks_for_is_part_of_the_run_although_nothing_is_
 def test_nothing_ends_before_what_is_due() -> None:
     run = Run()
     run.wire.owe()
-    assert not run.wire.reached(1000.0)
-    run.wire.done()
-    assert run.wire.reached(1000.0)
+    assert not run.wire.is_reached(1000.0)
+    run.wire.end_wait()
+    assert run.wire.is_reached(1000.0)
 
 
 def test_typing_and_polls_keep_nobody_waiting() -> None:
@@ -215,21 +215,21 @@ def test_typing_and_polls_keep_nobody_waiting() -> None:
 def test_a_flood_is_named() -> None:
     run = Run()
     for number in range(FLOOD - 1):
-        run.wire.requested("getUpdates", number / FLOOD)
+        run.wire.count_request("getUpdates", number / FLOOD)
     assert not run.wire.flooded
-    run.wire.requested("getUpdates", 1.0)
+    run.wire.count_request("getUpdates", 1.0)
     assert run.wire.flooded == "made 3000 requests within 10 s, all of them getUpdates, at 1 s of the run"
 
 
 def test_a_flood_is_named_by_what_most_of_it_is() -> None:
     run = Run()
     for number in range(FLOOD):
-        run.wire.requested("getMe" if number % 3 else f"/made/up/{number}" + "x" * 200, 12.0)
+        run.wire.count_request("getMe" if number % 3 else f"/made/up/{number}" + "x" * 200, 12.0)
     assert run.wire.flooded == "made 3000 requests within 10 s, 2000 of them getMe, at 12 s of the run"
 
 
 def test_many_requests_in_a_long_time_are_no_flood() -> None:
     run = Run()
     for number in range(10 * FLOOD):
-        run.wire.requested("getUpdates", number / 250)
+        run.wire.count_request("getUpdates", number / 250)
     assert not run.wire.flooded

@@ -11,7 +11,7 @@ from trunkline.core.values import IntentState, Peer
 from trunkline.sim.events.processes import ProcessFrozen, ProcessThawed
 from trunkline.sim.events.world import PeerSaid, WorldLimits
 from trunkline.sim.invariants import Status
-from trunkline.sim.invariants.delivery.busy_time import BusyTime
+from trunkline.sim.invariants.delivery.ordering import BusyTime
 
 # ---------------------------------------------------------------- L6
 

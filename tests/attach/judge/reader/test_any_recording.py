@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from tests.support.attach.prototype_wire import HERMES_RESTORED, PrototypeWire
+from tests.support.attach.recorded.lines import RecordedLines
+from tests.support.attach.recorded.places import RecordedPlaces
+from tests.support.attach.recorded.recorded_wire import is_recorded_wire, read_recorded_wire
 from tests.support.paths import ROOT
 from trunkline.core.events import EventLog, Trace
 from trunkline.core.reasons import Reason
 from trunkline.core.values import ChatKind
 from trunkline.sim import Status, judge
-from trunkline.sim.attach.recorded.lines import RecordedLines
-from trunkline.sim.attach.recorded.places import RecordedPlaces
-from trunkline.sim.attach.recorded.recorded_wire import is_recorded_wire, read_recorded_wire
 from trunkline.sim.events.attach import GatewayAttached
 from trunkline.sim.events.model import ModelAsked
 from trunkline.sim.events.script import FaultFired
@@ -305,8 +305,7 @@ def test_an_orderly_stop_is_something_that_happens_to_a_question():
 
 
 def test_every_kind_of_line_is_documented_and_no_other():
-    page = (ROOT / "docs" / "traces.md").read_text(encoding="utf-8")
-    rows = page.partition("## Recorded wires")[2].partition("## Versions")[0].splitlines()
+    rows = (ROOT / "tests/support/attach/recorded/FORMAT.md").read_text(encoding="utf-8").splitlines()
     documented = [
         kind for row in rows if row.startswith("| `") for kind in re.findall(r"`([a-z.]+)`", row.split("|")[1])
     ]

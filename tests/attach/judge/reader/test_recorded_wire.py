@@ -7,16 +7,14 @@ from typing import Any
 
 import pytest
 
+from tests.support.attach.recorded.places import RecordedPlaces, name_of
+from tests.support.attach.recorded.recorded_wire import is_recorded_wire, open_recording, read_recorded_wire
 from tests.support.paths import ROOT
-from trunkline.app.cli.commands import dispatch
-from trunkline.app.cli.io.trace_input import open_trace
 from trunkline.core.events import Body, Trace
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.trace import TraceError
 from trunkline.core.reasons import Reason
 from trunkline.core.values import ChatKind
-from trunkline.sim.attach.recorded.places import RecordedPlaces, name_of
-from trunkline.sim.attach.recorded.recorded_wire import is_recorded_wire, read_recorded_wire
 from trunkline.sim.events.attach import GatewayAttached, GatewayExited, GatewayLaunched, GatewayReady
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
@@ -241,24 +239,72 @@ def test_a_line_that_is_none_is_named(tmp_path):
     path = tmp_path / "some.wire.jsonl"
     path.write_bytes(LOST.read_bytes() + b"{}\n")
     with pytest.raises(TraceError, match=r"some\.wire\.jsonl:51: not a line of a recorded wire"):
-        open_trace(path)
-    assert open_trace(path, cut=True).cut.startswith(f"{path}:51: ")
+        open_recording(path)
+    assert open_recording(path, cut=True).cut.startswith(f"{path}:51: ")
 
 
 def test_a_line_without_what_its_kind_needs_is_named(tmp_path):
     path = tmp_path / "some.wire.jsonl"
     path.write_bytes(LOST.read_bytes() + b'{"seq": 51, "at": 40, "kind": "accepted", "platform": "telegram"}\n')
     with pytest.raises(TraceError, match=r"some\.wire\.jsonl:51: unusable line of the kind 'accepted'"):
-        open_trace(path)
+        open_recording(path)
 
 
-@pytest.mark.parametrize("command", [["report", str(LOST), "--plain"], ["diff", str(LOST), str(LOST)]])
-def test_commands_read_it_as_any_trace(command: list[str], capsys):
-    dispatch(command)
-    printed = capsys.readouterr().out
-    assert printed
+# damaged files
+
+WHOLE = LOST.read_bytes()
+LINES = WHOLE.splitlines(keepends=True)
 
 
-def test_its_report_says_what_people_saw(capsys):
-    dispatch(["report", str(LOST), "--plain"])
-    assert "question a1 of telegram/@5550001 is answered 2 times" in capsys.readouterr().out
+def after(number: int, line: str | bytes) -> bytes:
+    """The first lines of a recording, and another line."""
+    return b"".join(LINES[:number]) + (line.encode() if isinstance(line, str) else line) + b"\n"
+
+
+def fact(**fields: object) -> str:
+    return json.dumps({"seq": 20, "at": 20.0, **fields})
+
+
+#: file -> where the error is, and what it says
+BAD = {
+    "torn": (WHOLE[:3000], ":21: not a line of a recorded wire (Input data was truncated)"),
+    "bad UTF-8": (after(4, b'{"seq": 5, "at": 1, "kind": "peer.said", "text": "\xff"}'), ":5: not a line"),
+    "half a character": (after(4, r'{"seq": 5, "at": 1, "kind": "peer.said", "text": "\ud800"}'), ":5: not a line"),
+    "no object": (after(4, "[1]"), ":5: not a line of a recorded wire (it is no JSON object)"),
+    "no time": (after(4, '{"seq": 5, "kind": "poll"}'), ":5: not a line of a recorded wire (it has no `kind`, or no"),
+    "a time of day": (after(4, fact(at="12:00", kind="poll")), ":5: not a line of a recorded wire (it has no `kind`"),
+    "an endless time": (after(4, '{"seq": 5, "at": 1e999, "kind": "poll"}'), ":5: not a line of a recorded wire ("),
+    "a long time": (after(4, fact(at=10**400, kind="poll")), ":5: "),
+    "no number": (after(4, fact(seq="x", kind="poll")), ":5: not a line of a recorded wire (its number `seq` is none)"),
+    "two recordings": (WHOLE + WHOLE, ":51: not a line of a recorded wire (its number 1 was there before: two"),
+    "a field of another type": (after(4, fact(kind="poll", confirmed=5)), ":5: unusable line of the kind 'poll' ("),
+    "no chat": (
+        after(4, fact(kind="accepted", platform="telegram", message_id=4)),
+        ":5: unusable line of the kind 'accepted' (it names no chat)",
+    ),
+    "no message": (
+        after(4, fact(kind="accepted", platform="telegram", chat=7)),
+        ":5: unusable line of the kind 'accepted' (it has no `message_id`)",
+    ),
+    "deep": (after(4, fact(kind="call", params=0)[:-2] + "[" * 100_000 + "]" * 100_000 + "}"), ":5: not a line"),
+    "after an empty line": (LINES[0] + b"\n" + b"{}\n", ":3: not a line of a recorded wire"),
+    "a sign of the terminal": (after(4, fact(kind="accepted", platform="\x1b[31m")), ":5: unusable line"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_line_that_cannot_be_read_is_named_and_ends_what_is_read(tmp_path, name: str):
+    content, problem = BAD[name]
+    path = tmp_path / "run.wire.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(TraceError) as error:
+        open_recording(path)
+    assert problem in error.value.facts
+    assert open_recording(path, cut=True).cut.startswith(f"{path}:{problem.split(':')[1]}: ")
+
+
+def test_a_line_of_megabytes_is_a_line(tmp_path):
+    path = tmp_path / "run.wire.jsonl"
+    long = fact(kind="call", platform="telegram", method="sendMessage", params={"chat_id": 7, "text": "x" * 3_000_000})
+    path.write_bytes(after(9, long))
+    assert open_recording(path).cut == ""

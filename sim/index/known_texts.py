@@ -16,7 +16,9 @@ class KnownTexts:
     """
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
-        self._patterns = [re.compile(".*".join(map(re.escape, _read(one).split("*"))), re.DOTALL) for one in patterns]
+        self._patterns = [
+            re.compile(".*".join(map(re.escape, _read(pattern).split("*"))), re.DOTALL) for pattern in patterns
+        ]
 
     def have(self, text: str) -> bool:
         """Whether a text is one of them."""

@@ -10,8 +10,8 @@ import re
 
 import msgspec
 
-from trunkline.sim.attach.marks import questions_in
 from trunkline.sim.attach.profile import GatewayProfile
+from trunkline.sim.index.marks import questions_in
 
 #: of long prompts the last 400 were recorded, later the last 700: an end of so many hundreds may be cut
 _HUNDRED = 100

@@ -15,14 +15,14 @@ from typing import Any, cast
 
 import msgspec
 
+from tests.support.attach.recorded.lines import RecordedLines
+from tests.support.attach.recorded.places import ACCOUNT, RecordedPlaces
 from trunkline.core.events import Event, EventLog, Trace, TraceHeader
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.trace import TraceError
 from trunkline.core.values import Peer
 from trunkline.sim.attach.profile import GatewayProfile
 from trunkline.sim.attach.profile_files import load_profile, profile_path, shipped_profiles
-from trunkline.sim.attach.recorded.lines import RecordedLines
-from trunkline.sim.attach.recorded.places import ACCOUNT, RecordedPlaces
 from trunkline.sim.events.attach import GatewayAttached
 from trunkline.sim.events.script import RunPhase
 from trunkline.sim.events.world import WorldAccount
@@ -79,6 +79,11 @@ def read_recorded_wire(lines: Iterable[bytes], *, name: str = "wire", whole: boo
         scenario=stem, title="The recorded wire of a gateway", path=name, on_wire=True, side="wire", gateway=gateway
     )
     return Trace(header=header, events=events, cut=cut)
+
+
+def open_recording(path: Path, *, cut: bool = False) -> Trace:
+    """Read a file. Raises `TraceError` that names the line, unless it is read as far as it goes (`cut`)."""
+    return read_recorded_wire(path.read_bytes().splitlines(), name=str(path), whole=not cut)
 
 
 def _fact(line: bytes, number: int, seen: set[int]) -> _Line:

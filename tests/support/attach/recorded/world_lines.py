@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.support.attach.recorded.places import ACCOUNT, RecordedPlaces, name_of
 from trunkline.core.events import Body, EventLog
 from trunkline.core.values import Address
-from trunkline.sim.attach.recorded.places import ACCOUNT, RecordedPlaces, name_of
 from trunkline.sim.events.attach import GatewayExited, GatewayLaunched, GatewayReady
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.events.script import FaultFired

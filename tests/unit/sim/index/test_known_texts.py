@@ -2,7 +2,7 @@
 
 import pytest
 
-from trunkline.sim.attach.known_texts import KnownTexts
+from trunkline.sim.index.known_texts import KnownTexts
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from trunkline.sim.events.world import CredentialRotated
 from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, cited
 
 #: seconds within which the gateway must use a new token
 _TO_LEARN = 0.5
@@ -84,7 +84,7 @@ class FreshActivity(Checker):
             at=said.seq,
             summary=f"a message in {self.run.name(bound.body.conversation)} did not touch {bound.id}",
             expected=[f"binding.touched of {bound.id} at {at:.3f}s"],
-            actual=[f"#{said.seq} {said.at:.3f}s {said.kind}, and nothing for {_SLACK:g} s"],
+            actual=[cited(said, f"{said.kind}, and nothing for {_SLACK:g} s")],
             evidence=[bound.bound.seq, said.seq],
             missing_after=said.seq,
         )
@@ -110,7 +110,7 @@ class FreshActivity(Checker):
             at=event.seq,
             summary=f"{event.intent} was sent with token {body.credential} of {body.address.channel}",
             expected=[f"token {newest.body.number}, which the gateway has had since {given:.3f}s"],
-            actual=[f"#{event.seq} {event.at:.3f}s token {body.credential}"],
+            actual=[cited(event, f"token {body.credential}")],
             evidence=[newest.seq, event.seq],
         )
 
@@ -132,7 +132,7 @@ class IdentityFidelity(Checker):
             at=event.seq,
             summary=f"{event.intent} was prepared for the bot in a conversation of {facts.body.identity}",
             expected=[f"{facts.body.identity}, or binding.degraded before"],
-            actual=[f"#{event.seq} {event.at:.3f}s intent.prepared without an identity"],
+            actual=[cited(event, "intent.prepared without an identity")],
             evidence=[facts.bound.seq, event.seq],
         )
 
@@ -151,6 +151,6 @@ class IdentityFidelity(Checker):
             at=event.seq,
             summary=f"{event.intent} was posted by {body.identity or 'the bot'} without a recorded fallback",
             expected=[f"{facts.body.identity or 'the bot'}, or a fallback.identity before"],
-            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” by {body.identity or 'the bot'}"],
+            actual=[cited(event, f"“{body.text}” by {body.identity or 'the bot'}")],
             evidence=[facts.prepared.seq, event.seq],
         )

@@ -48,7 +48,7 @@ def question_text(text: str, mark: str) -> str:
 
 def answer_text(text: str, marks: Iterable[AnswerMark]) -> str:
     """The text of an answer with its marks."""
-    return " ".join([text, *(f"AZ{one.question}-g{one.generation}" for one in marks)]).strip()
+    return " ".join([text, *(f"AZ{mark.question}-g{mark.generation}" for mark in marks)]).strip()
 
 
 def questions_in(text: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trunkline.sim.attach.marks import (
+from trunkline.sim.index.marks import (
     AnswerMark,
     answer_text,
     answers_in,

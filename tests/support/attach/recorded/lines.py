@@ -7,16 +7,15 @@ from typing import cast
 
 import msgspec
 
+from tests.support.attach.recorded.places import RecordedPlaces, relation_of, thread_of
+from tests.support.attach.recorded.prompts import PromptReader, RecordedPrompt
+from tests.support.attach.recorded.requests import REPLACES, called, sends
+from tests.support.attach.recorded.world_lines import Line, WorldLines
 from trunkline.core.errors import Refused
 from trunkline.core.events import EventLog
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
-from trunkline.sim.attach.marks import answers_in, questions_in
 from trunkline.sim.attach.profile import GatewayProfile
-from trunkline.sim.attach.recorded.places import RecordedPlaces, relation_of, thread_of
-from trunkline.sim.attach.recorded.prompts import PromptReader, RecordedPrompt
-from trunkline.sim.attach.recorded.requests import REPLACES, called, sends
-from trunkline.sim.attach.recorded.world_lines import Line, WorldLines
 from trunkline.sim.events.model import ModelAnswered, ModelAsked
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import (
@@ -30,6 +29,7 @@ from trunkline.sim.events.wire import (
     WireResponseLost,
 )
 from trunkline.sim.index.answer_parts import CUT
+from trunkline.sim.index.marks import answers_in, questions_in
 from trunkline.sim.platforms.api.request_checks import text_of_html
 from trunkline.sim.platforms.api.telegram_markdown import text_of_markdown
 
