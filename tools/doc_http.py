@@ -42,8 +42,7 @@ def problems_table() -> str:
 def metrics_table() -> str:
     """Every metric with its type and labels."""
     gateway = SimpleNamespace(serving=True, load=(0, 0))
-    served = SimpleNamespace(env=SimpleNamespace(now=lambda: 0.0), gateway=gateway, log=EventLog(lambda: 0.0))
-    metrics = Metrics(cast("Any", served))
+    metrics = Metrics(EventLog(lambda: 0.0), cast("Any", gateway), cast("Any", None), started=0.0)
     return table(
         ("metric", "type", "labels", "counts"),
         (

@@ -75,9 +75,9 @@ _ANY_TURN = PromptsQuestion()
 
 def _print(facts: Iterable[Fact], document: dict[str, Any], *, json: bool) -> int:
     if json:
-        print_json(as_json(document))
+        print_json(as_json("explain", document))
     else:
-        print_lines(*lines(facts).split("\n"))
+        print_lines(*lines(facts))
     return 0
 
 

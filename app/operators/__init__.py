@@ -1,1 +1,1 @@
-"""What operators ask of a gateway: one port, answered by a store file or by a gateway that is running."""
+"""The gateways that operators' commands ask: a store file, or a gateway that is running."""

@@ -1,32 +1,40 @@
-"""Requests to the HTTP API of a running gateway, and its errors in one line each."""
+"""Requests to the HTTP API of a running gateway with the token of this user, and its errors in one line each."""
 
 from __future__ import annotations
 
+import os
 import ssl
 import weakref
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from shlex import quote as quote_word
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote
 
 import httpx
 import msgspec
+from msgspec.structs import fields
 
 from trunkline.app.operators.port import NotPossible, Unavailable
-from trunkline.app.operators.token import VARIABLE, token_for
 from trunkline.core.errors import (
     AnswerRefused,
     BindingError,
     IllegalTransition,
     TrunklineError,
+    UnknownName,
     UsageError,
 )
+from trunkline.core.http.endpoint import Verb
 from trunkline.core.http.problems import PROBLEM_JSON, TABLE, TYPE, ProblemDocument
-from trunkline.core.http.settings import is_loopback
+from trunkline.core.http.settings import is_loopback, is_token
 
-T = TypeVar("T")
+A = TypeVar("A")
+#: the variable that may hold the token
+VARIABLE = "TRUNKLINE_TOKEN"
+#: characters of a token
+_LONGEST = 4096
 #: seconds to connect, and to wait for an answer: a change of the whole queue takes a while
 _CONNECT, _ANSWER = 5.0, 120.0
 #: bytes of an answer
@@ -37,10 +45,16 @@ _REFUSED = (IllegalTransition, AnswerRefused, BindingError)
 
 
 class HttpClient:
-    """Asks one gateway. Every error is a `UsageError`, or for a change that was refused `NotPossible`."""
+    """Asks one gateway (see `Operator`). Every error is a `UsageError`, or for a change that was refused `NotPossible`.
+
+    Raises `UsageError` for what is no address, and for an unusable token.
+    """
+
+    acts_at_once = True
 
     def __init__(self, url: str, token_file: Path | None) -> None:
         self.url = _checked(url)
+        self._token_file = token_file
         host = self.url.host
         self._token = token_for(host, token_file)
         headers = {"Accept": "application/json"}
@@ -56,23 +70,23 @@ class HttpClient:
         )
         weakref.finalize(self, self._client.close)
 
-    def get(self, path: str, type_: type[T], **query: Any) -> T:
-        """What is at a path; parameters that are empty are left out."""
-        given = {name: value for name, value in query.items() if value not in ("", None, ())}
-        return self._decoded(self._request("GET", path, query=given), type_, path)
+    @property
+    def option(self) -> str:
+        token = "" if self._token_file is None else f" --token-file {quote_word(str(self._token_file))}"
+        return f"--url {quote_word(str(self.url))}{token}"
 
-    def change(self, method: str, path: str, type_: type[T], body: Any = None, **query: Any) -> T:
-        """Change something. Raises `NotPossible` where the gateway refuses it."""
-        return self._decoded(self._request(method, path, query=query, body=body, changes=True), type_, path)
+    def ask(self, verb: Verb[A], given: msgspec.Struct | None = None, **path: str) -> A:
+        target = verb.path.format(**{name: _segment(name, value) for name, value in path.items()})
+        query = {} if given is None or verb.query is None else _parameters(given)
+        content = None if given is None or verb.body is None else msgspec.json.encode(given)
+        return self._decoded(self._request(verb.method, target, query, content), verb.answer, target)
 
-    def _request(
-        self, method: str, path: str, *, query: dict[str, Any], body: Any = None, changes: bool = False
-    ) -> bytes:
-        content = None if body is None else msgspec.json.encode(body)
+    def _request(self, method: str, path: str, query: Mapping[str, Any], content: bytes | None) -> bytes:
+        changes = method != "GET"
         headers = {} if content is None else {"Content-Type": "application/json"}
         try:
             # Appended as it is: joining would decode what stands for a slash in a name.
-            target = f"{str(self.url).rstrip('/')}{path}"
+            target = f"{self._name}{path}"
             with self._client.stream(method, target, params=query or None, content=content, headers=headers) as found:
                 answer = self._read(found)
                 if found.is_success:
@@ -133,7 +147,7 @@ class HttpClient:
 
     # ------------------------------------------------------------ errors
 
-    def _decoded(self, content: bytes, type_: type[T], path: str) -> T:
+    def _decoded(self, content: bytes, type_: type[A], path: str) -> A:
         try:
             return msgspec.json.decode(content, type=type_)
         except msgspec.ValidationError as error:
@@ -218,10 +232,18 @@ def _ours() -> str:
         return "of this folder"
 
 
-def segment(name: str) -> str:
-    """A name as one segment of a path."""
+def _segment(what: str, name: str) -> str:
+    """A name as one segment of a path, which cannot be empty. Raises `UnknownName`."""
+    if not name:
+        raise UnknownName(f"no {what} ''")
     # Dots alone would mean another path.
     return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E")
+
+
+def _parameters(query: msgspec.Struct) -> dict[str, Any]:
+    """The fields of a query that are not at their default."""
+    changed = {field.name for field in fields(query) if getattr(query, field.name) != field.default}
+    return {name: value for name, value in msgspec.to_builtins(query).items() if name in changed}
 
 
 def _checked(text: str) -> httpx.URL:
@@ -263,3 +285,51 @@ def _short(text: str) -> str:
     """Words of a stranger, in one line."""
     line = " ".join(text.split())
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+
+
+# ---------------------------------------------------------------- the token
+
+
+class GivenToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A token and where it is from; without a secret there is none."""
+
+    secret: str = ""
+    source: str = ""
+
+    def __repr__(self) -> str:
+        return f"GivenToken(source={self.source!r})"
+
+
+def token_for(host: str, file: Path | None, environ: Mapping[str, str] = os.environ) -> GivenToken:
+    """The token for a gateway: of a named file, of the variable, or of the gateway of this user on this machine.
+
+    The last one is sent to loopback addresses alone: elsewhere it would go to a stranger. Raises `UsageError` for
+    a named file that cannot be read, and for what cannot be a token.
+    """
+    if file is not None:
+        return _checked_token(_read_token(file), str(file))
+    if environ.get(VARIABLE):
+        return _checked_token(environ[VARIABLE], VARIABLE)
+    if not is_loopback(host):
+        return GivenToken()
+    from trunkline.app.serve.settings import TOKEN, state_folder
+
+    own = state_folder(environ) / TOKEN
+    return _checked_token(_read_token(own), str(own)) if own.is_file() else GivenToken()
+
+
+def _read_token(file: Path) -> str:
+    try:
+        with file.open(encoding="utf-8") as opened:
+            return opened.read(_LONGEST)
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not text, so it holds no token") from error
+
+
+def _checked_token(text: str, source: str) -> GivenToken:
+    secret = text.strip()
+    if not is_token(secret):
+        raise UsageError(f"{source} holds no token: expected letters, digits and signs without spaces")
+    return GivenToken(secret=secret, source=source)

@@ -4,188 +4,129 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
+from typing import Any, TypeVar
 
 import msgspec
 
 from trunkline.app.operators.port import NotPossible
-from trunkline.core.errors import AnswerRefused, IllegalTransition, StoreError, UsageError
+from trunkline.core.errors import AnswerRefused, IllegalTransition, InvariantBroken, StoreError, UsageError
+from trunkline.core.hands.port import HandTask
+from trunkline.core.http.clients import Caller, Scope
+from trunkline.core.http.endpoint import Verb, VerbCall
 from trunkline.core.records.bindings import SessionBindingRecord
-from trunkline.core.store.delegations import DelegationFilter, HandPost
-from trunkline.core.store.operators.bindings import BindingsOverview, ReadBindingsOverview
-from trunkline.core.store.operators.hands import (
-    HandInspection,
-    HandPosted,
-    HandsOverview,
-    InspectDelegation,
-    ReadHandsOverview,
-    TakenTask,
-)
-from trunkline.core.store.operators.queue import (
-    InspectIntent,
-    IntentInspection,
-    QueueChanges,
-    QueueOverview,
-    ReadQueueOverview,
-    check_purge,
-)
-from trunkline.core.store.operators.sessions import ReadSessions, ReadTranscriptPage, SessionSummary, TranscriptPage
-from trunkline.core.store.queries import CountPurgeable
-from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
-from trunkline.core.store.sqlite.handlers import ask
-from trunkline.core.store.sqlite.offline import bindings_file, queue_file
-from trunkline.core.store.sqlite.offline.hand_worker import HandWorker
-from trunkline.core.store.sqlite.offline.hands_file import post as leave
-from trunkline.core.store.sqlite.offline.reading import reading
-from trunkline.core.values import DelegationId, IntentState
+from trunkline.core.runtime.queue_admin import QueueAdmin
+from trunkline.core.store.commands import PurgeIntents
+from trunkline.core.store.delegations import HandPost
+from trunkline.core.store.operators.hands import HandPosted
+from trunkline.core.store.operators.holder import FindHolder
+from trunkline.core.store.operators.queue import ChangeQueue, QueueChanges
+from trunkline.core.store.operators.sessions import EVERY_VERSION
+from trunkline.core.store.queries import Read
+from trunkline.core.store.queue_admin import QueueFilter
+from trunkline.core.store.sqlite.handlers import ask, execute
+from trunkline.core.store.sqlite.offline import bindings_file
+from trunkline.core.store.sqlite.offline.hand_worker import HandWorker, leave
+from trunkline.core.store.sqlite.offline.opening import in_transaction, open_to_change, open_to_read, reading
+from trunkline.core.store.sqlite.sql.queue import note_purge
 
-#: rows of a page
-_PAGE = 500
+A = TypeVar("A")
+_CALLER = Caller(name="operator", scopes=frozenset(Scope))
 
 
-class StoreFileOperator:
-    """Answers from a store file (see `Operator`). Changes are short transactions, of which the gateway finds a note."""
+class FileGateway(QueueAdmin):
+    """The store file of a gateway (see `OperatedGateway`). Nothing waits: each method is one short transaction.
 
-    acts_at_once = False
+    The process that works the store finds a note of each change.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     @property
-    def option(self) -> str:
-        return f"--store {quote(str(self._path))}"
+    def queue(self) -> QueueAdmin:
+        return self
 
-    # ------------------------------------------------------------ queue
+    def now(self) -> float:
+        return time.time()
 
-    def queue(self, which: QueueFilter, *, limit: int) -> QueueOverview:
-        with self._reading() as connection:
-            return ask(connection, ReadQueueOverview(which=which, limit=limit, now=time.time()))
-
-    def intent(self, intent: str) -> IntentInspection:
-        with self._reading() as connection:
-            return ask(connection, InspectIntent(intent=intent, now=time.time()))
-
-    def retry(self, intents: Sequence[str]) -> QueueChanges:
-        with self._changing() as connection:
-            return queue_file.retry(connection, intents, now=time.time())
-
-    def retry_all(self, which: QueueFilter) -> QueueChanges:
-        with self._changing() as connection:
-            return queue_file.retry_all(connection, which, now=time.time())
-
-    def resolve(self, intent: str, verdict: QueueVerdict, *, message_id: str = "") -> QueueChanges:
-        with self._changing() as connection:
-            return queue_file.resolve(connection, intent, verdict, now=time.time(), provider_id=message_id)
-
-    def purgeable(self, which: QueueFilter, *, older_than: float | None) -> Mapping[IntentState, int]:
+    async def read(self, query: Read[A]) -> A:
         try:
-            check_purge(which)
-        except IllegalTransition as error:
-            raise NotPossible(error.facts) from error
-        with self._reading() as connection:
-            return ask(connection, CountPurgeable(which=_older(which, older_than)))
-
-    def purge(self, which: QueueFilter, *, older_than: float | None) -> int:
-        with self._changing() as connection:
-            return queue_file.purge(connection, _older(which, older_than))
-
-    # ------------------------------------------------------------ bindings, sessions
-
-    def bindings(self, *, ended: bool) -> BindingsOverview:
-        with self._reading() as connection:
-            return ask(connection, ReadBindingsOverview(ended=ended, now=time.time()))
-
-    def unbind(self, binding: str, reason: str) -> SessionBindingRecord:
-        with self._changing() as connection:
-            return bindings_file.unbind(connection, binding, now=time.time(), reason=reason)
-
-    def sessions(self) -> Iterator[SessionSummary]:
-        cursor = ""
-        with self._any_version() as connection:
-            while True:
-                page = ask(connection, ReadSessions(cursor=cursor, limit=_PAGE))
-                yield from page.sessions
-                if page.next is None:
-                    return
-                cursor = page.next
-
-    def transcript(self, name: str) -> Iterator[TranscriptPage]:
-        cursor = ""
-        # No transaction stays open between two pages, so a slow reader does not block the gateway's checkpoints.
-        with self._any_version() as connection:
-            while True:
-                page = ask(connection, ReadTranscriptPage(name=name, cursor=cursor, limit=_PAGE))
-                yield page
-                if not page.more or page.newer is None:
-                    return
-                # The session of this key may be another one by now.
-                name, cursor = page.session.session_id, page.newer
-
-    # ------------------------------------------------------------ hands
-
-    def hands(self, which: DelegationFilter, *, before: DelegationId | None, limit: int) -> HandsOverview:
-        with self._reading() as connection:
-            return ask(connection, ReadHandsOverview(which=which, before=before, limit=limit, now=time.time()))
-
-    def delegation(self, delegation: str) -> HandInspection:
-        with self._reading() as connection:
-            return ask(connection, InspectDelegation(delegation=delegation, now=time.time()))
-
-    def post(self, post: HandPost) -> HandPosted:
-        with self._changing() as connection:
-            return leave(connection, msgspec.structs.replace(post, at=time.time()))
-
-    def take(self, hand: str, worker: str) -> TakenTask | None:
-        try:
-            task = HandWorker(self._path, name=worker).take(hand)
-        except StoreError as error:
-            raise UsageError(error.facts) from error
-        if task is None or task.ticket is None:
-            return None
-        return TakenTask(
-            delegation=task.delegation,
-            ticket=task.ticket,
-            hand=task.hand,
-            task=task.task,
-            label=task.label,
-            asked_by=task.asked_by,
-            timeout=task.timeout,
-        )
-
-    # ------------------------------------------------------------ the file
-
-    @contextmanager
-    def _reading(self) -> Generator[sqlite3.Connection, None, None]:
-        try:
-            with queue_file.open_to_read(self._path) as connection:
-                yield connection
+            opened = reading(self._path) if type(query) in EVERY_VERSION else open_to_read(self._path)
+            with opened as connection:
+                return ask(connection, query)
         except StoreError as error:
             raise UsageError(error.facts) from error
 
     @contextmanager
-    def _any_version(self) -> Generator[sqlite3.Connection, None, None]:
-        """Open a store of any version, without a transaction that stays open."""
-        try:
-            with reading(self._path) as connection:
-                yield connection
-        except StoreError as error:
-            raise UsageError(error.facts) from error
-
-    @contextmanager
-    def _changing(self) -> Generator[sqlite3.Connection, None, None]:
+    def _changing(self) -> Generator[sqlite3.Connection]:
         opened = False
         try:
-            with queue_file.open_to_change(self._path) as connection:
+            with open_to_change(self._path) as connection:
                 opened = True
-                yield connection
-        except (IllegalTransition, AnswerRefused) as error:
-            raise NotPossible(error.facts) from error
+                with in_transaction(connection):
+                    yield connection
         except StoreError as error:
             raise NotPossible(error.facts) if opened else UsageError(error.facts) from error
 
+    async def _change(self, command: ChangeQueue) -> QueueChanges:
+        with self._changing() as connection:
+            return execute(connection, command)
 
-def _older(which: QueueFilter, older_than: float | None) -> QueueFilter:
-    return which if older_than is None else msgspec.structs.replace(which, before=time.time() - older_than)
+    async def _remove(self, command: PurgeIntents) -> int:
+        with self._changing() as connection:
+            removed = execute(connection, command)
+            if removed:
+                note_purge(connection, command.which, removed)
+        return removed
+
+    async def retry_all(self, which: QueueFilter) -> QueueChanges:
+        done = await super().retry_all(which)
+        return msgspec.structs.replace(done, holder=await self.read(FindHolder(now=self.now())))
+
+    async def unbind(self, binding: str, reason: str) -> SessionBindingRecord:
+        with self._changing() as connection:
+            return bindings_file.unbind(connection, binding, now=self.now(), reason=reason)
+
+    async def post(self, post: HandPost) -> HandPosted:
+        with self._changing() as connection:
+            return leave(connection, post)
+
+    async def take(self, hand: str, worker: str) -> HandTask | None:
+        try:
+            return HandWorker(self._path, name=worker).take(hand)
+        except StoreError as error:
+            raise UsageError(error.facts) from error
+
+
+class StoreFileOperator:
+    """Answers verbs from a store file (see `Operator`), by the handlers that also answer them over HTTP."""
+
+    acts_at_once = False
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._gateway = FileGateway(path)
+
+    @property
+    def option(self) -> str:
+        return f"--store {quote(str(self._path))}"
+
+    def ask(self, verb: Verb[A], given: msgspec.Struct | None = None, **path: str) -> A:
+        call = VerbCall(operated=self._gateway, caller=_CALLER, path=path, query=given, body=given)
+        try:
+            return _result(verb.run(call))
+        except (IllegalTransition, AnswerRefused) as error:
+            raise NotPossible(error.facts) from error
+
+
+def _result(answering: Coroutine[Any, Any, A]) -> A:
+    """The result of a handler that waits for nothing, without an event loop."""
+    try:
+        answering.send(None)
+    except StopIteration as ended:
+        return ended.value
+    raise InvariantBroken("a verb waits for something that a store file does not have")

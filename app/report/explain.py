@@ -5,7 +5,7 @@ The facts are those of the Why pane. In the JSON every field is always present; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,23 +18,30 @@ from trunkline.core.explain.decide import InboundAnswer, KeyAnswer, SendAnswer
 from trunkline.core.keys import SessionKey
 from trunkline.core.values import Address, Envelope
 
-#: version of the JSON
-EXPLAIN_VERSION = 1
+#: version of the JSON of each command
+_VERSION = 1
 _NOTHING = "–"
 #: fields of the question about a send
 _ASKED = ("target", "channel", "account", "kind", "thread", "reply_to")
 
 
-def lines(facts: Iterable[Fact]) -> str:
-    """Facts as text, one line each, with the labels in a column."""
+def lines(facts: Iterable[Fact]) -> list[str]:
+    """Facts as lines, with the labels in a column."""
     shown = list(facts)
     width = max(cell_len(fact.label) for fact in shown)
-    return "\n".join(f"{pad(fact.label, width)}  {clean(fact.text)}".rstrip() for fact in shown)
+    return [f"{pad(fact.label, width)}  {clean(fact.text)}".rstrip() for fact in shown]
 
 
-def as_json(document: dict[str, Any]) -> str:
-    """A document with its version, as indented text."""
-    whole = {"trunkline_explain": EXPLAIN_VERSION, **document}
+def aligned(cells: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows of a table as lines, with their cells in columns."""
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        yield "  ".join(pad(text, width) for text, width in zip(row, widths, strict=True)).rstrip()
+
+
+def as_json(command: str, document: Mapping[str, Any]) -> str:
+    """The document of a command with its version, as indented text."""
+    whole = {f"trunkline_{command}": _VERSION, **document}
     return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
 
 
@@ -91,7 +98,7 @@ def inbound_json(answer: InboundAnswer) -> dict[str, Any]:
         "main_key": answer.main_key,
         "last_route": answer.route.last_route,
         "shared_as": answer.person,
-        "candidates": [{**fields_json(one), "sentence": one.reason.sentence} for one in decided.candidates],
+        "candidates": [{**fields_json(rule), "sentence": rule.reason.sentence} for rule in decided.candidates],
         "others": decided.others,
         "notes": answer.notes,
     }
@@ -118,7 +125,7 @@ def send_json(answer: SendAnswer) -> dict[str, Any]:
     """The answer as JSON."""
     question, route = answer.question, answer.route
     return {
-        "asked": {name: getattr(question, name) for name in _ASKED},
+        "asked": some_fields(question, *_ASKED),
         "profile": answer.profile,
         "agent": route.agent,
         "place": place_json(route.address),
@@ -133,6 +140,11 @@ def send_json(answer: SendAnswer) -> dict[str, Any]:
         "steps": route.steps,
         "notes": answer.notes,
     }
+
+
+def some_fields(value: object, *names: str) -> dict[str, Any]:
+    """Fields of a value that have the same names in the JSON."""
+    return {name: getattr(value, name) for name in names}
 
 
 def fields_json(value: msgspec.Struct, **names: str) -> dict[str, Any]:

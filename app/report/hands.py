@@ -9,19 +9,16 @@ from collections.abc import Iterator, Mapping
 from shlex import quote
 from typing import Any
 
-from rich.cells import cell_len
-
-from trunkline.app.report.explain import lines, place_json
-from trunkline.app.report.queue import ago, as_json_of, holder_line, moment
-from trunkline.app.text.cells import clean, count, cut, pad, quoted, span
+from trunkline.app.report.explain import aligned, fields_json, lines, place_json, some_fields
+from trunkline.app.report.queue import holder_line, moment, times_json, when
+from trunkline.app.text.cells import clean, count, cut, quoted, span
 from trunkline.app.text.fact import Fact, Tone, because
 from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.records.rows import BrokenRow
 from trunkline.core.store.delegations import DelegationDetails, HandPost, PostVerb
 from trunkline.core.store.operators.hands import HandInspection, HandPosted, HandsOverview, TakenTask
+from trunkline.core.store.queue_admin import QueueRow
 
-#: version of the JSON
-HANDS_VERSION = 1
 _NOTHING = "–"
 #: cells of a text in a list
 _TEXT = 40
@@ -32,11 +29,6 @@ _COMMANDS = {
     PostVerb.RETRY_CALLBACK: "send its messages again, or have its turn run again",
     PostVerb.DISCARD: "give the report up: nothing more of it is sent",
 }
-
-
-def as_json(document: Mapping[str, Any]) -> str:
-    """A document with its version, as indented text."""
-    return as_json_of({"trunkline_hands": HANDS_VERSION, **document})
 
 
 # ---------------------------------------------------------------- lists
@@ -52,11 +44,9 @@ def table(found: HandsOverview) -> Iterator[str]:
     if not rows and not found.page.broken:
         yield "none of them matches" if counts.total else "nothing to list"
         return
-    cells = [("work", "report", "age", "hand", "agent", "reason", "id", "task")]
-    cells += [_cells(row, found.at) for row in rows]
-    widths = [max(cell_len(line[n]) for line in cells) for n in range(len(cells[0]))]
-    for line in cells if rows else ():
-        yield "  ".join(pad(text, width) for text, width in zip(line, widths, strict=True)).rstrip()
+    if rows:
+        head = ("work", "report", "age", "hand", "agent", "reason", "id", "task")
+        yield from aligned([head, *(_cells(row, found.at) for row in rows)])
     for broken in found.page.broken:
         yield f"cannot be read  {clean(broken.id)}  {clean(broken.problem)}"
     if found.more:
@@ -101,40 +91,23 @@ def _broken_json(row: BrokenRow) -> dict[str, Any]:
 def row_json(row: DelegationRow, now: float) -> dict[str, Any]:
     """A delegation in a list, as JSON. The ticket of a worker is a secret, and is not shown."""
     return {
-        "id": row.id,
-        "state": row.state,
-        "callback": row.callback,
+        **some_fields(row, "id", "state", "callback"),
         "reason": row.callback_reason,
         "sentence": None if row.callback_reason is None else row.callback_reason.sentence,
-        "hand": row.hand,
-        "kind": row.kind,
-        "task": row.task,
-        "label": row.label,
-        "agent": row.agent,
-        "session_key": row.session_key,
+        **some_fields(row, "hand", "kind", "task", "label", "agent", "session_key"),
         "reply_to": place_json(row.reply_to),
-        "parent": row.parent,
-        "depth": row.depth,
-        "outcome": row.outcome,
-        "progress": row.progress,
-        "worker": row.worker,
+        **some_fields(row, "parent", "depth", "outcome", "progress", "worker"),
         "age": round(now - row.accepted_at, 3),
-        **_times(row),
+        **times_json(accepted=row.accepted_at, started=row.started_at, finished=row.finished_at),
+        "deadline": row.deadline,
+        "deadline_time": moment(row.deadline),
     }
-
-
-def _times(row: DelegationRow) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name in ("accepted_at", "started_at", "finished_at", "deadline"):
-        at = getattr(row, name)
-        found[name], found[f"{name.removesuffix('_at')}_time"] = at, moment(at)
-    return found
 
 
 # ---------------------------------------------------------------- one delegation
 
 
-def shown_text(found: HandInspection, option: str) -> str:
+def shown_text(found: HandInspection, option: str) -> list[str]:
     """All facts about a delegation, one line each."""
     return lines(_facts(found, option))
 
@@ -194,16 +167,11 @@ def _chain(shown: DelegationDetails) -> Iterator[Fact]:
 def _run(row: DelegationRow, now: float) -> Iterator[Fact]:
     for label, at in (("accepted", row.accepted_at), ("started", row.started_at), ("finished", row.finished_at)):
         if at is not None:
-            yield Fact(label=label, text=_when(at, now))
+            yield Fact(label=label, text=when(at, now))
     if row.deadline is not None and row.finished_at is None:
-        yield Fact(label="deadline", text=_when(row.deadline, now))
+        yield Fact(label="deadline", text=when(row.deadline, now))
     if row.progress:
         yield Fact(label="progress", text=quoted(row.progress))
-
-
-def _when(at: float, now: float) -> str:
-    date = moment(at)
-    return f"{at:g} ({ago(at, now)})" if date is None else f"{date} ({ago(at, now)})"
 
 
 def _results(found: HandInspection, shown: DelegationDetails, now: float) -> Iterator[Fact]:
@@ -212,7 +180,7 @@ def _results(found: HandInspection, shown: DelegationDetails, now: float) -> Ite
     if found.result is not None:
         yield Fact(label="result", text=_cut(found.result))
     for late in shown.late:
-        text = f"{late.outcome.value}, {_when(late.at, now)}: {_cut(late.text)}"
+        text = f"{late.outcome.value}, {when(late.at, now)}: {_cut(late.text)}"
         yield Fact(label="too late", text=text, tone=Tone.WARN)
 
 
@@ -221,7 +189,7 @@ def _left(found: HandInspection, now: float) -> Iterator[Fact]:
     for n, post in enumerate(found.left):
         by = f" by {post.by}" if post.by else ""
         text = f": {_cut(post.text)}" if post.text else ""
-        what = f"{_named(post)}{by}, {_when(post.at, now)}{text}"
+        what = f"{_named(post)}{by}, {when(post.at, now)}{text}"
         yield Fact(label="" if n else "left", text=f"{what}  (the gateway has not picked it up)", tone=Tone.WARN)
 
 
@@ -257,19 +225,13 @@ def shown_json(found: HandInspection, option: str) -> dict[str, Any]:
     row, origin = shown.row, shown.row.origin
     whole = {
         **row_json(row, found.at),
-        "inbound": row.inbound,
-        "turn": row.turn,
-        "session": row.session,
+        **some_fields(row, "inbound", "turn", "session"),
         "origin": None
         if origin is None
         else {
-            "agent": origin.agent,
-            "session_key": origin.session_key,
-            "inbound": origin.inbound,
-            "turn": origin.turn,
+            **some_fields(origin, "agent", "session_key", "inbound", "turn"),
             "place": place_json(origin.place),
-            "asked_by": origin.asked_by,
-            "message_id": origin.message_id,
+            **some_fields(origin, "asked_by", "message_id"),
         },
         "timeout": row.timeout,
         "result": found.result,
@@ -280,7 +242,7 @@ def shown_json(found: HandInspection, option: str) -> dict[str, Any]:
         **document,
         "late_results": shown.late,
         "left": [_left_json(post) for post in found.left],
-        "messages": [_message_json(one.id, one.state, one.reason, place_json(one.address)) for one in shown.intents],
+        "messages": [_message_json(intent) for intent in shown.intents],
         "children": shown.children,
         "can": [_command(verb, found, option) for verb in found.can],
     }
@@ -288,7 +250,7 @@ def shown_json(found: HandInspection, option: str) -> dict[str, Any]:
 
 def _left_json(post: HandPost) -> dict[str, Any]:
     """A post, without the ticket, which is a secret."""
-    facts = {name: getattr(post, name) for name in ("verb", "outcome", "text", "by", "at")}
+    facts = some_fields(post, "verb", "outcome", "text", "by", "at")
     return {**facts, "time": moment(post.at), "problem": post.problem or None}
 
 
@@ -297,8 +259,8 @@ def _is_beginning(row: DelegationRow, result: str | None) -> bool:
     return row.result_ref is None and result is not None and result.rpartition("\n")[2].startswith("[the beginning of ")
 
 
-def _message_json(name: str, state: object, reason: object, place: object) -> dict[str, Any]:
-    return {"id": name, "state": state, "reason": reason, "place": place}
+def _message_json(intent: QueueRow) -> dict[str, Any]:
+    return {**some_fields(intent, "id", "state", "reason"), "place": place_json(intent.address)}
 
 
 # ---------------------------------------------------------------- what was left
@@ -333,16 +295,4 @@ def taken_text(task: TakenTask) -> Iterator[str]:
 
 def taken_json(task: TakenTask | None) -> dict[str, Any]:
     """The same as JSON."""
-    if task is None:
-        return {"task": None}
-    return {
-        "task": {
-            "delegation": task.delegation,
-            "ticket": task.ticket,
-            "hand": task.hand,
-            "task": task.task,
-            "label": task.label,
-            "asked_by": task.asked_by,
-            "timeout": task.timeout,
-        }
-    }
+    return {"task": None if task is None else fields_json(task)}

@@ -10,11 +10,8 @@ from datetime import UTC, datetime
 from shlex import quote
 from typing import Any
 
-import msgspec
-from rich.cells import cell_len
-
-from trunkline.app.report.explain import fields_json, lines, place_json
-from trunkline.app.text.cells import clean, count, cut, pad, quoted, span
+from trunkline.app.report.explain import aligned, fields_json, lines, place_json, some_fields
+from trunkline.app.text.cells import clean, count, cut, quoted, span
 from trunkline.app.text.fact import Fact, Tone, because
 from trunkline.core.delivery.mirror_text import media_name
 from trunkline.core.records.rows import IntentRow
@@ -23,15 +20,11 @@ from trunkline.core.store.operators.queue import IntentInspection, QueueChange, 
 from trunkline.core.store.queue_admin import IntentDetails, QueueRow
 from trunkline.core.values import Address, IntentState, Receipt
 
-#: version of the JSON
-QUEUE_VERSION = 1
 #: default of `delivery.watch`: seconds within which a running gateway notices changes by operators
 WATCH = 20
 _NOTHING = "–"
 #: cells of a text in a list
 _TEXT = 48
-#: characters that are harmless in JSON but not on a terminal
-_UNSAFE = {number: f"\\u{number:04x}" for number in (*range(0x7F, 0xA0), 0x2028, 0x2029)}
 #: commands of operators, with their meaning
 _COMMANDS = {
     DeliveryEvent.RETRY: ("retry {id}", "try it again from its next chunk"),
@@ -40,16 +33,6 @@ _COMMANDS = {
     DeliveryEvent.RESOLVE_UNSENT: ("resolve {id} --unsent", "the platform does not have it: send it"),
     DeliveryEvent.ABANDON: ("resolve {id} --abandon", "unclear: give up on it and on the chunks after it"),
 }
-
-
-def as_json(document: Mapping[str, Any]) -> str:
-    """A document with its version, as indented text."""
-    return as_json_of({"trunkline_queue": QUEUE_VERSION, **document})
-
-
-def as_json_of(whole: Mapping[str, Any]) -> str:
-    """A document as indented text, safe to print on a terminal."""
-    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode().translate(_UNSAFE)
 
 
 def ago(at: float, now: float) -> str:
@@ -67,7 +50,8 @@ def moment(at: float | None) -> str | None:
         return None
 
 
-def _when(at: float, now: float) -> str:
+def when(at: float, now: float) -> str:
+    """A time as a date, and how long ago it was."""
     date = moment(at)
     return f"{at:g} ({ago(at, now)})" if date is None else f"{date} ({ago(at, now)})"
 
@@ -85,11 +69,8 @@ def table(found: QueueOverview, nothing: str) -> Iterator[str]:
     if not found.rows:
         yield nothing if found.counts else "nothing to list"
         return
-    cells = [("state", "age", "tries", "chunks", "reason", "next", "place", "id", "text")]
-    cells += [_cells(row, found.at) for row in found.rows]
-    widths = [max(cell_len(line[n]) for line in cells) for n in range(len(cells[0]))]
-    for line in cells:
-        yield "  ".join(pad(text, width) for text, width in zip(line, widths, strict=True)).rstrip()
+    head = ("state", "age", "tries", "chunks", "reason", "next", "place", "id", "text")
+    yield from aligned([head, *(_cells(row, found.at) for row in found.rows)])
     if found.more:
         yield f"and {found.more} more: --limit {len(found.rows) + found.more}"
 
@@ -128,30 +109,28 @@ def list_json(found: QueueOverview) -> dict[str, Any]:
 def row_json(row: QueueRow, now: float) -> dict[str, Any]:
     """An intent in a list, as JSON."""
     return {
-        "id": row.id,
-        "kind": row.kind,
-        "state": row.state,
-        "reason": row.reason,
+        **some_fields(row, "id", "kind", "state", "reason"),
         "sentence": None if row.reason is None else row.reason.sentence,
         "place": place_json(row.address),
         "accepted_chunks": row.acked,
         "chunks": row.chunks,
         "attempts": row.attempts,
         "age": round(now - row.created_at, 3),
-        **_times(created=row.created_at, updated=row.updated_at, next=row.next_at),
+        **times_json(created=row.created_at, updated=row.updated_at, next=row.next_at),
         "text": row.text,
         "action": row.action or None,
     }
 
 
-def _times(**times: float | None) -> dict[str, Any]:
+def times_json(**times: float | None) -> dict[str, Any]:
+    """Times in seconds and as dates."""
     found: dict[str, Any] = {}
     for name, at in times.items():
         found[f"{name}_at"], found[f"{name}_time"] = at, moment(at)
     return found
 
 
-def shown_text(found: IntentInspection, option: str) -> str:
+def shown_text(found: IntentInspection, option: str) -> list[str]:
     """All facts about an intent, one line each."""
     return lines(_facts(found, option))
 
@@ -170,7 +149,7 @@ def _facts(found: IntentInspection, option: str) -> Iterator[Fact]:
         yield because(row.reason)
     if shown is None:
         yield Fact(label="broken", text=found.problem, tone=Tone.BAD)
-        yield Fact(label="created", text=_when(row.created_at, now))
+        yield Fact(label="created", text=when(row.created_at, now))
         yield Fact(label="can", text="only be removed, once it has ended (trunkline queue purge)")
         return
     yield from _whose(shown.intent, row)
@@ -200,14 +179,14 @@ def _if_set(**texts: str | None) -> Iterator[Fact]:
 
 
 def _tries(intent: IntentRow, now: float) -> Iterator[Fact]:
-    yield Fact(label="created", text=_when(intent.created_at, now))
-    yield Fact(label="written", text=_when(intent.updated_at, now))
+    yield Fact(label="created", text=when(intent.created_at, now))
+    yield Fact(label="written", text=when(intent.updated_at, now))
     only = ", at most one (best effort)" if intent.best_effort else ""
     yield Fact(label="tries", text=f"{intent.attempts} of its next chunk{only}")
     if intent.next_at is not None:
-        yield Fact(label="next", text=_when(intent.next_at, now))
+        yield Fact(label="next", text=when(intent.next_at, now))
     if intent.doubt_at is not None:
-        yield Fact(label="in doubt", text=f"since {_when(intent.doubt_at, now)}")
+        yield Fact(label="in doubt", text=f"since {when(intent.doubt_at, now)}")
     marked = "its next attempt says that it may be a repeat" if intent.marked else None
     yield from _if_set(transport=intent.transport, marked=marked)
 
@@ -235,7 +214,7 @@ def _receipt_text(receipt: Receipt, requested: Address) -> str:
 
 def _besides(intent: IntentRow) -> Iterator[Fact]:
     if intent.media:
-        yield Fact(label="media", text=", ".join(media_name(one) for one in intent.media))
+        yield Fact(label="media", text=", ".join(media_name(address) for address in intent.media))
     if intent.poll is not None:
         yield Fact(label="poll", text=f"{intent.poll.question}: {' | '.join(intent.poll.options)}")
     yield from _if_set(payload=intent.payload)
@@ -273,12 +252,12 @@ def shown_json(found: IntentInspection, option: str) -> dict[str, Any]:
         **row_json(found.row, found.at),
         "agent": intent.agent,
         "session_key": intent.mirror_key,
-        **{name: getattr(intent, name) for name in _SAME_NAME},
+        **some_fields(intent, *_SAME_NAME),
         "change": intent.action,
         "hooks_untold": intent.hooks_pending,
         "mirror_due": shown.mirror_due,
         "replaced_by": shown.replaced_by,
-        **_times(doubt=intent.doubt_at),
+        **times_json(doubt=intent.doubt_at),
     }
     chunks = [
         {"text": text, "fate": _fate(shown, n).partition(" as ")[0], "receipt": _receipt(shown.receipts, n)}
@@ -329,8 +308,3 @@ def changed_json(verb: str, done: QueueChanges) -> dict[str, Any]:
         "skipped": done.skipped,
         "holder": done.holder,
     }
-
-
-def purged_json(counts: Mapping[IntentState, int], removed: int) -> dict[str, Any]:
-    """What was removed, as JSON."""
-    return {"verb": "purge", "asked": counts, "removed": removed}

@@ -19,7 +19,7 @@ from trunkline.core.agents.factory import make_agent, used_by
 from trunkline.core.env import Env
 from trunkline.core.errors import ConfigError, HandError
 from trunkline.core.hands.port import HandTask
-from trunkline.core.http.endpoint import Caller, Scope
+from trunkline.core.http.clients import Caller, Scope
 from trunkline.core.http.settings import HttpLimits, HttpSettings, Rate, Token, is_loopback, is_token
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from trunkline.app.serve.redaction import secrets_of
 from trunkline.app.serve.settings import Settings, load_file
 from trunkline.core.errors import ConfigError
 from trunkline.core.gateway import Gateway
-from trunkline.core.http.administration import Reloaded
 from trunkline.core.http.auth import Tokens
+from trunkline.core.http.served import Reloaded
 from trunkline.core.http.settings import HttpSettings
 
 #: sections that a running server follows; of all others a change needs a restart

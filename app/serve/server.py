@@ -244,7 +244,7 @@ def _served(settings: Settings, agents: dict[str, Agent], log: EventLog, env: En
         env=env,
         events=events,
     )
-    served = Served(gateway=gateway, store=store, log=log, events=events, env=env)
+    served = Served.of(gateway=gateway, store=store, log=log, env=env)
     meter(agents, served.metrics)
     return served
 

@@ -50,11 +50,11 @@ AccountBody = AdapterConnected | AdapterFailed | AdapterEnded | UpdateDropped | 
 
 
 class AccountStates:
-    """Follows the accounts of a gateway by its events, which come from several threads."""
+    """The accounts of a gateway, followed by its events, which come from several threads."""
 
     def __init__(self, adapters: Mapping[tuple[str, str], ChannelAdapter], log: EventLog) -> None:
         self._lock = threading.Lock()
-        self._states = {(one.channel, one.account): _begin(one) for one in adapters.values()}
+        self._states = {(adapter.channel, adapter.account): _begin(adapter) for adapter in adapters.values()}
         log.subscribe(
             self._see, AdapterConnected, AdapterFailed, AdapterEnded, UpdateDropped, WebhookRefused, DeliveryFailed
         )
@@ -67,7 +67,7 @@ class AccountStates:
     @property
     def disconnected(self) -> int:
         """Accounts of platforms that are not connected."""
-        return sum(not one.connected for one in self.all())
+        return sum(not account.connected for account in self.all())
 
     def _see(self, event: Event) -> None:
         body = event.body

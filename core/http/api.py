@@ -1,9 +1,9 @@
 """All endpoints of the HTTP API, in the order in which the OpenAPI document shows them.
 
-To add some: a module in `core/http/routes/` with handlers ``async def list_intents(call: Call) -> QueueOverview`` and a
-tuple `ENDPOINTS`; then its import and its line here, and a row for each in the table of the authorisation test
-(`tests/unit/core/http/test_authorisation.py`). Router, checks of scopes and bodies, and the document follow. A path
-without a parameter stands before one with a parameter in its place. Types of queries and bodies forbid unknown fields.
+To add one: a handler below its declaration in a module of `core/http/routes/`, its name in the tuple `ENDPOINTS` there,
+and a row in the table of the authorisation test (`tests/unit/core/http/test_authorisation.py`). Table of paths, checks
+of scopes and bodies, and the document follow; of a `Verb` also the HTTP client of the commands, and what they do with a
+store file. Types of queries and bodies forbid unknown fields.
 
 Streams, pages and WebSockets are Starlette routes, passed to `build_app` as `more`.
 """
@@ -21,7 +21,6 @@ from trunkline.core.http.routes import (
     health,
     inbound,
     messages,
-    metrics,
     outbox,
     platforms,
     queue,
@@ -41,6 +40,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *hands.ENDPOINTS,
     *agents.ENDPOINTS,
     *explain.ENDPOINTS,
-    *metrics.ENDPOINTS,
+    health.metrics,
     *admin.ENDPOINTS,
 )

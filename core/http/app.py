@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,16 +11,16 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from trunkline.core.http.api import ENDPOINTS
 from trunkline.core.http.auth import Tokens, bearer, require
-from trunkline.core.http.endpoint import ANYBODY, JSON, Call, Departure, Endpoint, Reply
+from trunkline.core.http.clients import ANYBODY, Disconnect
+from trunkline.core.http.endpoint import JSON, Call, Endpoint, Reply
 from trunkline.core.http.guard.guard import Guard
-from trunkline.core.http.guard.request_log import Seen, log_request
 from trunkline.core.http.openapi import document_endpoint
-from trunkline.core.http.problems import PROBLEM_JSON, Problem, document_of, nothing_here, problem_of
+from trunkline.core.http.problems import PROBLEM_JSON, document_of, method_not_allowed, not_found
 from trunkline.core.http.requests import body_of, check_media_type, content_of, path_of, query_of, raw_query_of
 from trunkline.core.http.routes.health import check_ready
 from trunkline.core.http.served import Served
@@ -41,24 +40,15 @@ def build_app(
     `request.state.request_id`. A `Problem` or `TrunklineError` that they raise is answered as a problem.
     """
     tokens = Tokens(settings.tokens)
-
-    def observe(seen: Seen) -> None:
-        served.metrics.request(seen)
-        log_request(seen)
-
-    by_path: defaultdict[str, list[Endpoint]] = defaultdict(list)
     every = (*endpoints, document_endpoint(endpoints))
-    for endpoint in every:
-        by_path[endpoint.path].append(endpoint)
-    routes = [_route(path, found, served, tokens) for path, found in by_path.items()]
-    app = Starlette(routes=[*routes, *more], exception_handlers={HTTPException: _answer_routing})
+    app = Starlette(routes=more, exception_handlers={HTTPException: _answer_routing})
     app.router.redirect_slashes = False
     app.state.endpoints = every
     app.state.served = served
     app.state.tokens = tokens
     app.state.settings = settings
-    app.add_middleware(Direct, endpoints=every, served=served, tokens=tokens)
-    app.add_middleware(Guard, served=served, settings=settings, tokens=tokens, observe=observe)
+    app.add_middleware(EndpointTable, endpoints=every, served=served, tokens=tokens)
+    app.add_middleware(Guard, served=served, settings=settings, tokens=tokens)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -70,48 +60,57 @@ def build_app(
     return app
 
 
-class Direct:
-    """ASGI middleware that answers endpoints whose path has no parameter: most requests need no search for a route."""
+class EndpointTable:
+    """ASGI middleware that answers the endpoints, which it finds by path and method. Other paths are passed on."""
 
     def __init__(self, app: ASGIApp, endpoints: Sequence[Endpoint], served: Served, tokens: Tokens) -> None:
         self._app = app
         self._served = served
         self._tokens = tokens
-        self._endpoints = {(one.path, one.method): one for one in endpoints if "{" not in one.path}
+        #: path template -> method -> endpoint
+        self._table: dict[str, dict[str, Endpoint]] = {}
+        #: the templates with parameters, by their number of segments
+        self._templates: dict[int, list[tuple[str, list[str]]]] = {}
+        for endpoint in endpoints:
+            self._table.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+        for template in self._table:
+            if "{" in template:
+                segments = template.split("/")
+                self._templates.setdefault(len(segments), []).append((template, segments))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or pass on."""
-        endpoint = self._endpoints.get((scope["path"], scope["method"])) if scope["type"] == "http" else None
+        """Answer, or pass on. Raises `Problem` 405 for a path whose endpoints have other methods."""
+        endpoint = self._find(scope) if scope["type"] == "http" else None
         if endpoint is None:
             await self._app(scope, receive, send)
             return
-        # As the router leaves it: the log and the metrics name the route.
-        scope["route"] = endpoint
         await _answer(endpoint, await _run(endpoint, scope, receive, self._served, self._tokens), send)
 
+    def _find(self, scope: Scope) -> Endpoint | None:
+        """The endpoint of a request. Notes it and the parameters of the path in the scope, as a router does."""
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        others: dict[str, Endpoint] = {}
+        for template, parameters in self._matching(scope["path"]):
+            by_method = self._table[template]
+            if (found := by_method.get(method)) is not None:
+                scope["route"], scope["path_params"] = found, parameters
+                return found
+            others = others or by_method
+        if not others:
+            return None
+        scope["route"] = next(iter(others.values()))
+        allowed = {*others, "HEAD"} if "GET" in others else set(others)
+        raise method_not_allowed(scope["method"], ", ".join(sorted(allowed)))
 
-def problem_response(error: Exception, request_id: str) -> Response:
-    """An error as the response that it is answered with."""
-    problem = problem_of(error)
-    content = msgspec.json.encode(document_of(problem, request_id))
-    return Response(content, problem.status, problem.headers, PROBLEM_JSON)
-
-
-def _route(path: str, endpoints: Sequence[Endpoint], served: Served, tokens: Tokens) -> Route:
-    return Route(path, _Endpoints(endpoints, served, tokens), methods=sorted(one.method for one in endpoints))
-
-
-class _Endpoints:
-    """The endpoints of one path, as an ASGI application."""
-
-    def __init__(self, endpoints: Sequence[Endpoint], served: Served, tokens: Tokens) -> None:
-        self._by_method = {endpoint.method: endpoint for endpoint in endpoints}
-        self._served = served
-        self._tokens = tokens
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        endpoint = self._by_method["GET" if scope["method"] == "HEAD" else scope["method"]]
-        await _answer(endpoint, await _run(endpoint, scope, receive, self._served, self._tokens), send)
+    def _matching(self, path: str) -> Iterator[tuple[str, dict[str, str]]]:
+        """The templates that a path matches, with the values of their parameters; first one without parameters."""
+        if path in self._table and "{" not in path:
+            yield path, {}
+        segments = path.split("/")
+        for template, names in self._templates.get(len(segments), ()):
+            pairs = list(zip(names, segments, strict=True))
+            if all(value if name.startswith("{") else value == name for name, value in pairs):
+                yield template, {name.strip("{}"): value for name, value in pairs if name.startswith("{")}
 
 
 async def _run(endpoint: Endpoint, scope: Scope, receive: Receive, served: Served, tokens: Tokens) -> Any:
@@ -126,6 +125,7 @@ async def _run(endpoint: Endpoint, scope: Scope, receive: Receive, served: Serve
         check_ready(served)
     call = Call(
         served=served,
+        operated=served.operated,
         caller=caller,
         request_id=state["request_id"],
         method=scope["method"],
@@ -133,7 +133,7 @@ async def _run(endpoint: Endpoint, scope: Scope, receive: Receive, served: Serve
         query=raw_query_of(scope) if endpoint.raw else query_of(scope, endpoint.query),
         body=await _body(endpoint, headers, receive),
         headers=headers,
-        departure=state.get("departure") or Departure(),
+        disconnect=state.get("disconnect") or Disconnect(),
     )
     return await endpoint.run(call)
 
@@ -166,10 +166,8 @@ def _content(endpoint: Endpoint, answer: Any) -> bytes:
 
 
 def _answer_routing(request: Request, error: Exception) -> Response:
+    """Answer a path that no route has, and a method that its route does not have."""
     assert isinstance(error, HTTPException)
-    if error.status_code == 405:
-        detail = f"The method {request.method} is not possible here."
-        problem = Problem(405, "method-not-allowed", detail, headers=dict(error.headers or {}))
-    else:
-        problem = nothing_here()
-    return problem_response(problem, request.state.request_id)
+    problem = method_not_allowed(request.method, error.headers["Allow"]) if error.headers else not_found()
+    content = msgspec.json.encode(document_of(problem, request.state.request_id))
+    return Response(content, problem.status, problem.headers, PROBLEM_JSON)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import anyio
 
-from trunkline.core.http.endpoint import Caller, Scope
+from trunkline.core.http.clients import Caller, Scope
 from trunkline.core.http.problems import Problem
 from trunkline.core.http.settings import Token
 
@@ -22,13 +22,13 @@ class Tokens:
         self.replace(tokens)
 
     def replace(self, tokens: Sequence[Token]) -> None:
-        """Accept these from now on, and no others."""
+        """Replace the tokens: from now on no others are accepted."""
         self._tokens = tuple((token.secret.encode(), token.caller) for token in tokens if token.secret)
         before, self._replaced = self._replaced, anyio.Event()
         before.set()
 
     def find(self, secret: str) -> Caller | None:
-        """The caller that a token is of. Takes the same time for a wrong token as for any of the right ones."""
+        """The caller that a token identifies. Takes the same time for a wrong token as for any of the right ones."""
         given = secret.encode(errors="surrogateescape")
         found: Caller | None = None
         for known, caller in self._tokens:
@@ -38,7 +38,7 @@ class Tokens:
         return found
 
     def caller(self, secret: str | None) -> Caller:
-        """The caller that a token is of. Raises `Problem` 401 for none and for a wrong one."""
+        """The caller that a token identifies. Raises `Problem` 401 for no token and for a wrong one."""
         found = None if secret is None else self.find(secret)
         if found is None:
             said = "no token came with the request" if secret is None else "the token is not known"

@@ -1,84 +1,46 @@
-"""An endpoint as a value: what the router, the OpenAPI document and the authorisation matrix are made of."""
+"""Endpoints as values, of which the table of paths, the OpenAPI document and the commands of operators are made."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import msgspec
 
-if TYPE_CHECKING:
-    from trunkline.core.http.served import Served
+from trunkline.core.http.clients import Caller, Disconnect, Scope
 
+if TYPE_CHECKING:
+    from trunkline.core.http.served import OperatedGateway, Served
+
+A = TypeVar("A")
 JSON = "application/json"
 
 
-class Scope(StrEnum):
-    """What a token allows. Each is separate: `operate` does not contain the others."""
+class VerbCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of a verb, with parameters, query and body decoded: over HTTP, or by a command on a store file."""
 
-    READ = "read"
-    SEND = "send"
-    OPERATE = "operate"
-
-
-class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks, according to the token."""
-
-    name: str
-    scopes: frozenset[Scope]
-
-
-#: who asks without a token, where none is needed
-ANYBODY = Caller(name="", scopes=frozenset())
-
-
-class Departure:
-    """Whether the client of a connection has gone, so that nobody reads what is answered."""
-
-    __slots__ = ("_told", "gone")
-
-    def __init__(self) -> None:
-        self.gone = False
-        self._told = set[Callable[[], None]]()
-
-    @contextmanager
-    def notifying(self, act: Callable[[], None]) -> Generator[None]:
-        """Call `act` when the client goes; at once if it has gone."""
-        if self.gone:
-            act()
-        self._told.add(act)
-        try:
-            yield
-        finally:
-            self._told.discard(act)
-
-    def tell(self) -> None:
-        """The client has gone."""
-        self.gone = True
-        for act in tuple(self._told):
-            act()
-
-
-class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One request, with its parameters, query and body decoded and checked."""
-
-    served: Served
+    #: the gateway that is operated
+    operated: OperatedGateway
     caller: Caller
-    #: id of the request, in its log line and in the response
-    request_id: str
-    method: str = "GET"
     #: parameters of the path, percent-decoded
     path: dict[str, str]
     #: an instance of `Endpoint.query`, or none; with `Endpoint.raw` names and values in their order
     query: Any = None
     #: an instance of `Endpoint.body`, or none; with `Endpoint.raw` bytes
     body: Any = None
+
+
+class Call(VerbCall, frozen=True, kw_only=True):
+    """A request to an endpoint of a running gateway."""
+
+    served: Served
+    #: id of the request, in its log line and in the response
+    request_id: str
+    method: str = "GET"
     #: names in lower case
     headers: dict[str, str] = msgspec.field(default_factory=dict[str, str])
-    #: what ends early when nobody waits for it any more
-    departure: Departure = msgspec.field(default_factory=Departure)
+    #: ends early what the client no longer waits for
+    disconnect: Disconnect = msgspec.field(default_factory=Disconnect)
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,8 +53,19 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     media_type: str | None = None
 
 
-class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One method of one path. `query`, `body` and `answer` are types that msgspec decodes, encodes and describes."""
+async def _undeclared(_: object) -> Any:
+    raise NotImplementedError
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """An endpoint: a method of a path, declared above its handler:
+
+    @Endpoint("GET", "/v1/notes/{note}", Scope.READ, answer=Note)
+    async def show_note(call: Call) -> Note:
+
+    From then on the name `show_note` is the endpoint. The first line of the docstring is its summary, the rest its
+    description. `query`, `body` and `answer` are types that msgspec decodes, encodes and describes.
+    """
 
     method: str
     #: with parameters in braces, e.g. ``/v1/queue/{intent}``
@@ -100,9 +73,10 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     #: none: open to everybody
     scope: Scope | None
     #: a line for the OpenAPI document
-    summary: str
+    summary: str = ""
+    description: str = ""
     #: answers a value of `answer`, or a `Reply`; raises a `TrunklineError`, or `Problem` for what only HTTP knows
-    run: Callable[[Call], Awaitable[Any]]
+    run: Callable[[Call], Awaitable[Any]] = _undeclared
     #: a struct that forbids unknown fields
     query: Any = None
     #: a struct that forbids unknown fields
@@ -119,5 +93,31 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     raw: bool = False
     #: answered also while the gateway waits for its store, or stops
     always: bool = False
-    #: heading in the OpenAPI document
+    #: heading in the OpenAPI document; by default the first segment of the path behind the version
     tag: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The heading in the OpenAPI document."""
+        return self.tag or self.path.split("/")[2].capitalize()
+
+    def __call__(self, run: Callable[[Call], Awaitable[Any]]) -> Self:
+        """The endpoint with its handler. A summary that is declared leaves the whole docstring to the description."""
+        first, _, rest = (run.__doc__ or "").partition("\n\n")
+        summary, description = (self.summary, run.__doc__ or "") if self.summary else (first, rest)
+        return msgspec.structs.replace(self, run=run, summary=summary, description=description)
+
+
+class Verb(Endpoint, Generic[A], frozen=True, kw_only=True):
+    """An endpoint that is also a command: its handler answers for a running gateway and for a store file alike.
+
+    The HTTP client of the commands encodes a call of it, and decodes its answer, by the same declaration.
+    """
+
+    run: Callable[[VerbCall], Coroutine[Any, Any, A]] = _undeclared
+    answer: type[A]  # pyright: ignore[reportGeneralTypeIssues] -- a verb always has an answer
+
+    def __call__(  # pyright: ignore[reportIncompatibleMethodOverride] -- a handler of a verb takes less
+        self, run: Callable[[VerbCall], Coroutine[Any, Any, A]]
+    ) -> Self:
+        return super().__call__(run)

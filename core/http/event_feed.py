@@ -39,7 +39,7 @@ class Lagged(Exception):
 
 
 class RecentEvents:
-    """Subscribes to a log once and keeps its newest events, encoded once for all readers.
+    """The newest events of a log, encoded once for all readers. It subscribes to the log once.
 
     The log calls from any thread; everything else happens on the loop on which the feed was opened.
     """
@@ -150,7 +150,7 @@ def _encodable(value: object) -> object:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
-        return {_encodable(key): _encodable(one) for key, one in cast("dict[Any, Any]", value).items()}
+        return {_encodable(key): _encodable(inside) for key, inside in cast("dict[Any, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [_encodable(one) for one in cast("list[Any]", value)]
+        return [_encodable(inside) for inside in cast("list[Any]", value)]
     return value

@@ -15,7 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 from trunkline.core.events import BODIES, Event
 from trunkline.core.events.gateway import RunJoined
 from trunkline.core.http.auth import Tokens, bearer, require
-from trunkline.core.http.endpoint import Scope as TokenScope
+from trunkline.core.http.clients import Scope as TokenScope
 from trunkline.core.http.event_feed import KeptEvent, Lagged, RecentEvents, line_of
 from trunkline.core.http.event_snapshot import snapshot_of
 from trunkline.core.http.problems import AGAIN, Problem
@@ -184,7 +184,7 @@ class EventStreams:
 
 
 class _Stream(Response):
-    """Sends what it is given until the client is gone, its token no longer counts, or the server stops."""
+    """A response that sends lines until the client disconnects, its token no longer counts, or the server stops."""
 
     media_type = "text/event-stream"
 
@@ -249,7 +249,7 @@ def kinds_of(text: str) -> frozenset[str]:
 
 
 def position_of(text: str | None, feed: RecentEvents) -> Position:
-    """Where a stream begins. Raises `Problem` 422 for what is no id of an event."""
+    """The position where a stream begins. Raises `Problem` 422 for what is no id of an event."""
     if text is None:
         return Position(seq=feed.newest)
     if text == "0":

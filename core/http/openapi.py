@@ -80,7 +80,7 @@ def document(endpoints: Sequence[Endpoint]) -> Json:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/"}],
-        "tags": [{"name": tag} for tag in dict.fromkeys(endpoint.tag for endpoint in endpoints if endpoint.tag)],
+        "tags": [{"name": heading} for heading in dict.fromkeys(endpoint.heading for endpoint in endpoints)],
         "paths": paths,
         "components": {
             "schemas": schemas.components,
@@ -103,7 +103,7 @@ class _Schemas:
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         types: list[Any] = [ProblemDocument]
         for endpoint in endpoints:
-            types += [one for one in (endpoint.query, endpoint.body, endpoint.answer) if one is not None]
+            types += [type_ for type_ in (endpoint.query, endpoint.body, endpoint.answer) if type_ is not None]
         schemas, self.components = msgspec.json.schema_components(types, ref_template=_REF)
         self._by_type = list(zip(types, schemas, strict=True))
 
@@ -122,12 +122,11 @@ def _operation(endpoint: Endpoint, schemas: _Schemas) -> Json:
     operation: Json = {
         "operationId": re.sub(r"\W+", "_", f"{endpoint.method.lower()}_{name}").strip("_"),
         "summary": endpoint.summary,
-        "description": _prose(endpoint.run.__doc__ or ""),
+        "description": _prose(endpoint.description or endpoint.run.__doc__ or ""),
         "responses": _responses(endpoint, schemas),
         "security": [] if endpoint.scope is None else [{"token": [endpoint.scope.value]}],
+        "tags": [endpoint.heading],
     }
-    if endpoint.tag:
-        operation["tags"] = [endpoint.tag]
     if parameters := [*_path_parameters(endpoint), *_query_parameters(endpoint, schemas)]:
         operation["parameters"] = parameters
     if endpoint.body is not None:

@@ -88,7 +88,7 @@ BY_REASON: dict[Reason, tuple[int, str]] = {Reason.UNKNOWN_DELEGATION: (404, "un
 
 
 class Problem(Exception):
-    """What only HTTP knows to be wrong. `slug` ends its type; `more` becomes members of the document."""
+    """A problem that only HTTP knows. `slug` ends its type; `more` becomes members of the document."""
 
     def __init__(
         self, status: int, slug: str, detail: str, *, headers: dict[str, str] | None = None, **more: Any
@@ -120,7 +120,7 @@ class ProblemDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 def problem_of(error: Exception) -> Problem:
-    """The problem that an error is answered with. What is no error of ours is an internal one, without its text."""
+    """The problem for an error. An error of another library is an internal one, without its text."""
     error = _alone(error)
     if isinstance(error, Problem):
         return error
@@ -137,13 +137,18 @@ def problem_of(error: Exception) -> Problem:
 
 
 def stopping() -> Problem:
-    """What is answered while the server stops."""
+    """The problem for every request while the server stops."""
     return Problem(503, "stopping", "The gateway is stopping.", headers={"Retry-After": str(AGAIN)})
 
 
-def nothing_here() -> Problem:
-    """What is answered at an address that nothing is at."""
+def not_found() -> Problem:
+    """The problem for a path without an endpoint."""
     return Problem(404, "not-found", "There is nothing at this address. `/openapi.json` has all addresses.")
+
+
+def method_not_allowed(method: str, allowed: str) -> Problem:
+    """The problem for a path whose endpoints have other methods."""
+    return Problem(405, "method-not-allowed", f"The method {method} is not possible here.", headers={"Allow": allowed})
 
 
 def document_of(problem: Problem, request_id: str) -> ProblemDocument:
@@ -165,9 +170,9 @@ def _alone(error: Exception) -> Exception:
 
 
 def _row_of(error: type[Exception]) -> tuple[int, str]:
-    for one in error.__mro__:
-        if one in TABLE:
-            return TABLE[one]
+    for kind in error.__mro__:
+        if kind in TABLE:
+            return TABLE[kind]
     return TABLE[TrunklineError]
 
 

@@ -99,31 +99,31 @@ def _decoder(type_: Any) -> msgspec.json.Decoder[Any]:
 @cache
 def _is_open(type_: Any) -> bool:
     """Whether a body holds values of the core, which take unknown fields, as those of a newer version's store."""
-    return any(isinstance(one, inspect.StructType) and not one.forbid_unknown_fields for one in _inside(type_))
+    return any(isinstance(kind, inspect.StructType) and not kind.forbid_unknown_fields for kind in _inside(type_))
 
 
 def _inside(type_: Any) -> Iterator[inspect.Type]:
     """A type and all types in it."""
     todo, seen = [inspect.type_info(type_)], set[type]()
     while todo:
-        one = todo.pop()
-        if isinstance(one, inspect.StructType):
-            if one.cls in seen:
+        kind = todo.pop()
+        if isinstance(kind, inspect.StructType):
+            if kind.cls in seen:
                 continue
-            seen.add(one.cls)
-        yield one
-        todo += [inside for _, inside in _parts(one)]
+            seen.add(kind.cls)
+        yield kind
+        todo += [inside for _, inside in _parts(kind)]
 
 
-def _parts(one: inspect.Type) -> list[tuple[str, inspect.Type]]:
+def _parts(kind: inspect.Type) -> list[tuple[str, inspect.Type]]:
     """The types directly in a type; fields of structs with their names."""
-    match one:
+    match kind:
         case inspect.StructType(fields=fields):
             return [(field.encode_name, field.type) for field in fields]
         case inspect.UnionType(types=types) | inspect.TupleType(item_types=types):
             return [("", kind) for kind in types]
         case inspect.ListType() | inspect.VarTupleType() | inspect.SetType() | inspect.FrozenSetType():
-            return [("", one.item_type)]
+            return [("", kind.item_type)]
         case inspect.DictType(value_type=value):
             return [("", value)]
         case _:
@@ -134,7 +134,7 @@ def _check_known(value: Any, kind: inspect.Type, path: str) -> None:
     """Raise `Problem` 422 for a field that a struct does not have. The value is one that the type takes."""
     if isinstance(kind, inspect.UnionType):
         wanted = inspect.StructType if isinstance(value, dict) else inspect.CollectionType
-        fits = [one for one in kind.types if isinstance(one, wanted)]
+        fits = [option for option in kind.types if isinstance(option, wanted)]
         if len(fits) == 1:
             _check_known(value, fits[0], path)
     elif isinstance(kind, inspect.StructType) and isinstance(value, dict):

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 
 import msgspec
 
-from trunkline.core.http.endpoint import Caller
+from trunkline.core.http.clients import Caller
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HttpLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one request, one connection and one token may take up. Times in seconds, sizes in bytes."""
+    """Limits for each request, connection and token. Times in seconds, sizes in bytes."""
 
     #: largest body
     body: int = 1_048_576
@@ -57,7 +57,7 @@ class HttpLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How the server answers."""
+    """Settings of the HTTP server: tokens, limits, hosts and TLS."""
 
     tokens: tuple[Token, ...] = ()
     limits: HttpLimits = HttpLimits()

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.contract.version_1 import write_version_1
 from tests.support.paths import ROOT
+from trunkline.app.operators.pages import transcript_pages
 from trunkline.app.operators.store_file import StoreFileOperator
 from trunkline.core.errors import UsageError
 from trunkline.core.events import EventLog
@@ -260,7 +261,7 @@ def test_a_store_must_be_named(trunkline):
 
 def test_a_store_that_breaks_while_it_is_read_is_reported(talkative):
     def read() -> None:
-        for _ in StoreFileOperator(talkative).transcript(TOPIC):
+        for _ in transcript_pages(StoreFileOperator(talkative), TOPIC):
             with writing(talkative) as raw:
                 raw.execute("DROP TABLE IF EXISTS transcript")
 
@@ -316,7 +317,7 @@ def talkative(store):
 def test_a_long_transcript_is_not_held_in_memory(talkative):
     tracemalloc.start()
     try:
-        pages = StoreFileOperator(talkative).transcript(TOPIC)
+        pages = transcript_pages(StoreFileOperator(talkative), TOPIC)
         found = sum(len(one.text) > LONG for page in pages for one in page.lines)
         _, peak = tracemalloc.get_traced_memory()
     finally:
@@ -326,7 +327,7 @@ def test_a_long_transcript_is_not_held_in_memory(talkative):
 
 
 def test_a_slow_reader_holds_up_no_checkpoint_and_misses_no_line(talkative):
-    pages = StoreFileOperator(talkative).transcript(TOPIC)
+    pages = transcript_pages(StoreFileOperator(talkative), TOPIC)
     read = [next(pages) for _ in range(3)]
     with writing(talkative) as raw:
         line(raw, "s-topic", "later")

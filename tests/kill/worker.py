@@ -22,7 +22,7 @@ from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.states.delegation import OPEN_WORK
 from trunkline.core.store.delegations import DelegationFilter, ListDelegations
 from trunkline.core.store.sqlite.handlers import ask
-from trunkline.core.store.sqlite.offline.queue_file import open_to_read
+from trunkline.core.store.sqlite.offline.opening import open_to_read
 
 #: what workers take tasks of
 COURIER = "courier"

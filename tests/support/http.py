@@ -16,10 +16,11 @@ from starlette.routing import BaseRoute
 
 from tests.support.small_gateway import Running, TinyPlatform, serving
 from trunkline.core.agent import Agent
-from trunkline.core.env import system_env
+from trunkline.core.env import Env, system_env
 from trunkline.core.http.api import ENDPOINTS
 from trunkline.core.http.app import build_app
-from trunkline.core.http.endpoint import Caller, Endpoint, Scope
+from trunkline.core.http.clients import Caller, Scope
+from trunkline.core.http.endpoint import Endpoint
 from trunkline.core.http.served import Served
 from trunkline.core.http.server import HttpServer
 from trunkline.core.http.settings import HttpSettings, Token
@@ -60,18 +61,13 @@ async def api(
     platform: TinyPlatform | None = None,
     endpoints: Sequence[Endpoint] = ENDPOINTS,
     more: Sequence[BaseRoute] = (),
+    env: Env | None = None,
     **config: Any,
 ) -> AsyncGenerator[Api]:
-    """The API on a store file, asked in the process."""
+    """The API on a store file, asked in the process. `env`: that of the routes."""
     own = platform or TinyPlatform()
     async with closed_after(own, platform is None), serving(path, own, agent, **config) as running:
-        served = Served(
-            gateway=running.gateway,
-            store=running.store,
-            log=running.log,
-            events=running.log.recorder("http"),
-            env=system_env(),
-        )
+        served = Served.of(gateway=running.gateway, store=running.store, log=running.log, env=env or system_env())
         app = build_app(served, settings, endpoints=endpoints, more=more)
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=authorised()) as client:

@@ -6,7 +6,8 @@ import anyio
 import msgspec
 
 from trunkline.core.errors import LeaseLost, StoreError, TrunklineError, UnknownName
-from trunkline.core.http.endpoint import Call, Endpoint, Reply, Scope
+from trunkline.core.http.clients import Scope
+from trunkline.core.http.endpoint import Call, Endpoint, Reply
 from trunkline.core.http.problems import Problem
 
 

@@ -13,7 +13,6 @@ import anyio.abc
 import anyio.from_thread
 
 from tests.support.http import Api, api, over_socket
-from trunkline.core.env import Env
 
 
 @dataclass
@@ -32,15 +31,11 @@ class Served:
 @contextmanager
 def serving_url(path: Path, **more: Any) -> Generator[Served, None, None]:
     """The API on a store file, on a port of 127.0.0.1, until the block ends. `env`: that of the routes."""
-    env: Env | None = more.pop("env", None)
 
     async def run(*, task_status: anyio.abc.TaskStatus[tuple[str, Api]]) -> None:
-        async with api(path, **more) as one:
-            if env is not None:
-                object.__setattr__(one.served, "env", env)
-            async with over_socket(one) as (_, port):
-                task_status.started((f"http://127.0.0.1:{port}", one))
-                await anyio.sleep_forever()
+        async with api(path, **more) as one, over_socket(one) as (_, port):
+            task_status.started((f"http://127.0.0.1:{port}", one))
+            await anyio.sleep_forever()
 
     with anyio.from_thread.start_blocking_portal() as portal:
         future, (url, one) = portal.start_task(run)

@@ -82,7 +82,7 @@ async def web_chat(
         env=env,
         events=events,
     )
-    served = Served(gateway=gateway, store=store, log=log, events=log.recorder("http"), env=env)
+    served = Served.of(gateway=gateway, store=store, log=log, env=env)
     app = build_app(served, settings, more=[*chat_routes(served, limits), *page_routes()])
     server = HttpServer(app, served, settings)
     listener = socket.create_server(("127.0.0.1", port))

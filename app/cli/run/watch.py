@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from time import sleep
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -12,13 +13,17 @@ from cyclopts import Parameter
 from trunkline.app.cli.io.terminal import can_draw
 from trunkline.app.cli.io.trace_input import STDIN
 from trunkline.app.cli.options import DEFAULT_LOOKS, Flag, Looks, LooksOptions
-from trunkline.app.cli.run.trace_lines import write_as_it_comes
-from trunkline.app.runs.live_run import LiveRun
+from trunkline.app.runs.live_run import GrowingTrace, LiveRun
 from trunkline.app.runs.scenario_source import SimSource
-from trunkline.app.runs.trace_follower import Feed
+from trunkline.app.runs.trace_follower import Budget, Feed
+from trunkline.app.terminal.output import print_error
 from trunkline.core.errors import UsageError
+from trunkline.core.events import TraceHeader, encode_event
+from trunkline.core.events.trace import encode_header
 from trunkline.sim import scenario_home
 
+#: seconds between two looks at the trace of a gateway, for pipes and for logs of continuous integration
+_EVERY = 0.05
 #: a trace file, ``-``, or the address of a gateway
 TraceOrUrl = Annotated[str, Parameter(allow_leading_hyphen=True)]
 _INSTEAD = (
@@ -72,10 +77,39 @@ def _watch_gateway(url: str, token_file: Path | None, *, plain: bool, limit: int
 
     feed = watched_gateway(url, token_file, limit=limit)
     if plain:
-        return write_as_it_comes(feed)
+        return _write_as_it_comes(feed)
     from trunkline.app.tui import launch_live
 
     return launch_live(SimSource((scenario_home(),)), LiveRun(feed), ascii=looks.ascii, theme=looks.theme)
+
+
+def _write_as_it_comes(feed: GrowingTrace) -> int:
+    """Write a trace on standard output until it ends, or the reader leaves.
+
+    Exit code 2 where events are missing, or the trace broke off.
+    """
+    out = sys.stdout.buffer
+    try:
+        out.write(encode_header(feed.header or TraceHeader(scenario=feed.name)) + b"\n")
+        while True:
+            events = feed.pull(Budget(1_000, 1.0))
+            if feed.take_anew():
+                # A trace has no holes: two of them in one file would be refused.
+                print_error(f"trunkline: {feed.waiting_for()}: the trace ends here")
+                return 2
+            for event in events:
+                out.write(encode_event(event) + b"\n")
+            if events:
+                continue
+            out.flush()
+            if feed.over:
+                print_error(f"trunkline: {feed.problem}")
+                return 2
+            sleep(_EVERY)
+    except (KeyboardInterrupt, BrokenPipeError):
+        return 0
+    finally:
+        feed.close()
 
 
 def _watch_file(file: Path, *, plain: bool, limit: int, looks: Looks) -> int:

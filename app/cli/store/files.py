@@ -1,18 +1,19 @@
-"""What operators' commands share: which gateway, and the exit code for what is not possible."""
+"""What operators' commands share: which gateway, how an answer is printed, and the exit code of a refusal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, ParamSpec
+from typing import Annotated, Any, ParamSpec
 
 from cyclopts import Group, Parameter
 
 from trunkline.app.cli.options import Flag
 from trunkline.app.operators.port import NotPossible, Operator
-from trunkline.app.terminal.output import print_error
+from trunkline.app.report.explain import as_json
+from trunkline.app.terminal.output import print_error, print_json, print_lines
 from trunkline.core.errors import UsageError
 
 P = ParamSpec("P")
@@ -46,15 +47,24 @@ class GatewayOptions:
             return StoreFileOperator(self.store)
         assert self.url is not None
         try:
-            from trunkline.app.operators.over_http import HttpOperator
+            from trunkline.app.operators.http_client import HttpClient
         except ModuleNotFoundError as error:
             raise UsageError(f"--url needs {error.name}: pip install 'trunkline[http]'") from error
 
-        return HttpOperator.at(self.url, self.token_file)
+        return HttpClient(self.url, self.token_file)
 
 
 Gateway = Annotated[GatewayOptions, Parameter(name="*", group=Group("Gateway", sort_key=0))]
 NOWHERE = GatewayOptions()
+
+
+def print_answer(command: str, document: Mapping[str, Any], lines: Iterable[str], *, json: bool) -> int:
+    """Print an answer for machines or for people; the exit code."""
+    if json:
+        print_json(as_json(command, document))
+    else:
+        print_lines(*lines)
+    return 0
 
 
 def or_exit(command: Callable[P, int]) -> Callable[P, int]:

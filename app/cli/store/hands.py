@@ -8,18 +8,10 @@ from typing import Annotated
 from cyclopts import App, Group, Parameter
 
 from trunkline.app.cli.options import Flag
-from trunkline.app.cli.store.files import (
-    NOWHERE,
-    OUTPUT,
-    Gateway,
-    GatewayOptions,
-    Id,
-    Json,
-    or_exit,
-)
+from trunkline.app.cli.store.files import NOWHERE, OUTPUT, Gateway, GatewayOptions, Id, Json, or_exit, print_answer
+from trunkline.app.operators.pages import delegations
 from trunkline.app.operators.port import NotPossible
 from trunkline.app.report.hands import (
-    as_json,
     list_json,
     posted_json,
     posted_text,
@@ -29,11 +21,12 @@ from trunkline.app.report.hands import (
     taken_json,
     taken_text,
 )
-from trunkline.app.terminal.output import print_json, print_lines
 from trunkline.core.errors import UsageError
+from trunkline.core.http.endpoint import Verb
+from trunkline.core.http.routes import hands as verbs
+from trunkline.core.http.routes.hands import AnswerBody, HandsQuery, ProgressBody, TakeBody
 from trunkline.core.states.delegation import CallbackState, HandOutcome, WorkState
-from trunkline.core.store.delegations import DelegationFilter, HandPost, PostVerb
-from trunkline.core.values import DelegationId
+from trunkline.core.store.operators.hands import HandPosted
 
 app = App(
     name="hands",
@@ -81,13 +74,9 @@ def list_(
     """
     if limit < 1:
         raise UsageError("--limit must be at least 1")
-    which = DelegationFilter(states=state, callbacks=callback, hand=hand, agent=agent)
-    found = gateway.operator().hands(which, before=DelegationId(before) if before else None, limit=limit)
-    if json:
-        print_json(as_json(list_json(found)))
-        return 0
-    print_lines(*table(found))
-    return 0
+    query = HandsQuery(state=state, callback=callback, hand=hand, agent=agent, before=before)
+    found = delegations(gateway.operator(), query, limit=limit)
+    return print_answer("hands", list_json(found), table(found), json=json)
 
 
 @app.command
@@ -100,66 +89,51 @@ def show(delegation: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -
         Its id, as `trunkline hands list` prints it.
     """
     operator = gateway.operator()
-    found = operator.delegation(delegation)
-    if json:
-        print_json(as_json(shown_json(found, operator.option)))
-    else:
-        print_lines(*shown_text(found, operator.option).split("\n"))
-    return 0
+    found = operator.ask(verbs.show_delegation, delegation=delegation)
+    return print_answer("hands", shown_json(found, operator.option), shown_text(found, operator.option), json=json)
 
 
-@app.command
-@or_exit
-def cancel(delegation: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -> int:
-    """End the work of a delegation. Its hand is stopped, and what it returns later is kept but not reported.
-
-    Parameters
-    ----------
-    delegation:
-        Its id.
-    """
-    return _leave(PostVerb.CANCEL, delegation, gateway, json=json)
-
-
-@app.command(name="retry-callback")
-@or_exit
-def retry_callback(delegation: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -> int:
-    """Report a result again that could not be delivered: its messages are sent again, or its turn runs again.
-
-    Parameters
-    ----------
-    delegation:
-        Its id.
-    """
-    return _leave(PostVerb.RETRY_CALLBACK, delegation, gateway, json=json)
-
-
-@app.command
-@or_exit
-def discard(delegation: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -> int:
-    """Give the report of a delegation up: its turn does not run, and nothing more of it is sent.
-
-    Parameters
-    ----------
-    delegation:
-        Its id.
-    """
-    return _leave(PostVerb.DISCARD, delegation, gateway, json=json)
-
-
-def _leave(verb: PostVerb, delegation: str, gateway: GatewayOptions, *, json: bool) -> int:
-    post = HandPost(delegation=DelegationId(delegation), verb=verb, by="operator")
-    return _post(post, gateway, json=json)
-
-
-def _post(post: HandPost, gateway: GatewayOptions, *, json: bool) -> int:
+def _post(
+    verb: Verb[HandPosted],
+    delegation: str,
+    gateway: GatewayOptions,
+    body: AnswerBody | ProgressBody | None = None,
+    *,
+    json: bool,
+) -> int:
     operator = gateway.operator()
-    done = operator.post(post)
-    if json:
-        print_json(as_json(posted_json(done)))
-    else:
-        print_lines(*posted_text(done, at_once=operator.acts_at_once))
-    return 0
+    done = operator.ask(verb, body, delegation=delegation)
+    return print_answer("hands", posted_json(done), posted_text(done, at_once=operator.acts_at_once), json=json)
+
+
+def _add_command(verb: Verb[HandPosted], name: str, summary: str) -> None:
+    """Add a command for a verb that takes nothing but the id of a delegation."""
+
+    def command(delegation: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -> int:
+        return _post(verb, delegation, gateway, json=json)
+
+    command.__doc__ = f"{summary}\n\nParameters\n----------\ndelegation:\n    Its id."
+    app.command(or_exit(command), name=name)
+
+
+for _verb, _name, _summary in (
+    (
+        verbs.cancel,
+        "cancel",
+        "End the work of a delegation. Its hand is stopped, and what it returns later is kept but not reported.",
+    ),
+    (
+        verbs.retry_callback,
+        "retry-callback",
+        "Report a result again that could not be delivered: its messages are sent again, or its turn runs again.",
+    ),
+    (
+        verbs.discard,
+        "discard",
+        "Give the report of a delegation up: its turn does not run, and nothing more of it is sent.",
+    ),
+):
+    _add_command(_verb, _name, _summary)
 
 
 # ---------------------------------------------------------------- workers
@@ -179,14 +153,11 @@ def take(hand: str, /, *, gateway: Gateway = NOWHERE, worker: Worker = "operator
     worker:
         Your name, as operators see it.
     """
-    task = gateway.operator().take(hand, worker)
-    if json:
-        print_json(as_json(taken_json(task)))
-        return 0 if task is not None else 1
-    if task is None:
+    task = gateway.operator().ask(verbs.take, TakeBody(hand=hand, worker=worker)).task
+    if task is None and not json:
         raise NotPossible(f"no task waits for {hand}")
-    print_lines(*taken_text(task))
-    return 0
+    print_answer("hands", taken_json(task), () if task is None else taken_text(task), json=json)
+    return 0 if task is not None else 1
 
 
 @app.command
@@ -221,15 +192,8 @@ def answer(
     secret = _secret(ticket)
     said = sys.stdin.read() if text == "-" else text
     outcome = HandOutcome.ERROR if failed else HandOutcome.OK
-    post = HandPost(
-        delegation=DelegationId(delegation),
-        verb=PostVerb.ANSWER,
-        outcome=outcome,
-        text=said,
-        by=worker,
-        ticket=secret,
-    )
-    return _post(post, gateway, json=json)
+    body = AnswerBody(outcome=outcome, text=said, ticket=secret, worker=worker)
+    return _post(verbs.answer, delegation, gateway, body, json=json)
 
 
 def _secret(ticket: str) -> str:
@@ -263,11 +227,5 @@ def progress(
     worker:
         Your name, as operators see it.
     """
-    post = HandPost(
-        delegation=DelegationId(delegation),
-        verb=PostVerb.PROGRESS,
-        text=text,
-        by=worker,
-        ticket=_secret(ticket),
-    )
-    return _post(post, gateway, json=json)
+    body = ProgressBody(text=text, ticket=_secret(ticket), worker=worker)
+    return _post(verbs.progress, delegation, gateway, body, json=json)

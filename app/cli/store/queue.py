@@ -6,34 +6,30 @@ import sys
 from typing import Annotated
 
 from cyclopts import App, Group, Parameter
+from msgspec.structs import replace
 
 from trunkline.app.cli.options import Flag
-from trunkline.app.cli.store.files import (
-    NOWHERE,
-    OUTPUT,
-    Gateway,
-    Id,
-    Json,
-    or_exit,
-)
+from trunkline.app.cli.store.files import NOWHERE, OUTPUT, Gateway, Id, Json, or_exit, print_answer
+from trunkline.app.operators.pages import intents as intents_of
 from trunkline.app.operators.port import NotPossible, Operator
+from trunkline.app.report.explain import fields_json
 from trunkline.app.report.queue import (
-    as_json,
     changed_json,
     changed_text,
     conservation,
     list_json,
-    purged_json,
     shown_json,
     shown_text,
     table,
 )
-from trunkline.app.terminal.output import print_json, print_lines
+from trunkline.app.terminal.output import print_lines
 from trunkline.app.text.cells import count
 from trunkline.core.config import parse_duration
-from trunkline.core.errors import IllegalTransition, UsageError
-from trunkline.core.store.operators.queue import NOTICEABLE, QueueChanges, check_retry
-from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
+from trunkline.core.errors import UsageError
+from trunkline.core.http.routes import queue as verbs
+from trunkline.core.http.routes.queue import PurgeBody, QueueQuery, ResolveBody, RetryBody
+from trunkline.core.store.operators.queue import NOTICEABLE, QueueChanges
+from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.values import IntentState
 
 app = App(
@@ -76,16 +72,12 @@ def list_(
         raise UsageError("--limit must be at least 1")
     if all and state:
         raise UsageError("--all goes without --state")
-    which = QueueFilter(states=state if all or state else NOTICEABLE, channel=channel)
-    found = gateway.operator().queue(which, limit=limit)
-    if json:
-        print_json(as_json(list_json(found)))
-        return 0
+    query = QueueQuery(state=state if all or state else NOTICEABLE, channel=channel)
+    found = intents_of(gateway.operator(), query, limit=limit)
     nothing = "none is in this state and for this platform"
     if not (all or state or channel):
         nothing = "none needs attention, and none is to be sent; --all lists them"
-    print_lines(*table(found, nothing))
-    return 0
+    return print_answer("queue", list_json(found), table(found, nothing), json=json)
 
 
 @app.command
@@ -98,12 +90,8 @@ def show(intent: Id, /, *, gateway: Gateway = NOWHERE, json: Json = False) -> in
         Its id, as `trunkline queue list` prints it.
     """
     operator = gateway.operator()
-    found = operator.intent(intent)
-    if json:
-        print_json(as_json(shown_json(found, operator.option)))
-    else:
-        print_lines(*shown_text(found, operator.option).split("\n"))
-    return 0
+    found = operator.ask(verbs.show_intent, intent=intent)
+    return print_answer("queue", shown_json(found, operator.option), shown_text(found, operator.option), json=json)
 
 
 @app.command
@@ -129,13 +117,8 @@ def retry(
         raise UsageError("name the intents, or all of a state with --state")
     if channel and not state:
         raise UsageError("--channel goes with --state")
-    which = QueueFilter(states=state, channel=channel)
-    try:
-        check_retry(which)
-    except IllegalTransition as error:
-        raise NotPossible(error.facts) from error
     operator = gateway.operator()
-    done = operator.retry(intents) if intents else operator.retry_all(which)
+    done = operator.ask(verbs.retry, RetryBody(intents=intents, state=state, channel=channel))
     return _print_changes("retry", done, operator, json=json)
 
 
@@ -173,7 +156,7 @@ def resolve(
     if message_id and not sent:
         raise UsageError("--message-id goes with --sent")
     operator = gateway.operator()
-    done = operator.resolve(intent, given[0], message_id=message_id)
+    done = operator.ask(verbs.resolve, ResolveBody(verdict=given[0], message_id=message_id), intent=intent)
     return _print_changes(given[0].value, done, operator, json=json)
 
 
@@ -205,18 +188,15 @@ def purge(
     """
     if not (state or channel or older_than):
         raise UsageError("say which: --state, --channel or --older-than")
-    which = QueueFilter(states=state, channel=channel)
-    age = _age(older_than) if older_than else None
+    which = PurgeBody(state=state, channel=channel, older_than=_age(older_than) if older_than else None)
     operator = gateway.operator()
-    counts = operator.purgeable(which, older_than=age)
-    if counts and not (yes or _confirmed(conservation(counts))):
+    done = operator.ask(verbs.purge, replace(which, dry_run=True))
+    if done.asked and not (yes or _confirmed(conservation(done.asked))):
         raise NotPossible("not agreed to")
-    removed = operator.purge(which, older_than=age) if counts else 0
-    if json:
-        print_json(as_json(purged_json(counts, removed)))
-    else:
-        print_lines(f"{count(removed, 'intent')} removed")
-    return 0
+    if done.asked:
+        done = replace(done, removed=operator.ask(verbs.purge, which).removed)
+    document = {"verb": "purge", **fields_json(done)}
+    return print_answer("queue", document, [f"{count(done.removed, 'intent')} removed"], json=json)
 
 
 def _age(text: str) -> float:
@@ -236,8 +216,4 @@ def _confirmed(what: str) -> bool:
 
 
 def _print_changes(verb: str, done: QueueChanges, operator: Operator, *, json: bool) -> int:
-    if json:
-        print_json(as_json(changed_json(verb, done)))
-        return 0
-    print_lines(*changed_text(done, at_once=operator.acts_at_once))
-    return 0
+    return print_answer("queue", changed_json(verb, done), changed_text(done, at_once=operator.acts_at_once), json=json)

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 import msgspec
 
 from trunkline.app.cli.store.files import NOWHERE, Gateway
+from trunkline.app.operators.pages import session_pages, transcript_pages
 from trunkline.app.operators.port import Operator
 from trunkline.app.terminal.output import print_json, print_lines
 from trunkline.app.text.cells import count
 
-#: escaped, because a terminal interprets them, and some readers take them for line ends
-_UNSAFE = {number: f"\\u{number:04x}" for number in (*range(0x7F, 0xA0), 0x2028, 0x2029)}
 _json = msgspec.json.Encoder().encode
 
 
@@ -37,7 +36,7 @@ def print_transcript(session: str | None = None, /, *, gateway: Gateway = NOWHER
 
 
 def _sessions(operator: Operator) -> Iterator[str]:
-    for found in operator.sessions():
+    for found in (row for page in session_pages(operator) for row in page.sessions):
         header = found.session
         facts = f"generation {header.generation}, {count(found.lines, 'line')}"
         ended = "" if header.ended is None else f", ended ({header.ended})"
@@ -46,7 +45,7 @@ def _sessions(operator: Operator) -> Iterator[str]:
 
 def _transcript(operator: Operator, name: str) -> Iterator[str]:
     first = True
-    for page in operator.transcript(name):
+    for page in transcript_pages(operator, name):
         if first:
             yield _line(page.session)
         first = False
@@ -54,4 +53,4 @@ def _transcript(operator: Operator, name: str) -> Iterator[str]:
 
 
 def _line(value: msgspec.Struct) -> str:
-    return _json(value).decode().translate(_UNSAFE)
+    return _json(value).decode()

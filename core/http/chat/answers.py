@@ -1,4 +1,4 @@
-"""What came of an inbound message, as the API answers it."""
+"""Outcomes of inbound messages, as the API answers them."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def answer_of(receipt: InboundReceipt, outcome: Outcome | None) -> ReceivedAnswe
 
 
 def later_answer(stored: StoredInbound, outcome: Outcome) -> ReceivedAnswer:
-    """The answer to somebody who asks again by the id."""
+    """The answer to a client that asks again by the id."""
     receipt = InboundReceipt(
         status=InboundStatus.ADMITTED,
         inbound=stored.work.id,
@@ -136,7 +136,7 @@ def _with(answer: ReceivedAnswer, outcome: Outcome) -> ReceivedAnswer:
     return msgspec.structs.replace(
         answer,
         turn=turn,
-        outbound_payloads=tuple(_payload(one) for one in outcome.messages),
+        outbound_payloads=tuple(_payload(message) for message in outcome.messages),
         delegations=outcome.delegations,
         complete=outcome.complete,
         rest=None if outcome.complete else answer.rest,

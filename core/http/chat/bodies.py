@@ -59,9 +59,7 @@ class InboundBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     message_id: PlatformId
     text: Text
     #: addresses of files; agents see each as a line ``MEDIA:<address>`` behind the text
-    media: Annotated[
-        tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=2048)], ...], msgspec.Meta(max_length=50)
-    ] = ()
+    media: Annotated[tuple[FileAddress, ...], msgspec.Meta(max_length=50)] = ()
     #: id of the message that it answers
     reply_to: PlatformId | None = None
     #: number in the mailbox of the message whose button was pressed; `text` is the value of the button
@@ -77,12 +75,12 @@ def mailbox_of(gateway: Gateway, channel: str, account: str) -> MailboxAdapter:
     adapter = gateway.adapters.get((channel, account))
     if isinstance(adapter, MailboxAdapter):
         return adapter
-    there = [f"{one.channel}:{one.account}" for one in gateway.adapters.values() if isinstance(one, MailboxAdapter)]
+    there = [":".join(name) for name, known in gateway.adapters.items() if isinstance(known, MailboxAdapter)]
     named = ", ".join(sorted(there)) or "none: name some under `accounts` in the configuration"
     if adapter is not None:
         detail = f"{channel}:{account} speaks to its platform itself. Accounts of the API: {named}"
         raise Problem(404, "unknown-account", detail)
-    slug = "unknown-account" if any(one[0] == channel for one in gateway.adapters) else "unknown-channel"
+    slug = "unknown-account" if any(known == channel for known, _ in gateway.adapters) else "unknown-channel"
     raise Problem(404, slug, f"There is no account {channel}:{account}. Accounts of the API: {named}")
 
 

@@ -1,4 +1,4 @@
-"""The conversation of one person with an account: what a socket does with the gateway and its store."""
+"""The conversation of a person with an account: how a socket reaches the gateway and its store."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class DirectChat:
 
     @property
     def place(self) -> Place:
-        """The room of its sockets."""
+        """The room of the sockets of this conversation."""
         return place_of(self._address)
 
     async def say(self, say: SayFrame) -> tuple[SaidFrame, OwnFrame | None]:
-        """Hand a message to the gateway. Returns what became of it, and what other sockets are to show.
+        """Hand a message to the gateway. Returns its fate, and the frame that other sockets show.
 
         Raises `Problem` 409 if the id belongs to another message, and a `TrunklineError` if nothing was stored.
         """
@@ -60,7 +60,7 @@ class DirectChat:
         return said, OwnFrame(id=say.id, text=say.text, at=at) if admitted else None
 
     async def messages(self, after: int, limit: int, *, wait: bool = False) -> MailboxPage:
-        """What the mailbox has behind a cursor, oldest first. `wait`: until there is something."""
+        """Messages of the mailbox behind a cursor, oldest first. `wait`: until there is a message."""
         read = self._adapter.next if wait else self._adapter.read
         return await read(after=after, conversation=self._address.conversation, kind=ChatKind.DIRECT, limit=limit)
 

@@ -22,7 +22,7 @@ MOST = 2**53 - 1
 
 
 class Close(IntEnum):
-    """Why the server closed a socket. 4000 plus a status of HTTP, where one fits."""
+    """Codes with which the server closes a socket: 4000 plus a status of HTTP, where one fits."""
 
     #: the server stops or starts again: connect again, with the cursor
     RESTART = 1012
@@ -54,7 +54,7 @@ class _Incoming(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", for
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who speaks. The gateway knows a person by the id."""
+    """The person who speaks. The gateway knows a person by the id."""
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME)]
     name: Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)] = ""
@@ -65,7 +65,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class HelloFrame(_Incoming, frozen=True, kw_only=True, tag="hello"):
-    """The first frame: who speaks, on which account, and what it has seen already."""
+    """The first frame: the person who speaks, the account, and the cursor of the client."""
 
     peer: Person
     #: not needed if the request had an `Authorization` header
@@ -164,7 +164,7 @@ class CaughtUpFrame(_Outgoing, frozen=True, kw_only=True, tag="caught_up"):
 
 
 class TypingFrame(_Outgoing, frozen=True, kw_only=True, tag="typing"):
-    """Whether a turn of the conversation is under way."""
+    """The state of the conversation: whether a turn is under way."""
 
     on: bool
 
@@ -181,7 +181,7 @@ class PongFrame(_Outgoing, frozen=True, kw_only=True, tag="pong"):
 
 
 class ProblemFrame(_Outgoing, frozen=True, kw_only=True, omit_defaults=True, tag="problem"):
-    """What was wrong with a frame, as HTTP says it."""
+    """A problem with a frame, as HTTP answers it."""
 
     problem: ProblemDocument
     #: id of the message that was refused; none: the problem concerns another frame, or the socket

@@ -23,18 +23,18 @@ def place_of(address: Address) -> Place:
 
 
 class RoomMember(Protocol):
-    """One socket of a room. Called on the event loop; must return at once."""
+    """A socket of a room. Called on the event loop; must return at once."""
 
-    def working(self, *, on: bool) -> None:
-        """A turn of the conversation has begun, or the last one has ended."""
+    def show_typing(self, *, on: bool) -> None:
+        """Show that a turn of the conversation has begun, or that the last one has ended."""
         ...
 
-    def failed(self, frame: FailedFrame) -> None:
-        """A turn of the conversation has failed."""
+    def show_failure(self, frame: FailedFrame) -> None:
+        """Show that a turn of the conversation has failed."""
         ...
 
-    def own(self, frame: OwnFrame) -> None:
-        """The person said something on another socket."""
+    def show_own(self, frame: OwnFrame) -> None:
+        """Show a message that the person sent on another socket."""
         ...
 
 
@@ -58,21 +58,21 @@ class Rooms:
         """Listen to a conversation. A turn that is under way is reported at once."""
         self._rooms.setdefault(place, set()).add(member)
         if place in self._busy:
-            member.working(on=True)
+            member.show_typing(on=True)
 
     def leave(self, place: Place, member: RoomMember) -> None:
-        """Listen no more."""
+        """Stop listening to a conversation."""
         room = self._rooms.get(place)
         if room is not None:
             room.discard(member)
             if not room:
                 del self._rooms[place]
 
-    def tell(self, place: Place, frame: OwnFrame, but: RoomMember) -> None:
+    def share_own(self, place: Place, frame: OwnFrame, but: RoomMember) -> None:
         """Show what a person said to the other sockets of the conversation."""
         for member in self._in(place):
             if member is not but:
-                member.own(frame)
+                member.show_own(frame)
 
     def _see(self, event: Event) -> None:
         # Called in the thread that committed, for every turn of the gateway: most have nobody in their room.
@@ -105,9 +105,9 @@ class Rooms:
     def _call(self, place: Place, failed: FailedFrame | None = None) -> None:
         try:
             if failed is None:
-                self._loop.call_soon_threadsafe(self._working, place)
+                self._loop.call_soon_threadsafe(self._show_typing, place)
             else:
-                self._loop.call_soon_threadsafe(self._failed, place, failed)
+                self._loop.call_soon_threadsafe(self._show_failure, place, failed)
         except RuntimeError:
             # The loop is closed: nobody listens any more.
             self._rooms.clear()
@@ -115,11 +115,11 @@ class Rooms:
     def _in(self, place: Place) -> Iterable[RoomMember]:
         return tuple(self._rooms.get(place, ()))
 
-    def _working(self, place: Place) -> None:
+    def _show_typing(self, place: Place) -> None:
         on = place in self._busy
         for member in self._in(place):
-            member.working(on=on)
+            member.show_typing(on=on)
 
-    def _failed(self, place: Place, frame: FailedFrame) -> None:
+    def _show_failure(self, place: Place, frame: FailedFrame) -> None:
         for member in self._in(place):
-            member.failed(frame)
+            member.show_failure(frame)

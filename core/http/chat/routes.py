@@ -10,7 +10,7 @@ from trunkline.core.http.chat.direct_chat import DirectChat, open_chat
 from trunkline.core.http.chat.frames import Close, HelloFrame
 from trunkline.core.http.chat.rooms import Rooms
 from trunkline.core.http.chat.socket import ChatLimits, ChatSocket
-from trunkline.core.http.endpoint import Scope
+from trunkline.core.http.clients import Scope
 from trunkline.core.http.served import Served
 
 PATH = "/v1/chat/ws"

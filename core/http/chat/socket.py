@@ -1,4 +1,4 @@
-"""One WebSocket of the web chat: its hello, what the person says, and what is sent to it.
+"""A WebSocket of the web chat: the hello, the messages of the person, and the frames for the person.
 
 What is stored for the person is read from the mailbox behind the cursor of the socket, as fast as the client takes it.
 So a slow client costs a page of messages, and a client that comes again with its cursor misses and repeats nothing.
@@ -44,7 +44,7 @@ LOG = logging.getLogger("trunkline.http")
 
 
 class ChatLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one socket may take up. Times in seconds."""
+    """Limits of a socket. Times in seconds."""
 
     #: time in which the `hello` must have come
     hello_time: float = 10.0
@@ -85,18 +85,18 @@ class ChatSocket:
 
     # ---------------------------------------------------------------- what a room calls
 
-    def working(self, *, on: bool) -> None:
-        """A turn of the conversation has begun, or the last one has ended."""
+    def show_typing(self, *, on: bool) -> None:
+        """Show that a turn of the conversation has begun, or that the last one has ended."""
         if self._frames and isinstance(self._frames[-1], TypingFrame):
             self._frames.pop()
         self._tell(TypingFrame(on=on))
 
-    def failed(self, frame: FailedFrame) -> None:
-        """A turn of the conversation has failed."""
+    def show_failure(self, frame: FailedFrame) -> None:
+        """Show that a turn of the conversation has failed."""
         self._tell(frame)
 
-    def own(self, frame: OwnFrame) -> None:
-        """The person said something on another socket."""
+    def show_own(self, frame: OwnFrame) -> None:
+        """Show a message that the person sent on another socket."""
         self._tell(frame)
 
     # ---------------------------------------------------------------- the life of a socket
@@ -259,7 +259,7 @@ class ChatSocket:
             return
         self._tell(said)
         if own is not None:
-            self._rooms.tell(conversation.place, own, self)
+            self._rooms.share_own(conversation.place, own, self)
 
     # ---------------------------------------------------------------- to the client
 
@@ -278,7 +278,7 @@ class ChatSocket:
             await self._wake.wait()
 
     async def _send_messages(self, conversation: DirectChat, page: MailboxPage, after: int) -> None:
-        """Send what the mailbox has behind a cursor, and what comes later."""
+        """Send the messages behind a cursor, and those that come later."""
         caught_up = False
         while True:
             for message in page.messages:

@@ -16,7 +16,7 @@ _LINGER_TIME, _LINGER_SIZE = 2.0, 67_108_864
 
 
 class BodyReader:
-    """Receives for the application. Raises `Problem` 413 for a body over the limit, 408 for one that is too slow."""
+    """The body of a request. Raises `Problem` 413 for a body over the limit, 408 for a body that is too slow."""
 
     def __init__(
         self, given: ByName, receive: Receive, limits: HttpLimits, whole: Callable[[], bool] = lambda: False

@@ -1,8 +1,9 @@
-"""The guard around the application: ids, checks, limits, headers, and errors as problems."""
+"""The guard around the application: ids, checks, limits, headers, errors as problems, and one log line per request."""
 
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Callable
 
@@ -12,13 +13,12 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trunkline.core.http.auth import Tokens, bearer
+from trunkline.core.http.clients import RequestSeen
 from trunkline.core.http.guard.body import BodyReader
 from trunkline.core.http.guard.origins import ByName, by_name, check_origin
-from trunkline.core.http.guard.rates import RateLimit
-from trunkline.core.http.guard.request_log import Observe, Seen
 from trunkline.core.http.problems import AGAIN, PROBLEM_JSON, Problem, document_of, problem_of, stopping
 from trunkline.core.http.served import Served
-from trunkline.core.http.settings import HttpSettings
+from trunkline.core.http.settings import HttpSettings, Rate
 
 LOG = logging.getLogger("trunkline.http")
 #: what is taken over from a client as the id of its request
@@ -33,23 +33,26 @@ _HEADERS = {
 }
 _RAW = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
 _STREAM = b"text/event-stream"
+#: routes that supervisors and monitors request all the time
+_PROBES = ("/v1/health/", "/metrics")
+#: buckets kept at once; the oldest goes first, and begins full when it comes again
+_MOST_BUCKETS = 10_000
 
 
 class Guard:
-    """ASGI middleware, outermost. `observe` is called with each request that has ended."""
+    """ASGI middleware, outermost: nothing reaches the application that is not checked."""
 
-    def __init__(self, app: ASGIApp, served: Served, settings: HttpSettings, tokens: Tokens, observe: Observe) -> None:
+    def __init__(self, app: ASGIApp, served: Served, settings: HttpSettings, tokens: Tokens) -> None:
         self._app = app
         self._served = served
         self._settings = settings
         self._tokens = tokens
-        self._observe = observe
         self._rate = RateLimit(settings.limits.rate, served.env.steady)
         #: requests in work
         self._working = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request, or one WebSocket."""
+        """Handle a request, or a WebSocket."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -94,7 +97,10 @@ class Guard:
         finally:
             if not answer.streams:
                 self._leave()
-            self._observe(Seen.of(scope, answer.status, self._served.env.steady() - began, stream=answer.streams))
+            seconds = self._served.env.steady() - began
+            seen = RequestSeen.from_scope(scope, answer.status, seconds, stream=answer.streams)
+            self._served.metrics.count_request(seen)
+            log_request(seen)
 
     def _leave(self) -> None:
         self._working -= 1
@@ -142,7 +148,7 @@ def _unknown() -> bool:
 
 
 class _Answer:
-    """Sends for the application: adds headers, and waits for no reader that has stopped to read."""
+    """The answer of the application: headers are added, and a client that has stopped to read is cut."""
 
     def __init__(self, scope: Scope, body: BodyReader, send: Send, write_time: float) -> None:
         self._scope = scope
@@ -157,7 +163,7 @@ class _Answer:
         self._closes = False
 
     async def send(self, message: Message) -> None:
-        """Send one message. Raises `OSError` if the client does not read."""
+        """Send a message. Raises `OSError` if the client does not read."""
         if message["type"] == "http.response.start":
             self._begin(message)
         elif self._closes and not message.get("more_body", False):
@@ -178,7 +184,7 @@ class _Answer:
         # ASGI has the names in lower case.
         headers: list[tuple[bytes, bytes]] = message["headers"]
         there = dict(headers)
-        headers += [one for one in _RAW if one[0] not in there]
+        headers += [header for header in _RAW if header[0] not in there]
         headers.append((b"x-request-id", self._scope["state"]["request_id"].encode()))
         if self._body.refused:
             headers.append((b"connection", b"close"))
@@ -188,8 +194,8 @@ class _Answer:
             self.on_stream()
 
     async def _write(self, message: Message) -> None:
-        takes: Callable[[], bool] | None = self._scope["state"].get("takes")
-        if takes is not None and takes():
+        is_writable: Callable[[], bool] | None = self._scope["state"].get("is_writable")
+        if is_writable is not None and is_writable():
             # It waits for nobody, so that no limit is needed.
             await self._send(message)
             return
@@ -198,3 +204,40 @@ class _Answer:
             return
         self.abort()
         raise OSError("the client does not read")
+
+
+class RateLimit:
+    """Token buckets: how often a token, or an address without one, may ask. `steady` is the steady clock."""
+
+    def __init__(self, rate: Rate, steady: Callable[[], float]) -> None:
+        self._rate = rate
+        self._steady = steady
+        #: key -> requests left, and when that was; the least recently used first
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def take(self, key: str) -> None:
+        """Count a request. Raises `Problem` 429 with the time to wait."""
+        rate, now = self._rate, self._steady()
+        left, at = self._buckets.pop(key, (float(rate.burst), now))
+        left = min(float(rate.burst), left + max(0.0, now - at) * rate.per_second)
+        enough = left >= 1
+        self._buckets[key] = (left - 1 if enough else left, now)
+        if len(self._buckets) > _MOST_BUCKETS:
+            del self._buckets[next(iter(self._buckets))]
+        if not enough:
+            wait = max(1, math.ceil((1 - left) / rate.per_second))
+            detail = f"Too many requests: at most {rate.per_second:g} per second over time, and {rate.burst} at once."
+            raise Problem(429, "too-many-requests", detail, headers={"Retry-After": str(wait)})
+
+
+def log_request(seen: RequestSeen) -> None:
+    """Log a request; probes, which come every few seconds, only in detail."""
+    LOG.log(
+        logging.DEBUG if seen.route.startswith(_PROBES) and seen.status < 500 else logging.INFO,
+        "%s %s %d %.1f ms",
+        seen.method,
+        seen.route,
+        seen.status,
+        seen.seconds * 1000,
+        extra={"request_id": seen.request_id, "caller": seen.caller},
+    )

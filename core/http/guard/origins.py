@@ -1,4 +1,4 @@
-"""Which host a request may ask for, and which pages may make it: against rebound names and pages of other sites."""
+"""Hosts that a request may name, and pages that may make requests: against rebound names and pages of other sites."""
 
 from __future__ import annotations
 

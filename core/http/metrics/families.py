@@ -9,7 +9,7 @@ from typing import ClassVar
 
 #: media type of the text
 TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
-#: label sets of one family; what comes beyond is counted under `OTHER`. No label is a stranger's text.
+#: maximum label sets per family; more are counted under `OTHER`. Labels never contain untrusted text.
 _MOST = 500
 #: the value of each label beyond that
 OTHER = "other"
@@ -18,7 +18,7 @@ Labels = tuple[str, ...]
 
 
 class Counter:
-    """A number for each set of labels, which only grows. Safe to use from any thread."""
+    """A counter for each set of labels. Safe to use from any thread."""
 
     kind = "counter"
 
@@ -44,7 +44,7 @@ class Counter:
 
 
 class Gauge:
-    """A number that is looked up when it is asked for."""
+    """A gauge that is read when metrics are scraped."""
 
     kind = "gauge"
 
@@ -59,7 +59,7 @@ class Gauge:
 
 
 class CounterView:
-    """Counts that somebody else keeps, looked up when they are asked for."""
+    """A counter whose values another object keeps; it is read when metrics are scraped."""
 
     kind: ClassVar[str] = "counter"
 
@@ -67,7 +67,7 @@ class CounterView:
         self.name = name
         self.help_text = help_text
         self.labels = tuple(labels)
-        #: set by who keeps them
+        #: set by the object that keeps the values
         self.read: Callable[[], Mapping[Labels, float]] = dict
 
     def lines(self) -> Iterator[str]:
@@ -77,13 +77,13 @@ class CounterView:
 
 
 class GaugeView(CounterView):
-    """Numbers that somebody else keeps, and that may fall."""
+    """A gauge for each set of labels, whose values another object keeps."""
 
     kind = "gauge"
 
 
 class Histogram:
-    """Counts values by upper bounds, for each set of labels. Safe to use from any thread."""
+    """A histogram for each set of labels: counts of values by upper bounds. Safe to use from any thread."""
 
     kind = "histogram"
 
@@ -131,7 +131,7 @@ def render(families: Sequence[Family]) -> str:
 
 
 def sample(name: str, names: Sequence[str], values: Sequence[str], value: float) -> str:
-    """One sample as text."""
+    """A sample as text."""
     labels = ",".join(f'{label}="{_quoted(text)}"' for label, text in zip(names, values, strict=True))
     return f"{name}{{{labels}}} {number(value)}" if labels else f"{name} {number(value)}"
 

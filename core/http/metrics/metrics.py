@@ -1,10 +1,10 @@
-"""What is measured: the gateway by its events, the API by its requests."""
+"""Metrics of the gateway, by its events, and of the API, by its requests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from trunkline.core.events import Event, EventLog
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import AttemptEnded, BacklogWaiting, IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import (
@@ -16,6 +16,9 @@ from trunkline.core.events.gateway import (
     TurnStarted,
 )
 from trunkline.core.events.hands import DelegationAccepted, DelegationFinished
+from trunkline.core.gateway import Gateway
+from trunkline.core.http.accounts import AccountState, AccountStates
+from trunkline.core.http.clients import RequestSeen
 from trunkline.core.http.metrics.families import (
     OTHER,
     Counter,
@@ -28,12 +31,6 @@ from trunkline.core.http.metrics.families import (
     render,
 )
 
-if TYPE_CHECKING:
-    from trunkline.core.events import Event
-    from trunkline.core.http.accounts import AccountState
-    from trunkline.core.http.guard.request_log import Seen
-    from trunkline.core.http.served import Served
-
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 #: seconds
 _LATENCIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -42,9 +39,7 @@ _LATENCIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.
 class Metrics:
     """The metrics of one process, counted from its start."""
 
-    def __init__(self, served: Served) -> None:
-        env, gateway = served.env, served.gateway
-        started = env.now()
+    def __init__(self, log: EventLog, gateway: Gateway, accounts: AccountStates, *, started: float) -> None:
         self._inbound = Counter(
             "trunkline_inbound_total", "Inbound messages, by what became of them.", ["status", "reason"]
         )
@@ -61,7 +56,7 @@ class Metrics:
         self._bindings = Counter("trunkline_bindings_total", "Conversations bound to sessions.")
         self._store = Counter("trunkline_store_failures_total", "Writes that the store refused and that are retried.")
         self._adapters = Counter("trunkline_adapter_failures_total", "Connections of accounts that failed.", ["reason"])
-        self._accounts = _account_families(served)
+        self._accounts = _account_families(accounts)
         self._requests = Counter(
             "trunkline_http_requests_total", "HTTP requests, by route and status.", ["method", "route", "status"]
         )
@@ -86,7 +81,7 @@ class Metrics:
             Gauge("trunkline_delegations_open", "Delegations without a result.", lambda: gateway.load[1]),
             Gauge("trunkline_start_time_seconds", "When the process began, since the epoch.", lambda: started),
         ]
-        served.log.subscribe(self._see, *_COUNTED)
+        log.subscribe(self._see, *_COUNTED)
 
     def _event_streams(self) -> int:
         return self.event_streams()
@@ -94,7 +89,7 @@ class Metrics:
     def _chat_sockets(self) -> int:
         return self.chat_sockets()
 
-    def request(self, seen: Seen) -> None:
+    def count_request(self, seen: RequestSeen) -> None:
         """Count a request that has ended."""
         method = seen.method if seen.method in _METHODS else OTHER
         self._requests.add(method, seen.route, str(seen.status))
@@ -102,13 +97,13 @@ class Metrics:
             self._latency.observe(seen.seconds, seen.route)
 
     def families(self) -> list[Family]:
-        """All of it, by name."""
+        """All families, by name."""
         counted = [value for value in vars(self).values() if isinstance(value, Counter | CounterView | Histogram)]
         families: list[Family] = [*counted, *self._gauges, *self._accounts]
         return sorted(families, key=lambda family: family.name)
 
     def text(self) -> str:
-        """All of it in the text format."""
+        """All families in the text format."""
         return render(self.families())
 
     def _see(self, event: Event) -> None:
@@ -144,8 +139,8 @@ class Metrics:
                 pass
 
 
-def _account_families(served: Served) -> tuple[CounterView, ...]:
-    """What is known of each account of a platform. Their names are those of the configuration."""
+def _account_families(accounts: AccountStates) -> tuple[CounterView, ...]:
+    """The families with a value for each account of a platform. Account names are those of the configuration."""
     labels = ["channel", "account"]
     connected = GaugeView("trunkline_account_connected", "1 while an account is connected to its platform.", labels)
     dropped = CounterView("trunkline_updates_dropped_total", "Updates of platforms that could not be read.", labels)
@@ -155,15 +150,15 @@ def _account_families(served: Served) -> tuple[CounterView, ...]:
     failed = CounterView(
         "trunkline_deliveries_failed_total", "Accepted messages that their platforms could not deliver.", labels
     )
-    connected.read = _reading(served, lambda one: one.connected)
-    dropped.read = _reading(served, lambda one: one.dropped_updates)
-    refused.read = _reading(served, lambda one: one.refused_webhooks)
-    failed.read = _reading(served, lambda one: one.failed_deliveries)
+    connected.read = _reading(accounts, lambda account: account.connected)
+    dropped.read = _reading(accounts, lambda account: account.dropped_updates)
+    refused.read = _reading(accounts, lambda account: account.refused_webhooks)
+    failed.read = _reading(accounts, lambda account: account.failed_deliveries)
     return connected, dropped, refused, failed
 
 
-def _reading(served: Served, read: Callable[[AccountState], float]) -> Callable[[], dict[Labels, float]]:
-    return lambda: {(one.channel, one.account): read(one) for one in served.accounts.all() if not one.mailbox}
+def _reading(accounts: AccountStates, read: Callable[[AccountState], float]) -> Callable[[], dict[Labels, float]]:
+    return lambda: {(state.channel, state.account): read(state) for state in accounts.all() if not state.mailbox}
 
 
 #: the events that are counted

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import msgspec
 
 from trunkline.core.http.accounts import AccountState, LastFailure
-from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.clients import Scope
+from trunkline.core.http.endpoint import Call, Endpoint
 
 
 class AccountList(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,10 +17,18 @@ class AccountList(msgspec.Struct, frozen=True, kw_only=True):
     accounts: tuple[AccountState, ...]
 
 
+@Endpoint(
+    "GET",
+    "/v1/accounts",
+    Scope.READ,
+    summary="The accounts, and whether they are connected to their platforms",
+    answer=AccountList,
+    always=True,
+)
 async def list_accounts(call: Call) -> AccountList:
     """Each account with the state of its connection. A process that stands by connects to nothing."""
     redact = call.served.admin.redact
-    return AccountList(accounts=tuple(_without_secrets(one, redact) for one in call.served.accounts.all()))
+    return AccountList(accounts=tuple(_without_secrets(account, redact) for account in call.served.accounts.all()))
 
 
 def _without_secrets(state: AccountState, redact: Callable[[str], str]) -> AccountState:
@@ -31,15 +40,4 @@ def _without_secrets(state: AccountState, redact: Callable[[str], str]) -> Accou
     return msgspec.structs.replace(state, failure=shown)
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        method="GET",
-        path="/v1/accounts",
-        scope=Scope.READ,
-        summary="The accounts, and whether they are connected to their platforms",
-        run=list_accounts,
-        answer=AccountList,
-        always=True,
-        tag="Accounts",
-    ),
-)
+ENDPOINTS: tuple[Endpoint, ...] = (list_accounts,)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from trunkline.core.http.administration import Reloaded
-from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.clients import Scope
+from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.problems import Problem
+from trunkline.core.http.served import Reloaded
 
 
+@Endpoint(
+    "POST",
+    "/v1/admin/reload",
+    Scope.OPERATE,
+    summary="Read the configuration file again",
+    answer=Reloaded,
+    problems=(409, 422),
+    tag="Administration",
+)
 async def reload(call: Call) -> Reloaded:
     """Read the configuration file again. With anything wrong in it, everything stays as it is."""
     read_again = call.served.admin.reload
@@ -17,15 +27,4 @@ async def reload(call: Call) -> Reloaded:
     return read_again()
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        method="POST",
-        path="/v1/admin/reload",
-        scope=Scope.OPERATE,
-        summary="Read the configuration file again",
-        run=reload,
-        answer=Reloaded,
-        problems=(409, 422),
-        tag="Administration",
-    ),
-)
+ENDPOINTS: tuple[Endpoint, ...] = (reload,)

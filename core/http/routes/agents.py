@@ -8,12 +8,11 @@ import msgspec
 from msgspec import Meta
 
 from trunkline.core.errors import UnknownName
-from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.clients import Scope
+from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.problems import Problem
 from trunkline.core.records.inbound import InboundStatus
 from trunkline.core.values import InboundId, SessionId
-
-TAG = "Agents"
 
 
 class WakeBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,8 +47,14 @@ class AgentAsked(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
 
 
+@Endpoint(
+    "POST", "/v1/agents/{agent}/wake", Scope.OPERATE, body=WakeBody, answer=Woken, status=202, problems=(404, 409)
+)
 async def wake(call: Call) -> Woken:
-    """Start a turn without a message; its answer has no place to go to."""
+    """Start a turn of an agent without a message, once per key. It is stored when this answers.
+
+    Start a turn without a message; its answer has no place to go to.
+    """
     agent, body = _agent(call), call.body
     receipt = await call.served.gateway.wake(agent, body.text, key=body.key)
     if receipt.differs:
@@ -64,44 +69,31 @@ async def wake(call: Call) -> Woken:
     )
 
 
+@Endpoint(
+    "POST",
+    "/v1/agents/{agent}/heartbeat",
+    Scope.OPERATE,
+    body=HeartbeatBody,
+    answer=AgentAsked,
+    status=202,
+    problems=(404,),
+)
 async def heartbeat(call: Call) -> AgentAsked:
-    """Ask for a heartbeat, which the agent's guards may still skip."""
+    """Ask for a heartbeat of an agent.
+
+    Ask for a heartbeat, which the agent's guards may still skip.
+    """
     agent, body = _agent(call), call.body
     await call.served.gateway.wake_heartbeat(agent, body.reason)
     return AgentAsked(agent=agent)
 
 
 def _agent(call: Call) -> str:
-    known = [one.id for one in call.served.gateway.config.agents]
+    known = [agent.id for agent in call.served.gateway.config.agents]
     agent = call.path["agent"]
     if agent not in known:
         raise UnknownName(f"no agent {agent!r}; there are: {', '.join(known)}")
     return agent
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        method="POST",
-        path="/v1/agents/{agent}/wake",
-        scope=Scope.OPERATE,
-        summary="Start a turn of an agent without a message, once per key. It is stored when this answers.",
-        run=wake,
-        body=WakeBody,
-        answer=Woken,
-        status=202,
-        problems=(404, 409),
-        tag=TAG,
-    ),
-    Endpoint(
-        method="POST",
-        path="/v1/agents/{agent}/heartbeat",
-        scope=Scope.OPERATE,
-        summary="Ask for a heartbeat of an agent.",
-        run=heartbeat,
-        body=HeartbeatBody,
-        answer=AgentAsked,
-        status=202,
-        problems=(404,),
-        tag=TAG,
-    ),
-)
+ENDPOINTS: tuple[Endpoint, ...] = (wake, heartbeat)

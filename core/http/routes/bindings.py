@@ -8,16 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from trunkline.core.bindings.bind_request import BindRequest
-from trunkline.core.errors import IllegalTransition, UnknownName
-from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.clients import Scope
+from trunkline.core.http.endpoint import Call, Endpoint, Verb, VerbCall
 from trunkline.core.http.routes.pages import Name, Seconds
 from trunkline.core.reasons import Reason
 from trunkline.core.records.bindings import ConversationRef, Placement, SessionBindingRecord, TargetKind
-from trunkline.core.states.binding import BindingStatus
 from trunkline.core.store.operators.bindings import BindingsOverview, ReadBindingsOverview
-from trunkline.core.store.queries import FindBinding
-
-TAG = "Bindings"
 
 
 class BindingsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,69 +60,43 @@ class BindBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     new_session: bool = False
 
 
-async def list_bindings(call: Call) -> BindingsOverview:
-    """The bindings, oldest first."""
+@Verb("GET", "/v1/bindings", Scope.READ, query=BindingsQuery, answer=BindingsOverview)
+async def list_bindings(call: VerbCall) -> BindingsOverview:
+    """List the conversations that are bound to sessions, oldest first.
+
+    The bindings, oldest first.
+    """
     asked: BindingsQuery = call.query
-    return await call.served.store.read(ReadBindingsOverview(ended=asked.ended, now=call.served.env.now()))
+    return await call.operated.read(ReadBindingsOverview(ended=asked.ended, now=call.operated.now()))
 
 
+@Endpoint("POST", "/v1/bindings", Scope.OPERATE, body=BindBody, answer=SessionBindingRecord, problems=(409,))
 async def bind(call: Call) -> SessionBindingRecord:
-    """Bind a conversation to a session."""
+    """Bind a conversation to a session. What is bound to it already is answered unchanged.
+
+    Bind a conversation to a session.
+    """
     body: BindBody = call.body
     fields = {name: getattr(body, name) for name in body.__struct_fields__}
     fields["conversation"] = ConversationRef(**msgspec.structs.asdict(body.conversation))
     return await call.served.gateway.bindings.bind(BindRequest(**fields))
 
 
-async def unbind(call: Call) -> SessionBindingRecord:
-    """End a binding; work in progress for it is finished first."""
-    binding, asked = call.path["binding"], call.query
-    ended = (
-        await call.served.gateway.bindings.unbind(binding_id=binding, reason=asked.reason) if binding.strip() else ()
-    )
-    if ended:
-        return ended[0]
-    try:
-        record = await call.served.store.read(FindBinding(binding=binding))
-    except (ValueError, TypeError) as error:
-        raise IllegalTransition(f"the row of binding {binding} cannot be read; it binds nothing") from error
-    if record is None:
-        raise UnknownName(f"no binding {binding!r}; `trunkline bindings list --ended` lists all")
-    has = "has ended already" if record.status is BindingStatus.ENDED else "ends already, once its work is finished"
-    raise IllegalTransition(f"{binding} {has}")
-
-
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        method="GET",
-        path="/v1/bindings",
-        scope=Scope.READ,
-        summary="List the conversations that are bound to sessions, oldest first.",
-        run=list_bindings,
-        query=BindingsQuery,
-        answer=BindingsOverview,
-        tag=TAG,
-    ),
-    Endpoint(
-        method="POST",
-        path="/v1/bindings",
-        scope=Scope.OPERATE,
-        summary="Bind a conversation to a session. What is bound to it already is answered unchanged.",
-        run=bind,
-        body=BindBody,
-        answer=SessionBindingRecord,
-        problems=(409,),
-        tag=TAG,
-    ),
-    Endpoint(
-        method="DELETE",
-        path="/v1/bindings/{binding}",
-        scope=Scope.OPERATE,
-        summary="End a binding: its conversation takes its default route again.",
-        run=unbind,
-        query=UnbindQuery,
-        answer=SessionBindingRecord,
-        problems=(404, 409),
-        tag=TAG,
-    ),
+@Verb(
+    "DELETE",
+    "/v1/bindings/{binding}",
+    Scope.OPERATE,
+    query=UnbindQuery,
+    answer=SessionBindingRecord,
+    problems=(404, 409),
 )
+async def unbind(call: VerbCall) -> SessionBindingRecord:
+    """End a binding: its conversation takes its default route again.
+
+    End a binding; work in progress for it is finished first.
+    """
+    asked: UnbindQuery = call.query
+    return await call.operated.unbind(call.path["binding"], asked.reason)
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (list_bindings, bind, unbind)

@@ -11,13 +11,13 @@ from trunkline.core.channels.rules import DEFAULT_ACCOUNT
 from trunkline.core.events.gateway import Candidate
 from trunkline.core.explain.decide import InboundQuestion, decide_inbound, decide_send
 from trunkline.core.explain.policy import DecidingSetting, PolicyQuestion, decide_policy
-from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.clients import Scope
+from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.outbound import OutboundQuestion
 from trunkline.core.values import Address, ChatKind, SessionEntry
 
-TAG = "Explain"
 #: a text that is not blank
 Given = Annotated[str, Meta(pattern=r"\S", max_length=2000)]
 
@@ -126,8 +126,12 @@ class PolicyExplained(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
+@Endpoint("POST", "/v1/explain/route", Scope.READ, body=RouteQuestion, answer=RouteExplained)
 async def explain_route(call: Call) -> RouteExplained:
-    """Explain where an inbound message belongs."""
+    """Where would an inbound message belong, and why?
+
+    Explain where an inbound message belongs.
+    """
     body: RouteQuestion = call.body
     fields = {name: getattr(body, name) for name in body.__struct_fields__}
     asked = InboundQuestion(role=fields.pop("roles"), message=fields.pop("message_id"), **fields)
@@ -151,8 +155,12 @@ async def explain_route(call: Call) -> RouteExplained:
     )
 
 
+@Endpoint("POST", "/v1/explain/send", Scope.READ, body=SendQuestion, answer=SendExplained, problems=(404,))
 async def explain_send(call: Call) -> SendExplained:
-    """Explain where a message to a target would go."""
+    """Where would a message to a target go?
+
+    Explain where a message to a target would go.
+    """
     body: SendQuestion = call.body
     question = OutboundQuestion(
         agent=body.agent or "",
@@ -176,8 +184,12 @@ async def explain_send(call: Call) -> SendExplained:
     )
 
 
+@Endpoint("POST", "/v1/explain/policy", Scope.READ, body=PolicyBody, answer=PolicyExplained, problems=(404,))
 async def explain_policy(call: Call) -> PolicyExplained:
-    """Explain whether a turn may write to another place."""
+    """May a turn write to another place?
+
+    Explain whether a turn may write to another place.
+    """
     body: PolicyBody = call.body
     asked = PolicyQuestion(**{name: getattr(body, name) for name in body.__struct_fields__})
     found = decide_policy(asked, call.served.gateway.config)
@@ -197,37 +209,4 @@ async def explain_policy(call: Call) -> PolicyExplained:
     )
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        method="POST",
-        path="/v1/explain/route",
-        scope=Scope.READ,
-        summary="Where would an inbound message belong, and why?",
-        run=explain_route,
-        body=RouteQuestion,
-        answer=RouteExplained,
-        tag=TAG,
-    ),
-    Endpoint(
-        method="POST",
-        path="/v1/explain/send",
-        scope=Scope.READ,
-        summary="Where would a message to a target go?",
-        run=explain_send,
-        body=SendQuestion,
-        answer=SendExplained,
-        problems=(404,),
-        tag=TAG,
-    ),
-    Endpoint(
-        method="POST",
-        path="/v1/explain/policy",
-        scope=Scope.READ,
-        summary="May a turn write to another place?",
-        run=explain_policy,
-        body=PolicyBody,
-        answer=PolicyExplained,
-        problems=(404,),
-        tag=TAG,
-    ),
-)
+ENDPOINTS: tuple[Endpoint, ...] = (explain_route, explain_send, explain_policy)

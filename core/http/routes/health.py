@@ -1,4 +1,4 @@
-"""Liveness and readiness."""
+"""Liveness, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Literal
 
 import msgspec
 
+from trunkline.core.http.clients import Scope
 from trunkline.core.http.endpoint import Call, Endpoint
+from trunkline.core.http.metrics.families import TEXT_FORMAT
 from trunkline.core.http.problems import AGAIN, Problem, stopping
 from trunkline.core.http.served import Served
-
-TAG = "Health"
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -21,13 +21,21 @@ class Health(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     disconnected: int = 0
 
 
+@Endpoint("GET", "/v1/health/live", None, answer=Health, always=True)
 async def live(call: Call) -> Health:
-    """The loop answers, so the process is alive."""
+    """Is the process alive?
+
+    The loop answers, so the process is alive.
+    """
     return Health(status="live")
 
 
+@Endpoint("GET", "/v1/health/ready", None, answer=Health, problems=(503,), always=True)
 async def ready(call: Call) -> Health:
-    """The gateway holds its store and takes work. It does so while a platform cannot be reached."""
+    """Does the gateway take work?
+
+    The gateway holds its store and takes work. It does so while a platform cannot be reached.
+    """
     check_ready(call.served)
     return Health(status="ready", disconnected=call.served.accounts.disconnected)
 
@@ -41,26 +49,19 @@ def check_ready(served: Served) -> None:
         raise Problem(503, "standby", detail, headers={"Retry-After": str(AGAIN)})
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        method="GET",
-        path="/v1/health/live",
-        scope=None,
-        summary="Is the process alive?",
-        run=live,
-        answer=Health,
-        always=True,
-        tag=TAG,
-    ),
-    Endpoint(
-        method="GET",
-        path="/v1/health/ready",
-        scope=None,
-        summary="Does the gateway take work?",
-        run=ready,
-        answer=Health,
-        problems=(503,),
-        always=True,
-        tag=TAG,
-    ),
+@Endpoint(
+    "GET",
+    "/metrics",
+    Scope.READ,
+    summary="Metrics in the text format of Prometheus",
+    answer=str,
+    media_type=TEXT_FORMAT,
+    always=True,
+    tag="Health",
 )
+async def metrics(call: Call) -> str:
+    """Counters, gauges and histograms in the text format of Prometheus. They begin with the process."""
+    return call.served.metrics.text()
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (live, ready)

@@ -6,14 +6,13 @@ import msgspec
 
 from trunkline.core.http.chat.answers import ReceivedAnswer, answer_of, later_answer
 from trunkline.core.http.chat.bodies import USUAL_WAIT, InboundBody, Seconds, envelope_of, mailbox_of
-from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.clients import Scope
+from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.problems import Problem
 from trunkline.core.reasons import Reason
 from trunkline.core.records.inbound import InboundReceipt, InboundStatus
 from trunkline.core.store.mailbox import FindInbound
 from trunkline.core.values import Envelope, InboundId
-
-TAG = "Chat"
 
 
 class OutcomeQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -22,8 +21,12 @@ class OutcomeQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     wait: Seconds = 0
 
 
+@Endpoint("POST", "/v1/chat/inbound", Scope.SEND, body=InboundBody, answer=ReceivedAnswer, problems=(404, 409, 422))
 async def post_inbound(call: Call) -> ReceivedAnswer:
-    """Take a message; with `wait`, until nothing more can come of it."""
+    """Hand over a message that a person wrote, and get what it caused.
+
+    Take a message; with `wait`, until nothing more can come of it.
+    """
     body: InboundBody = call.body
     served = call.served
     mailbox_of(served.gateway, body.channel, body.account)
@@ -33,25 +36,36 @@ async def post_inbound(call: Call) -> ReceivedAnswer:
     if not seconds:
         receipt = await _receive(call, envelope, inbound)
         first = receipt.status is InboundStatus.DUPLICATE and receipt.inbound is not None
-        return answer_of(receipt, await served.outcomes.read(receipt.inbound) if first and receipt.inbound else None)
-    with served.outcomes.watching(inbound, call.departure) as watch:
+        return answer_of(
+            receipt, await served.outcomes.read_outcome(receipt.inbound) if first and receipt.inbound else None
+        )
+    with served.outcomes.watching(inbound, call.disconnect) as watch:
         receipt = await _receive(call, envelope, inbound)
         if receipt.status is InboundStatus.ADMITTED:
             return answer_of(receipt, await served.outcomes.wait(inbound, watch, seconds, before=False))
     if receipt.inbound is None:
         return answer_of(receipt, None)
-    with served.outcomes.watching(receipt.inbound, call.departure) as watch:
+    with served.outcomes.watching(receipt.inbound, call.disconnect) as watch:
         return answer_of(receipt, await served.outcomes.wait(receipt.inbound, watch, seconds, before=True))
 
 
+@Endpoint(
+    "GET",
+    "/v1/chat/inbound/{inbound}",
+    Scope.SEND,
+    summary="What has an inbound message caused so far?",
+    query=OutcomeQuery,
+    answer=ReceivedAnswer,
+    problems=(404, 422),
+)
 async def show_inbound(call: Call) -> ReceivedAnswer:
     """What a message has caused so far; with `wait`, until nothing more can come."""
     inbound, served, query = InboundId(call.path["inbound"]), call.served, call.query
     if query.wait:
-        with served.outcomes.watching(inbound, call.departure) as watch:
+        with served.outcomes.watching(inbound, call.disconnect) as watch:
             outcome = await served.outcomes.wait(inbound, watch, query.wait, before=True)
     else:
-        outcome = await served.outcomes.read(inbound)
+        outcome = await served.outcomes.read_outcome(inbound)
     stored = await served.store.read(FindInbound(inbound=inbound))
     if outcome is None or stored is None:
         detail = f"There is no inbound message {inbound!r}, or it is no longer kept."
@@ -84,27 +98,4 @@ async def _receive(call: Call, envelope: Envelope, inbound: InboundId) -> Inboun
     return receipt
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        method="POST",
-        path="/v1/chat/inbound",
-        scope=Scope.SEND,
-        summary="Hand over a message that a person wrote, and get what it caused.",
-        run=post_inbound,
-        body=InboundBody,
-        answer=ReceivedAnswer,
-        problems=(404, 409, 422),
-        tag=TAG,
-    ),
-    Endpoint(
-        method="GET",
-        path="/v1/chat/inbound/{inbound}",
-        scope=Scope.SEND,
-        summary="What has an inbound message caused so far?",
-        run=show_inbound,
-        query=OutcomeQuery,
-        answer=ReceivedAnswer,
-        problems=(404, 422),
-        tag=TAG,
-    ),
-)
+ENDPOINTS: tuple[Endpoint, ...] = (post_inbound, show_inbound)

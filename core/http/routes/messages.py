@@ -10,13 +10,13 @@ from msgspec import Meta
 
 from trunkline.core.errors import SendFailed, UsageError
 from trunkline.core.gateway import Gateway
-from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.clients import Scope
+from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.routes.pages import Name
 from trunkline.core.message_parts import MessageParts
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target, spread
 from trunkline.core.values import Address, Poll
 
-TAG = "Messages"
 #: seconds that a request waits for a delivery by default, and at most
 _WAIT = 30.0
 _LONGEST = 300.0
@@ -24,7 +24,7 @@ Wait = Annotated[float, Meta(ge=0, le=_LONGEST)]
 
 
 class _Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is sent. See `SendMessage`."""
+    """The content of a send. See `SendMessage`."""
 
     #: idempotency key: what is sent with it is sent once, however often it is asked for
     key: Name
@@ -84,8 +84,12 @@ class BroadcastAnswer(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[Broadcasted, ...]
 
 
+@Endpoint("POST", "/v1/messages", Scope.SEND, body=MessageBody, answer=SendOutcome, problems=(502,))
 async def send(call: Call) -> SendOutcome:
-    """Send a message once per key."""
+    """Send a message, once per key; or say what would be sent, with `dry_run`.
+
+    Send a message once per key.
+    """
     body: MessageBody = call.body
     message = SendMessage(**{name: getattr(body, name) for name in body.__struct_fields__ if name != "wait"})
     gateway = call.served.gateway
@@ -101,47 +105,29 @@ def _seconds(wait: bool | float) -> float:
     return _WAIT if wait is True else float(wait)
 
 
+@Endpoint("POST", "/v1/messages/broadcast", Scope.SEND, body=BroadcastBody, answer=BroadcastAnswer)
 async def broadcast(call: Call) -> BroadcastAnswer:
-    """Send to several targets, each as a message of its own."""
+    """Send a message to several targets; the failure of one is in its result.
+
+    Send to several targets, each as a message of its own.
+    """
     body: BroadcastBody = call.body
     gateway = call.served.gateway
     fields = {name: getattr(body, name) for name in body.__struct_fields__ if name not in ("targets", "wait")}
     message = SendMessage(to="", **fields)
-    targets = [Target(**msgspec.structs.asdict(one)) for one in body.targets]
+    targets = [Target(**msgspec.structs.asdict(target)) for target in body.targets]
     if body.wait is not False:
         with anyio.move_on_after(_seconds(body.wait)):
             return BroadcastAnswer(results=await gateway.broadcast(message, targets))
     sends = zip(spread(message, targets), targets, strict=True)
-    return BroadcastAnswer(results=tuple([await _queued(gateway, one, target) for one, target in sends]))
+    return BroadcastAnswer(results=tuple([await _enqueue(gateway, each, target) for each, target in sends]))
 
 
-async def _queued(gateway: Gateway, message: SendMessage, target: Target) -> Broadcasted:
+async def _enqueue(gateway: Gateway, message: SendMessage, target: Target) -> Broadcasted:
     try:
         return Broadcasted(target=target, outcome=await gateway.enqueue(message))
     except (UsageError, SendFailed) as error:
         return Broadcasted(target=target, error=error.facts)
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        method="POST",
-        path="/v1/messages",
-        scope=Scope.SEND,
-        summary="Send a message, once per key; or say what would be sent, with `dry_run`.",
-        run=send,
-        body=MessageBody,
-        answer=SendOutcome,
-        problems=(502,),
-        tag=TAG,
-    ),
-    Endpoint(
-        method="POST",
-        path="/v1/messages/broadcast",
-        scope=Scope.SEND,
-        summary="Send a message to several targets; the failure of one is in its result.",
-        run=broadcast,
-        body=BroadcastBody,
-        answer=BroadcastAnswer,
-        tag=TAG,
-    ),
-)
+ENDPOINTS: tuple[Endpoint, ...] = (send, broadcast)

@@ -10,7 +10,8 @@ from starlette.requests import ClientDisconnect
 
 from trunkline.core.adapters.mailbox import MailboxAdapter
 from trunkline.core.http.chat.bodies import Name, PlatformId, Seconds, mailbox_of
-from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.clients import Scope
+from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.problems import Problem
 from trunkline.core.store.mailbox import MailboxMessage, MailboxPage
 
@@ -41,14 +42,18 @@ class OutboxAnswer(msgspec.Struct, frozen=True, kw_only=True):
     next: int
 
 
+@Endpoint("GET", "/v1/chat/outbox", Scope.READ, query=OutboxQuery, answer=OutboxAnswer, problems=(404, 410, 422))
 async def read_outbox(call: Call) -> OutboxAnswer:
-    """The messages behind the cursor; with `wait`, as soon as there is one."""
+    """Read what the gateway says to the people of a mailbox account.
+
+    The messages behind the cursor; with `wait`, as soon as there is one.
+    """
     query: OutboxQuery = call.query
     mailbox = mailbox_of(call.served.gateway, query.channel, query.account)
     page = await _page(mailbox, query)
     _check_cursor(query.after, page)
     if not page.messages and query.wait:
-        page = await _awaited(call, mailbox, query) or page
+        page = await _wait_for_messages(call, mailbox, query) or page
     if len(page.messages) == query.limit:
         return OutboxAnswer(messages=page.messages, next=page.messages[-1].n)
     return OutboxAnswer(messages=page.messages, next=page.newest)
@@ -58,7 +63,7 @@ async def _page(mailbox: MailboxAdapter, query: OutboxQuery) -> MailboxPage:
     return await mailbox.read(after=query.after, conversation=query.conversation, limit=query.limit)
 
 
-async def _awaited(call: Call, mailbox: MailboxAdapter, query: OutboxQuery) -> MailboxPage | None:
+async def _wait_for_messages(call: Call, mailbox: MailboxAdapter, query: OutboxQuery) -> MailboxPage | None:
     """The next messages; none: the time has passed, or the server stops. Raises `ClientDisconnect`."""
     found: MailboxPage | None = None
     with anyio.move_on_after(query.wait):
@@ -69,10 +74,10 @@ async def _awaited(call: Call, mailbox: MailboxAdapter, query: OutboxQuery) -> M
                 group.cancel_scope.cancel()
 
             group.start_soon(stop)
-            with call.departure.notifying(group.cancel_scope.cancel):
+            with call.disconnect.notifying(group.cancel_scope.cancel):
                 found = await mailbox.next(after=query.after, conversation=query.conversation, limit=query.limit)
             group.cancel_scope.cancel()
-    if call.departure.gone:
+    if call.disconnect.happened:
         raise ClientDisconnect
     return found
 
@@ -90,16 +95,4 @@ def _check_cursor(after: int, page: MailboxPage) -> None:
         raise Problem(410, "expired-cursor", detail, field="$.after")
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        method="GET",
-        path="/v1/chat/outbox",
-        scope=Scope.READ,
-        summary="Read what the gateway says to the people of a mailbox account.",
-        run=read_outbox,
-        query=OutboxQuery,
-        answer=OutboxAnswer,
-        problems=(404, 410, 422),
-        tag="Chat",
-    ),
-)
+ENDPOINTS: tuple[Endpoint, ...] = (read_outbox,)

@@ -1,4 +1,4 @@
-"""What lists have in common."""
+"""Types of parameters that several endpoints have."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from trunkline.core.adapters.port import TakesWebhooks, WebhookCall
 from trunkline.core.http.endpoint import Call, Endpoint, Reply
-from trunkline.core.http.problems import nothing_here
+from trunkline.core.http.problems import not_found
 
 _PATH = "/v1/platforms/{channel}/{account}"
 
@@ -16,7 +16,7 @@ async def take_webhook(call: Call) -> Reply:
     adapter = call.served.gateway.adapters.get((call.path["channel"], call.path["account"]))
     if not isinstance(adapter, TakesWebhooks):
         # The same for every name: a stranger does not learn which accounts there are.
-        raise nothing_here()
+        raise not_found()
     answer = await adapter.webhook(
         WebhookCall(
             method=call.method,
@@ -27,7 +27,7 @@ async def take_webhook(call: Call) -> Reply:
         )
     )
     if answer.status == HTTPStatus.NOT_FOUND:
-        raise nothing_here()
+        raise not_found()
     return Reply(answer=answer.body, status=answer.status, media_type=answer.media_type)
 
 
@@ -40,7 +40,6 @@ def _endpoint(method: str, path: str) -> Endpoint:
         run=take_webhook,
         raw=True,
         problems=(401, 403),
-        tag="Platforms",
     )
 
 

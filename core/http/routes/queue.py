@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Meta
 
 from trunkline.core.errors import InvalidCall
-from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.clients import Scope
+from trunkline.core.http.endpoint import Endpoint, Verb, VerbCall
 from trunkline.core.http.routes.pages import Cursor, Limit, Name, Seconds
 from trunkline.core.store.operators.queue import (
     InspectIntent,
@@ -19,8 +20,6 @@ from trunkline.core.store.operators.queue import (
 )
 from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
 from trunkline.core.values import IntentState
-
-TAG = "Queue"
 
 
 class QueueQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,105 +67,69 @@ class Purged(msgspec.Struct, frozen=True, kw_only=True):
     removed: int
 
 
-async def list_intents(call: Call) -> QueueOverview:
-    """A page of the queue, and the totals."""
+@Verb("GET", "/v1/queue", Scope.READ, query=QueueQuery, answer=QueueOverview, problems=(400,))
+async def list_intents(call: VerbCall) -> QueueOverview:
+    """List intents, in the order of their creation, with the totals by state.
+
+    A page of the queue, and the totals.
+    """
     asked: QueueQuery = call.query
     which = QueueFilter(states=asked.state, channel=asked.channel)
-    now = call.served.env.now()
-    query = ReadQueueOverview(which=which, cursor=asked.cursor, limit=asked.limit, now=now)
-    return await call.served.store.read(query)
+    now = call.operated.now()
+    return await call.operated.read(ReadQueueOverview(which=which, cursor=asked.cursor, limit=asked.limit, now=now))
 
 
-async def show_intent(call: Call) -> IntentInspection:
-    """One intent with everything stored about it, and what can be done to it."""
-    return await call.served.store.read(InspectIntent(intent=call.path["intent"], now=call.served.env.now()))
+@Verb("GET", "/v1/queue/{intent}", Scope.READ, answer=IntentInspection, problems=(404,))
+async def show_intent(call: VerbCall) -> IntentInspection:
+    """Show one intent: chunks, receipts, attempts, and what can be done to it.
+
+    One intent with everything stored about it, and what can be done to it.
+    """
+    return await call.operated.read(InspectIntent(intent=call.path["intent"], now=call.operated.now()))
 
 
-async def retry(call: Call) -> QueueChanges:
-    """Retry intents that have ended."""
+@Verb("POST", "/v1/queue/retry", Scope.OPERATE, body=RetryBody, answer=QueueChanges, problems=(404, 409))
+async def retry(call: VerbCall) -> QueueChanges:
+    """Retry intents that have ended: named ones, or all of some states.
+
+    Retry intents that have ended.
+    """
     body: RetryBody = call.body
     if bool(body.intents) == bool(body.state):
         raise InvalidCall("name the intents, or all of a state")
     if body.channel and not body.state:
         raise InvalidCall("a channel goes with a state")
     if body.intents:
-        return await call.served.gateway.queue.retry(*body.intents)
-    return await call.served.gateway.queue.retry_all(QueueFilter(states=body.state, channel=body.channel))
+        return await call.operated.queue.retry(*body.intents)
+    return await call.operated.queue.retry_all(QueueFilter(states=body.state, channel=body.channel))
 
 
-async def resolve(call: Call) -> QueueChanges:
-    """Decide about a chunk in doubt."""
+@Verb("POST", "/v1/queue/{intent}/resolve", Scope.OPERATE, body=ResolveBody, answer=QueueChanges, problems=(404, 409))
+async def resolve(call: VerbCall) -> QueueChanges:
+    """Say what became of a chunk in doubt.
+
+    Decide about a chunk in doubt.
+    """
     body: ResolveBody = call.body
     if body.message_id and body.verdict is not QueueVerdict.SENT:
         raise InvalidCall("a message id goes with the verdict 'sent'")
-    return await call.served.gateway.queue.resolve(call.path["intent"], body.verdict, body.message_id)
+    return await call.operated.queue.resolve(call.path["intent"], body.verdict, body.message_id)
 
 
-async def purge(call: Call) -> Purged:
-    """Remove intents that have ended, or count them."""
+@Verb("POST", "/v1/queue/purge", Scope.OPERATE, body=PurgeBody, answer=Purged, problems=(409,))
+async def purge(call: VerbCall) -> Purged:
+    """Remove intents that have ended, or count what would be removed.
+
+    Remove intents that have ended, or count them.
+    """
     body: PurgeBody = call.body
     if not (body.state or body.channel or body.older_than is not None):
         raise InvalidCall("say which: a state, a channel or an age")
-    before = None if body.older_than is None else call.served.env.now() - body.older_than
+    before = None if body.older_than is None else call.operated.now() - body.older_than
     which = QueueFilter(states=body.state, channel=body.channel, before=before)
-    counts = await call.served.gateway.queue.purgeable(which)
-    removed = 0 if body.dry_run or not counts else await call.served.gateway.queue.purge(which)
+    counts = await call.operated.queue.purgeable(which)
+    removed = 0 if body.dry_run or not counts else await call.operated.queue.purge(which)
     return Purged(asked=counts, removed=removed)
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        method="GET",
-        path="/v1/queue",
-        scope=Scope.READ,
-        summary="List intents, in the order of their creation, with the totals by state.",
-        run=list_intents,
-        query=QueueQuery,
-        answer=QueueOverview,
-        problems=(400,),
-        tag=TAG,
-    ),
-    Endpoint(
-        method="POST",
-        path="/v1/queue/retry",
-        scope=Scope.OPERATE,
-        summary="Retry intents that have ended: named ones, or all of some states.",
-        run=retry,
-        body=RetryBody,
-        answer=QueueChanges,
-        problems=(404, 409),
-        tag=TAG,
-    ),
-    Endpoint(
-        method="POST",
-        path="/v1/queue/purge",
-        scope=Scope.OPERATE,
-        summary="Remove intents that have ended, or count what would be removed.",
-        run=purge,
-        body=PurgeBody,
-        answer=Purged,
-        problems=(409,),
-        tag=TAG,
-    ),
-    Endpoint(
-        method="GET",
-        path="/v1/queue/{intent}",
-        scope=Scope.READ,
-        summary="Show one intent: chunks, receipts, attempts, and what can be done to it.",
-        run=show_intent,
-        answer=IntentInspection,
-        problems=(404,),
-        tag=TAG,
-    ),
-    Endpoint(
-        method="POST",
-        path="/v1/queue/{intent}/resolve",
-        scope=Scope.OPERATE,
-        summary="Say what became of a chunk in doubt.",
-        run=resolve,
-        body=ResolveBody,
-        answer=QueueChanges,
-        problems=(404, 409),
-        tag=TAG,
-    ),
-)
+ENDPOINTS: tuple[Endpoint, ...] = (list_intents, retry, purge, show_intent, resolve)

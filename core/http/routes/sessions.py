@@ -6,7 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.clients import Scope
+from trunkline.core.http.endpoint import Call, Endpoint, Verb, VerbCall
 from trunkline.core.http.routes.pages import Cursor, Limit
 from trunkline.core.store.operators.sessions import (
     DescribeSession,
@@ -17,8 +18,6 @@ from trunkline.core.store.operators.sessions import (
     SessionSummary,
     TranscriptPage,
 )
-
-TAG = "Sessions"
 
 
 class SessionsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -43,74 +42,54 @@ class SessionWasReset(msgspec.Struct, frozen=True, kw_only=True):
     before: str
 
 
-async def list_sessions(call: Call) -> SessionsPage:
-    """A page of the sessions."""
+@Verb("GET", "/v1/sessions", Scope.READ, query=SessionsQuery, answer=SessionsPage, problems=(400,))
+async def list_sessions(call: VerbCall) -> SessionsPage:
+    """List sessions by key and generation, also those that have ended.
+
+    A page of the sessions.
+    """
     asked: SessionsQuery = call.query
-    return await call.served.store.read(ReadSessions(cursor=asked.cursor, limit=asked.limit))
+    return await call.operated.read(ReadSessions(cursor=asked.cursor, limit=asked.limit))
 
 
-async def show_session(call: Call) -> SessionSummary:
-    """One session."""
-    return await call.served.store.read(DescribeSession(name=call.path["session"]))
+@Verb("GET", "/v1/sessions/{session}", Scope.READ, answer=SessionSummary, problems=(404,))
+async def show_session(call: VerbCall) -> SessionSummary:
+    """Show one session, by its key or id.
+
+    One session.
+    """
+    return await call.operated.read(DescribeSession(name=call.path["session"]))
 
 
-async def read_transcript(call: Call) -> TranscriptPage:
-    """A page of a transcript."""
+@Verb(
+    "GET",
+    "/v1/sessions/{session}/transcript",
+    Scope.READ,
+    query=TranscriptQuery,
+    answer=TranscriptPage,
+    problems=(400, 404),
+)
+async def read_transcript(call: VerbCall) -> TranscriptPage:
+    """Read a page of a transcript, from its beginning or from its end.
+
+    A page of a transcript.
+    """
     asked: TranscriptQuery = call.query
     query = ReadTranscriptPage(
         name=call.path["session"], cursor=asked.cursor, backwards=asked.direction == "older", limit=asked.limit
     )
-    return await call.served.store.read(query)
+    return await call.operated.read(query)
 
 
+@Endpoint("POST", "/v1/sessions/{session}/reset", Scope.OPERATE, answer=SessionWasReset, problems=(404, 409))
 async def reset_session(call: Call) -> SessionWasReset:
-    """Give the key of a session a new, empty session."""
+    """Reset a session: its key gets a new one. Turns in the old session end there.
+
+    Give the key of a session a new, empty session.
+    """
     row, before = await call.served.gateway.sessions.reset(call.path["session"])
     header = SessionHeader(session_key=row.key, session_id=row.id, generation=row.generation)
     return SessionWasReset(session=header, before=before)
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        method="GET",
-        path="/v1/sessions",
-        scope=Scope.READ,
-        summary="List sessions by key and generation, also those that have ended.",
-        run=list_sessions,
-        query=SessionsQuery,
-        answer=SessionsPage,
-        problems=(400,),
-        tag=TAG,
-    ),
-    Endpoint(
-        method="GET",
-        path="/v1/sessions/{session}",
-        scope=Scope.READ,
-        summary="Show one session, by its key or id.",
-        run=show_session,
-        answer=SessionSummary,
-        problems=(404,),
-        tag=TAG,
-    ),
-    Endpoint(
-        method="GET",
-        path="/v1/sessions/{session}/transcript",
-        scope=Scope.READ,
-        summary="Read a page of a transcript, from its beginning or from its end.",
-        run=read_transcript,
-        query=TranscriptQuery,
-        answer=TranscriptPage,
-        problems=(400, 404),
-        tag=TAG,
-    ),
-    Endpoint(
-        method="POST",
-        path="/v1/sessions/{session}/reset",
-        scope=Scope.OPERATE,
-        summary="Reset a session: its key gets a new one. Turns in the old session end there.",
-        run=reset_session,
-        answer=SessionWasReset,
-        problems=(404, 409),
-        tag=TAG,
-    ),
-)
+ENDPOINTS: tuple[Endpoint, ...] = (list_sessions, show_session, read_transcript, reset_session)

@@ -287,21 +287,33 @@ class HandAdmin:
 
     # ------------------------------------------------------------ other processes
 
+    async def post(self, post: HandPost) -> bool:
+        """Carry out a request inside the process. False if the delegation has ended, or had an answer, before.
+
+        Raises what its verb raises.
+        """
+        await self._up()
+        return await self._recording(post.verb, post.delegation, post.by, self._carry_out(post, None, None))
+
     async def apply(self, post: HandPost, cause: int | None) -> None:
         """Carry out what another process left. Raises what its verb raises; the post goes with what it changes."""
         if post.verb is PostVerb.TAKEN:
             await self._apply_taken(post, cause)
-        elif post.verb is PostVerb.PROGRESS:
-            await self._progress(post.delegation, post.text, post.ticket, post.n)
-        elif post.verb is PostVerb.ANSWER:
-            outcome = HandResult(outcome=post.outcome or HandOutcome.OK, text=post.text)
-            await self._answer(post.delegation, outcome, post.ticket, post.by, cause, post.n)
-        elif post.verb is PostVerb.CANCEL:
-            await self._cancel(post.delegation, post.by or OPERATOR, cause, post.n)
-        elif post.verb is PostVerb.RETRY_CALLBACK:
-            await self._retry(post.delegation, post.by or OPERATOR, cause, post.n)
         else:
-            await self._discard(post.delegation, post.by or OPERATOR, cause, post.n)
+            await self._carry_out(post, cause, post.n)
+
+    async def _carry_out(self, post: HandPost, cause: int | None, n: int | None) -> bool:
+        """Carry out a post; `n`: its number, if it is stored. Answers as `post`."""
+        name, by = post.delegation, post.by or OPERATOR
+        if post.verb is PostVerb.PROGRESS:
+            return await self._progress(name, post.text, post.ticket, n)
+        if post.verb is PostVerb.ANSWER:
+            outcome = HandResult(outcome=post.outcome or HandOutcome.OK, text=post.text)
+            return await self._answer(name, outcome, post.ticket, post.by, cause, n)
+        if post.verb is PostVerb.CANCEL:
+            return await self._cancel(name, by, cause, n)
+        await (self._retry if post.verb is PostVerb.RETRY_CALLBACK else self._discard)(name, by, cause, n)
+        return True
 
     async def _apply_taken(self, post: HandPost, cause: int | None) -> None:
         """A worker has taken a task: that is stored, and recorded now."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import anyio
 import msgspec
@@ -18,27 +19,18 @@ from trunkline.core.runtime.context import Context, ids_of
 from trunkline.core.runtime.deadlines import wait_at_most
 from trunkline.core.runtime.delegation.posts import Posts
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
+from trunkline.core.runtime.queue_admin import QueueAdmin
 from trunkline.core.states.delegation import HandOutcome
 from trunkline.core.states.intent import is_final
-from trunkline.core.store.commands import Prune, PurgeIntents, ResolveIntent, RetryIntent, SetAsideBroken, TakeNudges
+from trunkline.core.store.commands import Prune, PurgeIntents, SetAsideBroken, TakeNudges
 from trunkline.core.store.delegations import HandPost
-from trunkline.core.store.operators.queue import ChangeQueue, QueueChanges, check_purge, check_retry, joined
+from trunkline.core.store.operators.queue import ChangeQueue, QueueChanges
 from trunkline.core.store.port import answer
-from trunkline.core.store.queries import CountPurgeable, FindIntentFate, HasNudges, ListIntents, LoadIntents, ShowIntent
-from trunkline.core.store.queue_admin import (
-    BATCH,
-    PURGE,
-    IntentDetails,
-    Nudge,
-    PruneCounts,
-    QueueFilter,
-    QueueRow,
-    QueueVerdict,
-    purge_summary,
-)
-from trunkline.core.values import IntentState
+from trunkline.core.store.queries import FindIntentFate, HasNudges, LoadIntents, Read
+from trunkline.core.store.queue_admin import PURGE, Nudge, PruneCounts, QueueVerdict, purge_summary
 from trunkline.core.well_formed import well_formed
 
+A = TypeVar("A")
 #: seconds between two prunings
 _PRUNE_EVERY = 3600.0
 #: seconds after start until the first pruning
@@ -46,13 +38,11 @@ _PRUNE_FIRST = 600.0
 #: minimum and maximum seconds between two tries to store refused transcript lines
 _MIRROR_FIRST = 5.0
 _MIRROR_LAST = 3600.0
-#: intents that one transaction reopens
-_RETRIED = 100
 #: minimum seconds between two rounds
 _LEAST = 0.01
 
 
-class Maintenance:
+class Maintenance(QueueAdmin):
     """Maintains the queue and its store, and serves operators inside the process."""
 
     def __init__(self, context: Context, delivery: Delivery) -> None:
@@ -193,61 +183,23 @@ class Maintenance:
 
     # ------------------------------------------------------------ operators inside the process
 
-    async def intents(self, which: QueueFilter, *, after: int = 0, limit: int = 100) -> tuple[QueueRow, ...]:
-        """The intents that match a filter, open and ended."""
-        return await self._ctx.store.read(ListIntents(which=which, after=after, limit=limit))
+    def now(self) -> float:
+        return self._ctx.env.now()
 
-    async def show(self, intent: str) -> IntentDetails:
-        """One intent with its receipts. Raises `UnknownName`, or `StoreError` for an unreadable row."""
-        return await self._ctx.store.read(ShowIntent(intent=intent))
+    async def read(self, query: Read[A]) -> A:
+        return await self._ctx.store.read(query)
 
-    async def retry(self, *intents: str) -> QueueChanges:
-        """Retry ended intents now, all or none. Raises `UnknownName` or `IllegalTransition`."""
-        now = self._ctx.env.now()
-        return await self._change([RetryIntent(intent=intent, now=now) for intent in dict.fromkeys(intents)])
-
-    async def retry_all(self, which: QueueFilter) -> QueueChanges:
-        """Retry all intents of these states that can be retried. Raises `IllegalTransition` for other states."""
-        check_retry(which)
-        ids: list[tuple[int, str]] = []
-        while page := await self.intents(which, after=ids[-1][0] if ids else 0, limit=BATCH):
-            ids += [(row.n, row.id) for row in page]
-        done = QueueChanges(changes=())
-        for start in range(0, len(ids), _RETRIED):
-            now = self._ctx.env.now()
-            commands = [RetryIntent(intent=intent, now=now) for _, intent in ids[start : start + _RETRIED]]
-            done = joined(done, await self._change(commands, skip=True))
-        return done
-
-    async def resolve(self, intent: str, verdict: QueueVerdict, provider_id: str = "") -> QueueChanges:
-        """Resolve a chunk in doubt. Raises `UnknownName` or `IllegalTransition`."""
-        now = self._ctx.env.now()
-        return await self._change([ResolveIntent(intent=intent, verdict=verdict, now=now, provider_id=provider_id)])
-
-    async def _change(self, commands: Sequence[RetryIntent | ResolveIntent], *, skip: bool = False) -> QueueChanges:
+    async def _change(self, command: ChangeQueue) -> QueueChanges:
         try:
-            command = ChangeQueue(changes=tuple(commands), skip=skip, now=self._ctx.env.now())
             return await self._ctx.store.write(command, answer)
         finally:
             # Even if the caller is cancelled: the change may be stored nevertheless.
             self.act()
 
-    async def purgeable(self, which: QueueFilter) -> dict[IntentState, int]:
-        """How many intents `purge` would remove, by state. Raises `IllegalTransition` for open states."""
-        check_purge(which)
-        return await self._ctx.store.read(CountPurgeable(which=which))
-
-    async def purge(self, which: QueueFilter) -> int:
-        """Remove ended intents in batches; returns their number. Raises `IllegalTransition` for open states."""
-        check_purge(which)
-
+    async def _remove(self, command: PurgeIntents) -> int:
         def story(count: int) -> int:
             if count:
-                self._ctx.events.record(OperatorActed(verb=PURGE, detail=purge_summary(which, count)))
+                self._ctx.events.record(OperatorActed(verb=PURGE, detail=purge_summary(command.which, count)))
             return count
 
-        total, last = 0, BATCH
-        while last == BATCH:
-            last = await self._ctx.store.write(PurgeIntents(which=which), story)
-            total += last
-        return total
+        return await self._ctx.store.write(command, story)

@@ -96,3 +96,7 @@ class ReadTranscriptPage(Read[TranscriptPage], frozen=True, kw_only=True):
     cursor: str = ""
     backwards: bool = False
     limit: int = 100
+
+
+#: queries that stores of earlier versions answer too
+EVERY_VERSION = frozenset({ReadSessions, DescribeSession, ReadTranscriptPage})

@@ -28,7 +28,6 @@ from trunkline.core.store.commands import BeginSend, EndIntent, ResolveIntent
 from trunkline.core.store.operators.queue import RETRYABLE
 from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.store.sqlite.handlers import execute
-from trunkline.core.store.sqlite.offline import queue_file as outside
 from trunkline.core.values import IntentState
 
 # ---------------------------------------------------------------- again
@@ -123,7 +122,7 @@ def test_all_of_a_state_are_tried_again_but_for_those_that_cannot_be(trunkline, 
 
 
 def test_all_of_a_channel_are_tried_again_in_parts(trunkline, store, monkeypatch):
-    monkeypatch.setattr(outside, "_PAGE", 2)
+    monkeypatch.setattr("trunkline.core.runtime.queue_admin._RETRIED", 2)
     with writing(store) as raw:
         for n in range(5):
             bring(raw, made(f"t{n}", address=direct("7", channel="telegram")), S.DEAD)

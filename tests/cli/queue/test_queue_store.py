@@ -15,7 +15,7 @@ from trunkline.core.config import DeliveryConfig
 from trunkline.core.errors import Ambiguous, SendFailed
 from trunkline.core.events.delivery import IntentReopened, IntentSettled
 from trunkline.core.store.sqlite.migrate import migrate
-from trunkline.core.store.sqlite.offline import queue_file as outside
+from trunkline.core.store.sqlite.offline import opening
 from trunkline.core.values import Capabilities, Idempotency
 
 # ---------------------------------------------------------------- files
@@ -81,7 +81,7 @@ def test_looking_changes_nothing(trunkline, store):
 
 
 def test_a_store_that_somebody_else_keeps_for_too_long_is_reported(trunkline, store, monkeypatch):
-    monkeypatch.setattr(outside, "_TIMEOUT", 0.01)
+    monkeypatch.setattr(opening, "_TIMEOUT", 0.01)
     before = everything(store)
     with writing(store) as raw:
         raw.execute("BEGIN IMMEDIATE")

@@ -16,7 +16,6 @@ from trunkline.core.states.binding import BindingEvent, BindingStatus
 from trunkline.core.store.commands import ChangeBinding
 from trunkline.core.store.queries import FindBinding
 from trunkline.core.store.sqlite.handlers import ask, execute
-from trunkline.core.store.sqlite.offline.queue_file import in_transaction
 from trunkline.core.store.sqlite.sql.operators.holder import holder_of
 from trunkline.core.well_formed import well_formed
 
@@ -29,25 +28,24 @@ def unbind(
     Raises `UnknownName`, `StoreError` for a row that cannot be read, and `IllegalTransition` when it has ended already
     or a gateway works the store.
     """
-    with in_transaction(connection):
-        holder = holder_of(connection, now)
-        if holder is not None:
-            raise IllegalTransition(
-                f"{holder} works the store: have it unbind (`--url` instead of `--store`, `gateway.bindings.unbind`, or"
-                " /unfocus in the conversation), or stop it"
-            )
-        try:
-            before = ask(connection, FindBinding(binding=binding))
-        except (ValueError, TypeError) as error:
-            raise StoreError(f"the row of binding {binding} cannot be read ({error}); it binds nothing") from error
-        if before is None:
-            raise UnknownName(f"no binding {binding!r}; `trunkline bindings list --ended` lists all")
-        if before.status is BindingStatus.ENDED:
-            raise IllegalTransition(f"{binding} has ended already")
-        code, note = end_reason(reason, "")
-        changes: dict[str, Any] = {"reason": code, "ended_at": now}
-        if note:
-            changes["metadata"] = {**before.metadata, END_NOTE: well_formed(note)}
-        after = execute(connection, ChangeBinding(binding=binding, event=BindingEvent.END, changes=changes))
+    holder = holder_of(connection, now)
+    if holder is not None:
+        raise IllegalTransition(
+            f"{holder} works the store: have it unbind (`--url` instead of `--store`, `gateway.bindings.unbind`, or"
+            " /unfocus in the conversation), or stop it"
+        )
+    try:
+        before = ask(connection, FindBinding(binding=binding))
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"the row of binding {binding} cannot be read ({error}); it binds nothing") from error
+    if before is None:
+        raise UnknownName(f"no binding {binding!r}; `trunkline bindings list --ended` lists all")
+    if before.status is BindingStatus.ENDED:
+        raise IllegalTransition(f"{binding} has ended already")
+    code, note = end_reason(reason, "")
+    changes: dict[str, Any] = {"reason": code, "ended_at": now}
+    if note:
+        changes["metadata"] = {**before.metadata, END_NOTE: well_formed(note)}
+    after = execute(connection, ChangeBinding(binding=binding, event=BindingEvent.END, changes=changes))
     assert after is not None
     return after

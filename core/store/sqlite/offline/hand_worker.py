@@ -6,18 +6,24 @@ runs now, at the next start.
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
+
+import msgspec
 
 from trunkline.core.env import Env, system_env
 from trunkline.core.errors import InvalidCall, InvariantBroken
 from trunkline.core.hands.port import HandTask
 from trunkline.core.records.delegations import DelegationRow
 from trunkline.core.states.delegation import HandOutcome
-from trunkline.core.store.delegations import HandPost, PostVerb
-from trunkline.core.store.sqlite.offline import hands_file
-from trunkline.core.store.sqlite.offline.queue_file import open_to_change
+from trunkline.core.store.delegations import HandPost, PostToGateway, PostVerb, TakeTask
+from trunkline.core.store.operators.hands import HandPosted
+from trunkline.core.store.sqlite.handlers import execute
+from trunkline.core.store.sqlite.offline.opening import in_transaction, open_to_change
+from trunkline.core.store.sqlite.sql.operators.hands import without_ticket
+from trunkline.core.store.sqlite.sql.operators.holder import holder_of
 from trunkline.core.values import DelegationId
-from trunkline.core.well_formed import plain_text
+from trunkline.core.well_formed import plain_text, well_formed
 
 #: what a worker may say of its own work
 _OUTCOMES = (HandOutcome.OK, HandOutcome.ERROR)
@@ -42,9 +48,10 @@ class HandWorker:
 
         Keep `delegation` and `ticket` where a restart of the worker finds them: the answer needs both.
         """
-        ticket = self._env.ids.new("ticket", hand)
-        with open_to_change(self._path) as connection:
-            row, _ = hands_file.take(connection, hand, worker=self.name, ticket=ticket, now=self._env.now())
+        ticket, now = self._env.ids.new("ticket", hand), self._env.now()
+        command = TakeTask(hand=hand, worker=well_formed(self.name), ticket=ticket, now=now)
+        with open_to_change(self._path) as connection, in_transaction(connection):
+            row = execute(connection, command)
         return None if row is None else self._task_of(row)
 
     def _task_of(self, row: DelegationRow) -> HandTask:
@@ -95,5 +102,15 @@ class HandWorker:
             ticket=ticket,
             at=self._env.now(),
         )
-        with open_to_change(self._path) as connection:
-            return hands_file.post(connection, post).first
+        with open_to_change(self._path) as connection, in_transaction(connection):
+            return leave(connection, post).first
+
+
+def leave(connection: sqlite3.Connection, post: HandPost) -> HandPosted:
+    """Leave a post for the gateway that works the store, which applies it within its `delivery.watch`, or at its start.
+
+    Raises as `PostToGateway`; then the caller's transaction must be rolled back.
+    """
+    clean = msgspec.structs.replace(post, text=well_formed(post.text), by=well_formed(post.by))
+    first = execute(connection, PostToGateway(post=clean))
+    return HandPosted(post=without_ticket(clean), first=first, holder=holder_of(connection, post.at))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.app.operators.token import token_for
+from trunkline.app.operators.http_client import token_for
 from trunkline.core.errors import UsageError
 
 OWN = "token-of-the-own-gateway"

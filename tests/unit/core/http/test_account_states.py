@@ -20,7 +20,7 @@ FAILED = AdapterFailed(**NAME, reason=Reason.UNAUTHORIZED, detail="bot123:SECRET
 
 async def state(one: Api, *bodies: Body) -> dict[str, object]:
     for body in bodies:
-        one.served.events.record(body)
+        one.served.log.recorder("http").record(body)
     [found] = (await one.http.get("/v1/accounts")).json()["accounts"]
     return found
 

@@ -14,7 +14,8 @@ from tests.support.http import ALL, SETTINGS, Api, api, authorised, over_socket
 from trunkline.app.serve.server import streams
 from trunkline.core.http.app import build_app
 from trunkline.core.http.auth import Tokens
-from trunkline.core.http.endpoint import Caller, Endpoint, Scope
+from trunkline.core.http.clients import Caller, Scope
+from trunkline.core.http.endpoint import Endpoint
 from trunkline.core.http.settings import Token
 
 pytestmark = pytest.mark.anyio

@@ -68,6 +68,10 @@ async def server(tmp_path: Path) -> AsyncGenerator[Server]:
         yield Server(port, notes)
 
 
+async def test_a_path_that_looks_like_a_template_is_a_path(server: Server) -> None:
+    assert b'"{name}"' in await server.said(GOOD.replace(b"/x ", b"/{name} "))
+
+
 @pytest.mark.parametrize(
     ("sent", "statuses"),
     {

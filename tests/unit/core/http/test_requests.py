@@ -176,6 +176,16 @@ async def test_another_method_is_not_allowed(one: Api) -> None:
     assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD"}
 
 
+async def test_a_path_of_two_templates_goes_to_the_one_that_has_the_method(tmp_path: Path) -> None:
+    async with api(tmp_path / "gateway.db") as found:
+        shown = await found.http.get("/v1/queue/retry")
+        assert (shown.status_code, shown.json()["detail"]) == (404, "Unknown name: no intent 'retry'")
+        assert (await found.http.post("/v1/queue/retry", json={"intents": ["x"]})).json()["detail"].endswith("'x'")
+        refused = await found.http.delete("/v1/queue/retry")
+        assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+        assert (await found.http.head("/v1/queue")).status_code == 200
+
+
 async def test_both_methods_of_a_path_are_named(one: Api) -> None:
     answer = await one.http.put("/v1/notes")
     assert (answer.status_code, set(answer.headers["allow"].split(", "))) == (405, {"GET", "HEAD", "POST"})

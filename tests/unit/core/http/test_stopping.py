@@ -15,7 +15,8 @@ from tests.support.notes_api import Notes
 from tests.support.small_gateway import TinyPlatform, serving
 from trunkline.core.env import system_env
 from trunkline.core.http.app import build_app
-from trunkline.core.http.endpoint import Call, Endpoint, Scope
+from trunkline.core.http.clients import Scope
+from trunkline.core.http.endpoint import Call, Endpoint
 from trunkline.core.http.served import Served
 from trunkline.core.http.server import HttpServer
 from trunkline.core.http.settings import HttpLimits
@@ -135,8 +136,7 @@ async def test_a_gateway_that_waits_for_its_store_says_so(tmp_path: Path) -> Non
     async with api(path, endpoints=Notes().endpoints()):
         platform = TinyPlatform()
         async with serving(path, platform) as second:
-            events = second.log.recorder("http")
-            served = Served(gateway=second.gateway, store=second.store, log=second.log, events=events, env=system_env())
+            served = Served.of(gateway=second.gateway, store=second.store, log=second.log, env=system_env())
             transport = httpx.ASGITransport(build_app(served, SETTINGS))
             async with httpx.AsyncClient(
                 transport=transport, base_url="http://127.0.0.1", headers=authorised()

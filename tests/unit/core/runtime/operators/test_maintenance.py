@@ -14,17 +14,16 @@ from tests.support.sending import Platform, Tried, ended, failing_at, made, mess
 from tests.support.small_gateway import Running
 from tests.support.stores import on_write
 from trunkline import Capabilities, Idempotency, QueueFilter, QueueVerdict, SendStatus
+from trunkline.app.operators.store_file import FileGateway
 from trunkline.core.errors import Ambiguous, IllegalTransition, NotSent, PlaceGone, UnknownName
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import ChunkAcked, IntentReopened, IntentSettled, MirrorAppended, OperatorActed
 from trunkline.core.events.leases import LeaseAwaited
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.operators import maintenance as upkeep_module
+from trunkline.core.runtime import queue_admin
 from trunkline.core.store.commands import PurgeIntents, ResolveIntent, RetryIntent
 from trunkline.core.store.operators.queue import ChangeQueue
 from trunkline.core.store.sqlite.handlers import execute
-from trunkline.core.store.sqlite.offline.queue_file import open_to_change
-from trunkline.core.store.sqlite.offline.queue_file import purge as purge_outside
 from trunkline.core.values import IntentState
 
 pytestmark = pytest.mark.anyio
@@ -254,7 +253,7 @@ async def test_a_purge_is_recorded_with_what_it_removed(path: Path, platform: Pl
 
 
 async def test_a_long_purge_is_done_in_parts(path: Path, platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep_module, "BATCH", 2)
+    monkeypatch.setattr(queue_admin, "BATCH", 2)
     async with serving(path, platform, delivery=QUICK) as running:
         for n in range(5):
             await running.gateway.send(message(key=f"k{n}"))
@@ -342,12 +341,10 @@ async def test_a_purge_from_outside_is_recorded_as_one_from_inside(path: Path, p
         await ended(running, "failed")
         for n in range(3):
             await running.gateway.send(message(key=f"k{n}"))
-        with open_to_change(path) as db:
-            assert purge_outside(db, QueueFilter(states=(S.DEAD,))) == 0
-            assert purge_outside(db, QueueFilter(states=(S.DELIVERED,))) == 3
+        assert await FileGateway(path).purge(QueueFilter(states=(S.DEAD,))) == 0
+        assert await FileGateway(path).purge(QueueFilter(states=(S.DELIVERED,))) == 3
         [acted] = await running.until(OperatorActed)
-    with open_to_change(path) as db:
-        assert purge_outside(db, QueueFilter()) == 1
+    assert await FileGateway(path).purge(QueueFilter()) == 1
     async with serving(path, platform, delivery=QUICK) as running:
         [later] = await running.until(OperatorActed)
         await running.gateway.send(message(key="another"))

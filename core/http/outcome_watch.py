@@ -1,4 +1,4 @@
-"""Waiting for what comes of inbound messages: woken by events, never by asking again and again."""
+"""Outcomes of inbound messages for clients that wait: they are woken by events, and never poll."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trunkline.core.events.delivery import IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import TurnEnded
 from trunkline.core.events.hands import CallbackChanged, DelegationAccepted
 from trunkline.core.events.log import Event
-from trunkline.core.http.endpoint import Departure
+from trunkline.core.http.clients import Disconnect
 from trunkline.core.store.mailbox import Outcome, ReadOutcomes
 from trunkline.core.store.port import Store
 from trunkline.core.values import InboundId
@@ -25,7 +25,7 @@ _Asked = asyncio.Future[Outcome | None]
 
 
 class _Watch:
-    """One caller that waits for an inbound message. The store's thread adds to it."""
+    """A caller that waits for the outcome of an inbound message. The store's thread changes `open`."""
 
     __slots__ = ("changed", "deserted", "late", "open")
 
@@ -79,7 +79,7 @@ class OutcomeWatch:
         log.subscribe(self._see, IntentPrepared, IntentSettled, TurnEnded, DelegationAccepted, CallbackChanged)
 
     @contextmanager
-    def watching(self, inbound: InboundId, departure: Departure) -> Generator[_Watch]:
+    def watching(self, inbound: InboundId, disconnect: Disconnect) -> Generator[_Watch]:
         """Take note of what comes of a message from now on. A caller that goes away leaves nothing behind."""
         watch = _Watch()
         self._loop = asyncio.get_running_loop()
@@ -87,7 +87,7 @@ class OutcomeWatch:
         if self._stopper is None:
             self._stopper = asyncio.create_task(self._wake_at_stop())
         try:
-            with departure.notifying(watch.desert):
+            with disconnect.notifying(watch.desert):
                 yield watch
         finally:
             there = self._watches[inbound]
@@ -118,14 +118,14 @@ class OutcomeWatch:
                 watch.changed.clear()
                 if watch.deserted:
                     raise ClientDisconnect
-                outcome = await self.read(inbound)
+                outcome = await self.read_outcome(inbound)
                 if outcome is None or outcome.complete or watch.late or self._stopping.is_set():
                     return outcome
                 await watch.changed.wait()
         finally:
             timer.cancel()
 
-    async def read(self, inbound: InboundId) -> Outcome | None:
+    async def read_outcome(self, inbound: InboundId) -> Outcome | None:
         """The outcome of a message so far; none: it is not stored.
 
         Questions of the same moment go to the store together: a hop to its thread costs more than an answer.

@@ -1,0 +1,80 @@
+"""Opens the file of a store, beside a running gateway or without one. A file is never created or migrated here."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from trunkline.core.errors import StoreError
+from trunkline.core.store.sqlite.migrate import check_ours, newest
+
+#: seconds that a change waits for other writers
+_TIMEOUT = 10.0
+
+
+@contextmanager
+def reading(path: Path) -> Generator[sqlite3.Connection, None, None]:
+    """Open a store file to read. Raises `StoreError`, naming the file, if it cannot be read or is no store."""
+    if not path.exists():
+        raise StoreError(f"{path}: no such file")
+    if path.is_dir():
+        raise StoreError(f"{path}: a folder, and no store")
+    if path.is_fifo():
+        # SQLite would wait for ever for a writer.
+        raise StoreError(f"{path}: a pipe, and no store")
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=10.0)) as connection:
+            if check_ours(connection) == 0:
+                raise StoreError("an empty database: no gateway has worked with it")
+            yield connection
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {error}") from error
+    except StoreError as error:
+        raise type(error)(f"{path}: {error.facts}") from None
+
+
+@contextmanager
+def open_to_read(path: Path) -> Generator[sqlite3.Connection, None, None]:
+    """Open a store in one read transaction. Raises `StoreError`, naming the file, unless it is of today's version."""
+    with reading(path) as connection:
+        _check(connection)
+        connection.execute("BEGIN")
+        yield connection
+
+
+@contextmanager
+def open_to_change(path: Path) -> Generator[sqlite3.Connection, None, None]:
+    """Open a store for changes. Raises as `open_to_read`; a file that is no store is left untouched."""
+    with open_to_read(path):
+        pass
+    try:
+        uri = f"{path.absolute().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_TIMEOUT)) as connection:
+            connection.execute("PRAGMA synchronous=FULL")
+            yield connection
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {error}") from error
+
+
+def _check(connection: sqlite3.Connection) -> None:
+    version = check_ours(connection)
+    if version != newest():
+        today = newest()
+        raise StoreError(
+            f"it has version {version}, and today's is {today}: a gateway that starts brings it up to date"
+        )
+
+
+@contextmanager
+def in_transaction(connection: sqlite3.Connection) -> Generator[None, None, None]:
+    """Commit at the end, or roll back on an error."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
