@@ -175,6 +175,31 @@ def test_a_right_command_passes(line: str) -> None:
     assert [complaint(command) for command in commands(f"```sh\n{line}\n```\n")] == [None]
 
 
+# What replaces the editable install of a clone
+
+
+COPYING = re.compile(r"\bpip install (?![^`\n]*(?:--editable|-e) )(?:[^`\n]* )?['\"]?\.(?:\[|['\"`\s]|$)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", BY_NAME)
+def test_no_page_puts_a_copy_in_place_of_the_clone(path: Path) -> None:
+    assert COPYING.findall(path.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "command", ["pip install '.[http]'", "`pip install .`", 'uv pip install --quiet ".[http]"  # here']
+)
+def test_a_copying_install_is_found(command: str) -> None:
+    assert COPYING.search(f"first {command}\n")
+
+
+@pytest.mark.parametrize(
+    "command", ["pip install --editable '.[http]'", "pip install -e .", "pip install '/path/clone[http]'"]
+)
+def test_an_install_that_links_passes(command: str) -> None:
+    assert not COPYING.search(f"first {command}\n")
+
+
 # Paths
 
 
